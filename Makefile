@@ -1,0 +1,65 @@
+# The front door of Lethe: short names for the work that CMake, CTest and the scripts in tools/
+# do. Each target first has tools/setup.sh install what it needs and this machine lacks.
+# `make help` lists the targets; HACKING.md tells how the build is put together.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS ?= 60
+ARGS ?=
+
+export JOBS DESTDIR
+
+all:
+	@tools/setup.sh run
+	@tools/build.sh release product
+
+run: all
+	@tools/run.sh
+
+test:
+	@tools/setup.sh test
+	@tools/test.sh
+
+test-long:
+	@tools/setup.sh test
+	@tools/test.sh long
+
+bench:
+	@tools/setup.sh bench
+	@tools/build.sh release product
+	@build/release/lethe-bench $(ARGS)
+
+fuzz:
+	@tools/setup.sh test
+	@tools/build.sh fuzz all
+	@tools/fuzz.sh $(SECONDS)
+
+lint:
+	@tools/setup.sh lint
+	@tools/lint.sh
+
+format:
+	@tools/setup.sh lint
+	@tools/lint.sh format
+
+install: all
+	cmake --install build/release --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build
+
+help:
+	@echo "make                   build the library and the lethe program into build/release"
+	@echo "make run               build them and show them at work on a generated stream"
+	@echo "make test              build every way (release, sanitizers, clang) and run the tests"
+	@echo "make test-long         run the tests that take too long for every day"
+	@echo "make bench             run the benchmarks; ARGS='--json bloom' hands options to them"
+	@echo "make fuzz SECONDS=60   fuzz, each target for that long"
+	@echo "make lint              check format, warnings, scripts, man pages and text files"
+	@echo "make format            rewrite the C files in the house format"
+	@echo "make install           install below PREFIX ($(PREFIX)), staged in DESTDIR if set"
+	@echo "make clean             remove build/"
+	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
+
+.PHONY: all run test test-long bench fuzz lint format install clean help

@@ -1,0 +1,47 @@
+/* bench/frame.h - what every workload is built from.
+ *
+ * A workload is a function under a name. It times tasks: setup is not timed, run is, and the best
+ * of several runs counts, since whatever else the machine does can only slow it. The first run, on
+ * memory never touched before, is kept apart as the cold figure. */
+#ifndef LETHE_BENCH_FRAME_H
+#define LETHE_BENCH_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_options {
+    bool json;
+    bool quick;    /* small sizes: shows that the workload works, not how fast it is */
+    int runs;      /* best of how many */
+    uint64_t seed; /* of all generated data */
+};
+
+struct workload {
+    const char *name;
+    const char *summary;
+    int (*run)(const struct bench_options *options); /* returns an exit code */
+};
+
+extern const struct workload workload_bloom;
+
+struct task {
+    void (*setup)(void *context); /* before each run but the first; may be NULL */
+    void (*run)(void *context);
+    void *context;
+};
+
+struct timing {
+    double cold_seconds; /* the first run */
+    double best_seconds; /* the best of all runs */
+};
+
+struct timing bench_time(const struct task *task, int runs);
+
+/* Seconds on a clock that only goes forward. */
+double bench_now(void);
+
+/* Ends the program with a message when an allocation or library call that must not fail did. */
+void bench_require(bool condition, const char *what);
+
+#endif

@@ -1,0 +1,102 @@
+/* bench.c - `lethe bench` hands over to the program lethe-bench.
+ *
+ * The benchmarks link libraries of others to measure against, which lethe itself must not need;
+ * so they are a program of their own. It lies beside this one in a build folder, and in the
+ * libexec folder when installed, wherever the installation was moved to. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "message.h"
+
+#ifndef LETHE_LIBEXECDIR
+#define LETHE_LIBEXECDIR "/usr/local/libexec/lethe"
+#endif
+
+enum { PATH_BYTES = 8192 };
+
+/* The folder of the running program, or "" when the system does not tell. */
+static void find_own_folder(char folder[PATH_BYTES]) {
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_BYTES - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) *slash = '\0';
+}
+
+/* Becomes the program at path; returns only if that fails, with the reason in errno. */
+static void become(const char *path, const struct arguments *arguments) {
+    char **words = calloc(arguments->operand_count + 2, sizeof *words);
+    if (words == NULL) return;
+    char name[] = "lethe-bench";
+    words[0] = name;
+    if (arguments->operand_count > 0) {
+        memcpy(words + 1, arguments->operands, arguments->operand_count * sizeof *words);
+    }
+    execv(path, words);
+    int error = errno;
+    free(words);
+    errno = error;
+}
+
+static int run(const struct arguments *arguments) {
+    char own[PATH_BYTES];
+    find_own_folder(own);
+    const struct place {
+        const char *folder, *rest;
+    } places[] = {{own, "/lethe-bench"},
+                  {own, "/../libexec/lethe/lethe-bench"},
+                  {LETHE_LIBEXECDIR, "/lethe-bench"}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char path[PATH_BYTES + 64];
+        snprintf(path, sizeof path, "%s%s", places[i].folder, places[i].rest);
+        become(path, arguments);
+        if (errno == ENOENT || errno == ENOTDIR) continue;
+        return message_fail(EXIT_ENVIRONMENT, "cannot run %s: %s; install it again", path,
+                            strerror(errno));
+    }
+    return message_fail(
+        EXIT_ENVIRONMENT,
+        "lethe-bench is not installed, neither beside this program nor in " LETHE_LIBEXECDIR
+        "; build or install it");
+}
+
+const struct command command_bench = {
+    .path = "bench",
+    .summary = "measure how fast Lethe is on this machine",
+    .synopses = (const char *const[]){"[--json] [--quick] [--runs N] [--seed N] [NAME...]", NULL},
+    .description =
+        (const char *const[]){
+            "Runs the named workloads, or all of them, and prints a table: operations a second, "
+            "best of several runs, beside the same work done by other libraries where the system "
+            "has them. The workloads and their data are always the same, so figures can be "
+            "compared between versions and machines.",
+            "The work is done by the program lethe-bench, which takes the same arguments.", NULL},
+    .options =
+        (const struct option[]){
+            {.name = "json",
+             .help = "one JSON object a workload, with the machine, the compiler and its flags"},
+            {.name = "quick",
+             .help = "small sizes and one run: shows that it works, not how fast it is"},
+            {.name = "runs", .value = "N", .help = "take the best of N runs; default 3"},
+            {.name = "seed", .value = "N", .help = "seed of the generated data; default 1"},
+            {0}},
+    .sections =
+        (const struct section[]){
+            {"Workloads",
+             (const char *const[]){
+                 "`bloom`: add to and test classical and blocked Bloom filters, key by key and in "
+                 "batches, with 10 and 100 million keys.",
+                 NULL}},
+            {0}},
+    .examples =
+        (const struct example[]){
+            {"Keep the figures of this machine", "lethe bench --json bloom > bloom.json"}, {0}},
+    .exit_done = "the workloads ran",
+    .operands_most = OPERANDS_UNLIMITED,
+    .forwards = true,
+    .run = run,
+};

@@ -1,0 +1,19 @@
+/* commands.h - the table of commands: one row each, in the order of the manual.
+ *
+ * The row x means that some file defines command_x; see command.h. */
+#ifndef LETHE_CLI_COMMANDS_H
+#define LETHE_CLI_COMMANDS_H
+
+#include "command.h"
+
+/* clang-format off: a row a line */
+#define COMMANDS(row)                                                                            \
+    row(lethe) row(filter) row(filter_build) row(filter_test) row(filter_info) row(filter_merge) \
+        row(bench) row(help)
+/* clang-format on */
+
+#define DECLARE_COMMAND(name) extern const struct command command_##name;
+COMMANDS(DECLARE_COMMAND)
+#undef DECLARE_COMMAND
+
+#endif

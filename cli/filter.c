@@ -1,0 +1,22 @@
+/* filter.c - the group of commands about filters. */
+#include "commands.h"
+
+const struct command command_filter = {
+    .path = "filter",
+    .summary = "make, query and combine Bloom filters",
+    .synopses = (const char *const[]){"COMMAND [ARGUMENT...]", NULL},
+    .description =
+        (const char *const[]){
+            "A Bloom filter is a set of lines that takes about ten bits a line, however long the "
+            "lines are. It answers \"surely absent\" or \"may be present\". The first answer is "
+            "always right; the second is wrong with a probability chosen when the filter is made "
+            "(its error), as long as it holds no more different lines than planned (its "
+            "capacity). Lines can be added but not removed.",
+            "There are two kinds. `bloom` is the classical filter, with the fewest bits for an "
+            "error. `blocked` keeps all bits of a line in one cache line: several times faster in "
+            "a large filter, for some more bits.",
+            "Filters of the same kind, bits, hashes and seed can be merged: build the parts with "
+            "the same options, also on different machines, and merge them.",
+            NULL},
+    .exit_done = "done",
+};

@@ -1,0 +1,23 @@
+/* output.h - standard output, where results go and nothing else.
+ *
+ * A reader that leaves early (`| head`) ends lethe by SIGPIPE, silently, as it ends any filter. Every
+ * other failure to write is an error: a full disk must not look like success. */
+#ifndef LETHE_CLI_OUTPUT_H
+#define LETHE_CLI_OUTPUT_H
+
+#include <stddef.h>
+
+/* Prepares the three standard streams; call first. */
+void output_begin(void);
+
+/* Writes bytes. Returns EXIT_DONE, or EXIT_ENVIRONMENT after saying why. */
+int output_write(const void *data, size_t size);
+
+/* Writes what is buffered. */
+int output_flush(void);
+
+/* Flushes and closes standard output; code is what the program would end with. Returns what it
+ * should end with: success turns into EXIT_ENVIRONMENT if something could not be written. */
+int output_end(int code);
+
+#endif

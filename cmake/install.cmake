@@ -1,0 +1,60 @@
+# What gets installed, and where: both libraries, the public headers, the programs, what
+# pkg-config and find_package(lethe) need to find them, and the documents. All of it can be moved
+# as a whole: each part finds the others from where it lies.
+#
+# The target "product" builds all that is installed and nothing else.
+include(CMakePackageConfigHelpers)
+
+set_target_properties(lethe_shared PROPERTIES EXPORT_NAME lethe)
+set_target_properties(lethe_static PROPERTIES EXPORT_NAME lethe-static)
+install(TARGETS lethe_shared lethe_static EXPORT lethe-targets)
+install(DIRECTORY include/lethe TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(TARGETS lethe)
+add_custom_target(product DEPENDS lethe_shared lethe_static lethe documents)
+if(TARGET lethe-bench)
+    install(TARGETS lethe-bench DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lethe)
+    add_dependencies(product lethe-bench)
+endif()
+
+# find_package(lethe): lethe::lethe is the shared library, lethe::lethe-static the static one.
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lethe)
+install(EXPORT lethe-targets NAMESPACE lethe:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/lethe-config.cmake.in lethe-config.cmake
+    INSTALL_DESTINATION ${package_dir})
+# While the major version is 0 a new minor version may break programs.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(compatibility SameMinorVersion)
+else()
+    set(compatibility SameMajorVersion)
+endif()
+write_basic_package_version_file(lethe-config-version.cmake COMPATIBILITY ${compatibility})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lethe-config.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/lethe-config-version.cmake DESTINATION ${package_dir})
+
+# pkg-config: the prefix is found from where lethe.pc lies.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+    set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+    set(pc_libdir ${CMAKE_INSTALL_FULL_LIBDIR})
+    set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+    file(RELATIVE_PATH up /${pkgconfig_dir} /)
+    string(REGEX REPLACE "/$" "" up ${up})
+    set(pc_prefix "\${pcfiledir}/${up}")
+    set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(cmake/lethe.pc.in lethe.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lethe.pc DESTINATION ${pkgconfig_dir})
+
+# The target "documents" has lethe itself write its man pages and completions, which it can do
+# only on a machine that it was built for.
+if(NOT CMAKE_CROSSCOMPILING)
+    install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+        FILES_MATCHING PATTERN "*.1")
+    install(FILES ${CMAKE_BINARY_DIR}/completions/lethe.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lethe)
+    install(FILES ${CMAKE_BINARY_DIR}/completions/_lethe
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endif()
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lethe)

@@ -1,0 +1,12 @@
+/* lethe/lethe.h - all of the library's public headers. */
+#ifndef LETHE_LETHE_H
+#define LETHE_LETHE_H
+
+#include "lethe/allocator.h"
+#include "lethe/bloom.h"
+#include "lethe/hash.h"
+#include "lethe/io.h"
+#include "lethe/status.h"
+#include "lethe/version.h"
+
+#endif

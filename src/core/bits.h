@@ -1,0 +1,68 @@
+/* core/bits.h - arithmetic on single 64-bit words: the vocabulary of every filter.
+ *
+ * Select has two implementations that give the same answer. A file compiled for BMI2 gets PDEP
+ * inline; any other gets the portable one. Structures whose hot path is select are compiled once
+ * for each and choose at run time by core/cpu.h. */
+#ifndef LETHE_CORE_BITS_H
+#define LETHE_CORE_BITS_H
+
+#include <stdint.h>
+
+#if defined(__BMI2__)
+#include <immintrin.h>
+#endif
+
+/* The upper half of a * b. With a random, this maps it to 0..b-1 evenly and without division. */
+static inline uint64_t lethe_multiply_high(uint64_t a, uint64_t b) {
+    __extension__ typedef unsigned __int128 uint128;
+    return (uint64_t)(((uint128)a * b) >> 64);
+}
+
+static inline unsigned lethe_popcount64(uint64_t word) {
+    return (unsigned)__builtin_popcountll(word);
+}
+
+/* How many of word's bits below position are set; position is 0..64. */
+static inline unsigned lethe_rank64(uint64_t word, unsigned position) {
+    if (position < 64) word &= (UINT64_C(1) << position) - 1;
+    return lethe_popcount64(word);
+}
+
+/* The position of word's set bit number index, from 0; 64 when it has no more than index. */
+static inline unsigned lethe_select64_portable(uint64_t word, unsigned index) {
+    /* Byte sums side by side: byte i of sums holds the set bits of bytes 0..i. */
+    uint64_t sums = word - ((word >> 1) & UINT64_C(0x5555555555555555));
+    sums = (sums & UINT64_C(0x3333333333333333)) + ((sums >> 2) & UINT64_C(0x3333333333333333));
+    sums = (sums + (sums >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    sums *= UINT64_C(0x0101010101010101);
+    if (index >= sums >> 56) return 64;
+
+    unsigned shift = 0;
+    while ((sums >> shift & 0xff) <= index)
+        shift += 8;
+    if (shift > 0) index -= (unsigned)(sums >> (shift - 8) & 0xff);
+    uint64_t byte = word >> shift & 0xff;
+    while (index-- > 0)
+        byte &= byte - 1;
+    return shift + (unsigned)__builtin_ctzll(byte);
+}
+
+static inline unsigned lethe_select64(uint64_t word, unsigned index) {
+#if defined(__BMI2__)
+    /* TZCNT of no bit is 64: just what is wanted. An index of 64 and more would wrap the shift. */
+    return index > 63 ? 64 : (unsigned)_tzcnt_u64(_pdep_u64(UINT64_C(1) << index, word));
+#else
+    return lethe_select64_portable(word, index);
+#endif
+}
+
+/* A word as it lies in a little-endian file, and back. */
+static inline uint64_t lethe_little_endian64(uint64_t word) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(word);
+#else
+    return word;
+#endif
+}
+
+#endif

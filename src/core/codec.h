@@ -1,0 +1,66 @@
+/* core/codec.h - the frame around everything Lethe saves.
+ *
+ * Format: docs/format/codec.md. A frame is a 40-byte header (magic, type, version, payload
+ * length, checksum of the header), the payload, and a checksum of the payload. All numbers
+ * are little-endian.
+ *
+ * Writing   begin, put..., end. The payload's length is told at the beginning and must be met.
+ * Reading   begin, get..., end. Errors stick: after the first one every get returns zero, so
+ *           a loader reads its fields in a row and asks once. It asks before it believes a size:
+ *           lethe_decoder_status, then lethe_decoder_left to compare.
+ * Trust     begin has checked the header and that the source really holds the payload, so
+ *           memory bounded by lethe_decoder_left is memory bounded by real data. The payload's own
+ *           checksum is known only at end: till then its fields may be anything. */
+#ifndef LETHE_CORE_CODEC_H
+#define LETHE_CORE_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/allocator.h"
+#include "lethe/io.h"
+
+enum { LETHE_FRAME_HEADER_BYTES = 40, LETHE_FRAME_OVERHEAD_BYTES = 48 };
+
+typedef struct lethe_encoder lethe_encoder;
+typedef struct lethe_decoder lethe_decoder;
+
+/* Starts a frame of payload_bytes into sink. type is four letters. *out is freed by end.
+ * Errors: LETHE_ENOMEM, the sink's. */
+LETHE_MUST_CHECK lethe_status lethe_encoder_begin(lethe_sink sink, const char *type,
+                                                  uint16_t version, uint64_t payload_bytes,
+                                                  const lethe_allocator *allocator,
+                                                  lethe_encoder **out);
+void lethe_encoder_put_u32(lethe_encoder *encoder, uint32_t value);
+void lethe_encoder_put_u64(lethe_encoder *encoder, uint64_t value);
+void lethe_encoder_put_f64(lethe_encoder *encoder, double value);
+void lethe_encoder_put_words(lethe_encoder *encoder, const uint64_t *words, size_t count);
+/* Ends the frame and frees the encoder; the first error of all that was put, if any. */
+LETHE_MUST_CHECK lethe_status lethe_encoder_end(lethe_encoder *encoder);
+
+/* Starts reading a frame that fills source exactly. On error *out is NULL.
+ * Errors: LETHE_ECORRUPT, LETHE_ETYPE, LETHE_EVERSION (newer than newest_version), LETHE_ENOMEM,
+ * the source's. */
+LETHE_MUST_CHECK lethe_status lethe_decoder_begin(lethe_source source, const char *type,
+                                                  uint16_t newest_version,
+                                                  const lethe_allocator *allocator,
+                                                  lethe_decoder **out);
+unsigned lethe_decoder_version(const lethe_decoder *decoder);
+uint32_t lethe_decoder_get_u32(lethe_decoder *decoder);
+uint64_t lethe_decoder_get_u64(lethe_decoder *decoder);
+double lethe_decoder_get_f64(lethe_decoder *decoder);
+/* Fills words[0..count); zeroes them on error. */
+void lethe_decoder_get_words(lethe_decoder *decoder, uint64_t *words, size_t count);
+/* Payload bytes not yet read. */
+uint64_t lethe_decoder_left(const lethe_decoder *decoder);
+lethe_status lethe_decoder_status(const lethe_decoder *decoder);
+/* Frees the decoder. LETHE_OK only when the whole payload was read and its checksum is right. */
+LETHE_MUST_CHECK lethe_status lethe_decoder_end(lethe_decoder *decoder);
+
+/* Checks a header alone; source_bytes is the length of the whole frame. */
+LETHE_MUST_CHECK lethe_status
+lethe_frame_check_header(const unsigned char header[LETHE_FRAME_HEADER_BYTES],
+                         uint64_t source_bytes, lethe_file_info *out);
+
+#endif

@@ -1,0 +1,49 @@
+/* os/file.h - files as the library needs them: read one, replace one atomically.
+ *
+ * Errors come as lethe_status with errno kept for whoever prints the message: LETHE_ENOTFOUND
+ * for a missing file, LETHE_ENOSPACE for a full disk or quota, LETHE_EINVAL for something that is
+ * not a regular file, LETHE_EIO for the rest. */
+#ifndef LETHE_OS_FILE_H
+#define LETHE_OS_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/status.h"
+
+typedef struct lethe_os_reader {
+    int descriptor;
+    uint64_t size_bytes;
+} lethe_os_reader;
+
+LETHE_MUST_CHECK lethe_status lethe_os_reader_open(const char *path, lethe_os_reader *out);
+/* Reads exactly size bytes; LETHE_ECORRUPT when the file ends before. */
+LETHE_MUST_CHECK lethe_status lethe_os_reader_read(lethe_os_reader *reader, void *data,
+                                                   size_t size);
+void lethe_os_reader_close(lethe_os_reader *reader);
+
+/* A file being written beside the one it will replace. */
+typedef struct lethe_os_replacement lethe_os_replacement;
+
+LETHE_MUST_CHECK lethe_status lethe_os_replace_begin(const char *path, lethe_os_replacement **out);
+LETHE_MUST_CHECK lethe_status lethe_os_replace_write(lethe_os_replacement *replacement,
+                                                     const void *data, size_t size);
+/* Syncs, renames over path, syncs the folder. On failure path is as it was and nothing is left
+ * beside it. Frees the replacement either way. */
+LETHE_MUST_CHECK lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement);
+/* Drops what was written. Keeps errno. */
+void lethe_os_replace_abort(lethe_os_replacement *replacement);
+
+/* Tests make the n-th operation fail: the hook is asked before each one and returns the errno to
+ * fail with, or 0 to go on. NULL, the default, is no hook. Not for use while threads are in here. */
+typedef enum lethe_os_operation {
+    LETHE_OS_OPEN,
+    LETHE_OS_READ,
+    LETHE_OS_WRITE,
+    LETHE_OS_SYNC,
+    LETHE_OS_RENAME
+} lethe_os_operation;
+typedef int (*lethe_os_fault_hook)(lethe_os_operation operation);
+void lethe_os_set_fault_hook(lethe_os_fault_hook hook);
+
+#endif

@@ -1,0 +1,37 @@
+"""What the tests of the command line share: where lethe is, and how it is run."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
+BINARIES = pathlib.Path(os.environ.get("LETHE_BIN_DIR", SOURCE / "build/release")).resolve()
+
+if not os.access(BINARIES / "lethe", os.X_OK):
+    pytest.exit(f"no lethe in {BINARIES}: build it, or set LETHE_BIN_DIR", returncode=2)
+
+
+def run_lethe(*words, stdin=b"", cwd=None, **more):
+    """Runs lethe to its end. The result has returncode, and stdout and stderr as bytes."""
+    return subprocess.run([BINARIES / "lethe", *words], input=stdin, cwd=cwd, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, **more)
+
+
+@pytest.fixture
+def lethe(tmp_path):
+    """Runs lethe in a folder of the test's own."""
+    def run(*words, stdin=b"", **more):
+        return run_lethe(*words, stdin=stdin, cwd=tmp_path, **more)
+    return run
+
+
+@pytest.fixture
+def source():
+    return SOURCE
+
+
+@pytest.fixture
+def binaries():
+    return BINARIES

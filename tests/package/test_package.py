@@ -1,0 +1,226 @@
+"""Goal: whoever installs Lethe can use it: from C and C++, shared and static, through pkg-config
+and through CMake, wherever it was installed or moved to; and the shared library shows exactly
+what the public headers promise.
+
+Method: install the build into a temporary prefix, move that prefix elsewhere (so that nothing
+works only because of a path written at build time), and build consumer/sample.c against it in
+each of those ways. Every binary must print the same lines, and a shared one must really load the
+shared library. What the library exports is compared with what the headers declare."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", HERE.parents[1]))
+BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release"))
+CMAKE = os.environ.get("CMAKE", "cmake")
+CC = os.environ.get("CC", "cc")
+HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
+STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+EXPECTED = "styx 1\nacheron 0\nadditions 1\n"
+
+
+def run(*command, **environment):
+    """Runs a command that must succeed and returns what it printed."""
+    result = subprocess.run([str(word) for word in command], text=True, check=False,
+                            env={**os.environ, **environment},
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stdout}"
+    return result.stdout
+
+
+def version():
+    text = (SOURCE / "include/lethe/version.h").read_text()
+    return re.search(r'LETHE_VERSION "([0-9.]+)"', text).group(1)
+
+
+def soversion():
+    major, minor, _ = version().split(".")
+    return f"0.{minor}" if major == "0" else major
+
+
+def install(prefix, destdir=""):
+    run(CMAKE, "--install", BUILD, "--prefix", prefix, DESTDIR=str(destdir))
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
+                  if not path.is_dir())
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Lethe, installed and then moved."""
+    folder = tmp_path_factory.mktemp("package")
+    install(folder / "first")
+    (folder / "first").rename(folder / "moved")
+    return folder / "moved"
+
+
+@pytest.fixture(scope="module")
+def libdir(prefix):
+    return next(prefix.rglob("liblethe.a")).parent
+
+
+@pytest.fixture(scope="module")
+def pkg_config(libdir):
+    def ask(*options):
+        return run("pkg-config", *options, "lethe",
+                   PKG_CONFIG_LIBDIR=str(libdir / "pkgconfig")).split()
+    return ask
+
+
+def needs_the_shared_library(program):
+    return f"[liblethe.so.{soversion()}]" in run("readelf", "-d", program)
+
+
+def check_program(program, libdir, shared):
+    assert needs_the_shared_library(program) == shared
+    assert run(program, LD_LIBRARY_PATH=str(libdir) if shared else "") == EXPECTED
+
+
+# What is installed
+
+def test_all_parts_are_installed(prefix, libdir):
+    installed = files_below(prefix)
+    lib = str(libdir.relative_to(prefix))
+    for name in ["bin/lethe", "libexec/lethe/lethe-bench", f"{lib}/liblethe.a", f"{lib}/liblethe.so",
+                 f"{lib}/liblethe.so.{soversion()}", f"{lib}/liblethe.so.{version()}",
+                 f"{lib}/pkgconfig/lethe.pc", f"{lib}/cmake/lethe/lethe-config.cmake",
+                 f"{lib}/cmake/lethe/lethe-config-version.cmake", "share/man/man1/lethe.1",
+                 "share/bash-completion/completions/lethe", "share/zsh/site-functions/_lethe",
+                 "share/doc/lethe/LICENSE", "share/doc/lethe/README.md"]:
+        assert name in installed
+    assert [name for name in installed if name.startswith("include/")] == [
+        f"include/lethe/{header.name}" for header in HEADERS]
+
+
+def test_every_man_page_is_installed(prefix):
+    built = sorted(page.name for page in (BUILD / "man").glob("*.1"))
+    assert built
+    assert sorted(page.name for page in (prefix / "share/man/man1").iterdir()) == built
+
+
+def test_the_shared_library_is_versioned(libdir):
+    assert f"Library soname: [liblethe.so.{soversion()}]" in run(
+        "readelf", "-d", libdir / "liblethe.so")
+    assert os.readlink(libdir / "liblethe.so") == f"liblethe.so.{soversion()}"
+    assert os.readlink(libdir / f"liblethe.so.{soversion()}") == f"liblethe.so.{version()}"
+
+
+def test_the_program_runs_where_it_was_moved_to(prefix):
+    assert version() in run(prefix / "bin/lethe", "--version", LD_LIBRARY_PATH="")
+
+
+def test_the_program_finds_its_benchmarks_there(prefix):
+    # lethe-bench itself refuses a workload that does not exist.
+    result = subprocess.run([prefix / "bin/lethe", "bench", "no-such-workload"], text=True,
+                            check=False, stderr=subprocess.PIPE)
+    assert (result.returncode, result.stderr[:12]) == (2, "lethe-bench:")
+
+
+def test_destdir_stages_the_same_files(prefix, tmp_path):
+    install("/opt/lethe", tmp_path)
+    assert files_below(tmp_path / "opt/lethe") == files_below(prefix)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["opt"]
+
+
+def test_no_path_of_the_build_is_installed(prefix):
+    for path in prefix.rglob("*"):
+        if path.suffix in (".pc", ".cmake", ".h", ".1") and "liblethe" not in path.name:
+            text = path.read_text()
+            for folder in (SOURCE, BUILD, prefix.parent / "first"):
+                assert str(folder) not in text, f"{path} names {folder}"
+
+
+# Using it
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
+@pytest.mark.parametrize("compiler,standard", [
+    (CC, "-std=c11"), (CC, "-std=c17"), ("clang", "-std=c17"), ("c++", "-std=c++17")])
+def test_a_program_builds_with_pkg_config(pkg_config, libdir, tmp_path, compiler, standard, shared):
+    source = tmp_path / ("sample.cc" if "++" in standard else "sample.c")
+    shutil.copy(HERE / "consumer/sample.c", source)
+    mode = [] if shared else ["--static"]
+    run(compiler, standard, *STRICT, "-o", tmp_path / "sample", source,
+        *pkg_config(*mode, "--cflags", "--libs"), *([] if shared else ["-static"]))
+    check_program(tmp_path / "sample", libdir, shared)
+
+
+def test_pkg_config_tells_the_version(pkg_config):
+    assert pkg_config("--modversion") == [version()]
+
+
+def test_programs_build_with_find_package(prefix, libdir, tmp_path):
+    run(CMAKE, "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLETHE_EXPECTED_VERSION={version()}",
+        f"-DCMAKE_C_FLAGS={' '.join(STRICT)}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}")
+    run(CMAKE, "--build", tmp_path)
+    for language in ("c", "cc"):
+        check_program(tmp_path / f"{language}-shared", libdir, True)
+        check_program(tmp_path / f"{language}-static", libdir, False)
+
+
+def test_find_package_refuses_a_version_that_may_differ(prefix, tmp_path):
+    major, minor, _ = map(int, version().split("."))
+    other = f"0.{minor + 1}" if major == 0 else str(major + 1)
+    result = subprocess.run(
+        [CMAKE, "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja",
+         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLETHE_EXPECTED_VERSION={other}"],
+        text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert result.returncode != 0
+    assert f'compatible with requested version "{other}"' in " ".join(result.stdout.split())
+
+
+# The headers
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.name)
+def test_each_header_compiles_alone(prefix, tmp_path, header):
+    source = tmp_path / "alone.c"
+    source.write_text(f"#include <lethe/{header.name}>\n#include <lethe/{header.name}>\n"
+                      "extern int not_empty;\n")
+    for compiler in (CC, "clang"):
+        for options in (["-std=c11"], ["-std=c17"], ["-x", "c++", "-std=c++17"]):
+            run(compiler, *options, *STRICT, "-fsyntax-only", f"-I{prefix}/include", source)
+
+
+def test_the_main_header_includes_all(prefix, tmp_path):
+    source = tmp_path / "all.c"
+    source.write_text("#include <lethe/lethe.h>\n")
+    rule = run(CC, "-MM", f"-I{prefix}/include", source)
+    assert sorted(set(re.findall(r"lethe/(\w+\.h)", rule))) == [header.name for header in HEADERS]
+
+
+# The symbols
+
+def declared_functions():
+    names = []
+    for header in HEADERS:
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+        text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
+        for declaration in re.findall(r"\bLETHE_API\b([^;]*);", text):
+            names.append(re.search(r"(\w+)\s*\(", declaration).group(1))
+    return sorted(names)
+
+
+def defined_symbols(*nm_options):
+    lines = run("nm", "--defined-only", "--format=posix", *nm_options).splitlines()
+    return sorted(line.split()[0] for line in lines if len(line.split()) > 1)
+
+
+def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
+    declared = declared_functions()
+    assert "lethe_version" in declared
+    assert all(name.startswith("lethe_") for name in declared)
+    assert defined_symbols("-D", libdir / "liblethe.so") == declared
+
+
+def test_the_static_library_claims_no_names_but_its_own(libdir):
+    foreign = [name for name in defined_symbols("-g", libdir / "liblethe.a")
+               if not name.startswith("lethe_")]
+    assert foreign == []

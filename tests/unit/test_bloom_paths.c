@@ -1,0 +1,140 @@
+/* Goal: every instruction set computes the same bits and answers, and readers may share a filter. */
+#include "support/test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cpu.h"
+#include "filter/bloom/bloom.h"
+#include "support/random.h"
+
+#if defined(TEST_HAS_EMULATED_AVX512)
+extern const struct lethe_bloom_operations lethe_bloom_blocked_avx512_emulated;
+#endif
+
+enum { KEYS = 3000, LINES = 97 };
+
+struct path {
+    const char *name;
+    const struct lethe_bloom_operations *operations;
+};
+
+/* The paths that can run here, the scalar one first. */
+static size_t list_paths(struct path *paths) {
+    size_t count = 0;
+    paths[count++] = (struct path){"scalar", &lethe_bloom_blocked_scalar};
+#if defined(__x86_64__)
+    if (lethe_cpu_detect() >= LETHE_CPU_AVX2)
+        paths[count++] = (struct path){"avx2", &lethe_bloom_blocked_avx2};
+    if (lethe_cpu_detect() >= LETHE_CPU_AVX512)
+        paths[count++] = (struct path){"avx512", &lethe_bloom_blocked_avx512};
+#endif
+#if defined(TEST_HAS_EMULATED_AVX512)
+    paths[count++] = (struct path){"avx512 emulated", &lethe_bloom_blocked_avx512_emulated};
+#endif
+    return count;
+}
+
+struct outcome {
+    _Alignas(64) uint64_t words[LINES * LETHE_BLOOM_LINE_WORDS];
+    uint8_t answers[4][KEYS];
+};
+
+/* Drives one path through all its operations and records everything it said and wrote. */
+static void exercise(const struct lethe_bloom_operations *operations, uint32_t hashes,
+                     struct outcome *outcome) {
+    memset(outcome, 0, sizeof *outcome);
+    struct lethe_bloom_bits bits = {.words = outcome->words, .range = LINES, .hashes = hashes};
+    lethe_hash keys[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = lethe_hash_u64(3, i % 2000);
+    for (size_t i = 0; i < 400; i++)
+        operations->add(&bits, keys[i]);
+    operations->add_batch(&bits, keys + 400, 300);
+    for (size_t i = 0; i < KEYS; i++)
+        outcome->answers[0][i] = operations->test(&bits, keys[i]);
+    operations->test_batch(&bits, keys, KEYS, outcome->answers[1]);
+    operations->add_and_test_batch(&bits, keys + 700, 500, outcome->answers[2]);
+    for (size_t i = 1000; i < 1500; i++)
+        outcome->answers[3][i] = operations->add_and_test(&bits, keys[i]);
+}
+
+static void all_paths_agree(void **state) {
+    (void)state;
+    struct path paths[4];
+    size_t count = list_paths(paths);
+    struct outcome *expected = aligned_alloc(64, (sizeof *expected + 63) / 64 * 64);
+    struct outcome *actual = aligned_alloc(64, (sizeof *actual + 63) / 64 * 64);
+    for (uint32_t hashes = 8; hashes <= 32; hashes += 8) {
+        exercise(paths[0].operations, hashes, expected);
+        assert_memory_equal(expected->answers[0], expected->answers[1], KEYS);
+        for (size_t i = 1; i < count; i++) {
+            exercise(paths[i].operations, hashes, actual);
+            print_message("%u hashes: %s\n", hashes, paths[i].name);
+            assert_memory_equal(expected->words, actual->words, sizeof expected->words);
+            assert_memory_equal(expected->answers, actual->answers, sizeof expected->answers);
+        }
+    }
+    free(expected);
+    free(actual);
+}
+
+/* Goal: the choice is really made by the CPU level. */
+static void the_level_chooses_the_path(void **state) {
+    (void)state;
+    struct path paths[4];
+    list_paths(paths);
+    for (int level = 0; level <= (int)lethe_cpu_detect(); level++) {
+        lethe_cpu_force((lethe_cpu_level)level);
+        lethe_bloom *filter;
+        lethe_bloom_options options = {.layout = LETHE_BLOOM_BLOCKED};
+        assert_ok(lethe_bloom_new(&options, &filter));
+        assert_ptr_equal(filter->operations, paths[level].operations);
+        lethe_bloom_free(filter);
+    }
+    lethe_cpu_force(lethe_cpu_detect());
+}
+
+static void *read_all(void *context) {
+    const lethe_bloom *filter = context;
+    uint8_t present[KEYS];
+    lethe_hash hashes[KEYS];
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < KEYS; i++)
+        hashes[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, i);
+    lethe_bloom_test_batch(filter, hashes, KEYS, present);
+    for (size_t i = 0; i < KEYS; i++)
+        found += present[i] && lethe_bloom_test_hash(filter, hashes[i]);
+    return (void *)(uintptr_t)(found + (lethe_bloom_info(filter).bits_set == 0));
+}
+
+/* Method: four threads read one filter; the thread sanitizer watches. */
+static void readers_share_a_filter(void **state) {
+    (void)state;
+    for (int layout = 0; layout < 2; layout++) {
+        lethe_bloom *filter;
+        lethe_bloom_options options = {.layout = (lethe_bloom_layout)layout};
+        assert_ok(lethe_bloom_new(&options, &filter));
+        for (uint64_t i = 0; i < KEYS; i++)
+            lethe_bloom_add_hash(filter, lethe_hash_u64(LETHE_DEFAULT_SEED, i));
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, read_all, filter), 0);
+        for (int i = 0; i < 4; i++) {
+            void *found;
+            assert_int_equal(pthread_join(threads[i], &found), 0);
+            assert_int_equal((uintptr_t)found, KEYS);
+        }
+        lethe_bloom_free(filter);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_paths_agree),
+        cmocka_unit_test(the_level_chooses_the_path),
+        cmocka_unit_test(readers_share_a_filter),
+    };
+    return cmocka_run_group_tests_name("bloom_paths", tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# Checks the source without running it, or puts the C files into the house format.
+# usage: tools/lint.sh [format]
+#
+# Every check runs, also after one has failed; the last line names those that did. A check
+# prints only what it finds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+failures=()
+
+# The files of the given folders whose names match, NUL-separated. A folder may not exist yet.
+find_in() {
+    local name=$1 folder folders=()
+    shift
+    for folder in "$@"; do
+        [ ! -d "$folder" ] || folders+=("$folder")
+    done
+    [ ${#folders[@]} -eq 0 ] || find "${folders[@]}" -name "$name" -type f -print0 | sort -z
+}
+
+c_files() { find_in '*.[ch]' include src cli module plugins examples tests bench fuzz; }
+ours() { find_in '*.c' src cli; }
+
+if [ "${1:-}" = format ]; then
+    c_files | xargs -0 -r clang-format -i
+    exit 0
+fi
+
+# check NAME COMMAND...: runs one check and shows what it found
+check() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    "$@" >"build/lint/$name.log" 2>&1 || status=$?
+    if [ $status -ne 0 ]; then
+        failures+=("$name")
+        cat "build/lint/$name.log"
+        echo "$name: failed, in $((SECONDS - start)) s"
+    else
+        echo "$name: ok, in $((SECONDS - start)) s"
+    fi
+}
+
+format() { c_files | xargs -0 -r clang-format --dry-run -Werror; }
+
+# clang-tidy counts the warnings of system headers aloud; those lines are dropped.
+tidy() {
+    ours | xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build/release --quiet 2>&1 |
+        { grep -vE '^[0-9]+ warnings? generated\.$|^$' || true; }
+}
+
+cppcheck_all() {
+    ours | xargs -0 -r cppcheck --quiet -j "$jobs" --std=c11 --enable=warning,performance,portability \
+        --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+        -I include -I src
+}
+
+shell() {
+    { find_in '*.sh' tools tests bench fuzz examples; find .ci -type f -print0; } |
+        xargs -0 -r shellcheck
+}
+
+man_pages() { find_in '*.1' build/release/man docs | xargs -0 -r mandoc -T lint -W warning; }
+
+# The compile commands for clang-tidy, and the man pages, which the program writes itself.
+tools/build.sh release product
+mkdir -p build/lint
+
+check format format
+check text python3 tools/check_text.py
+check layers python3 tools/check_layers.py
+check shell shell
+check man-pages man_pages
+check cppcheck cppcheck_all
+check clang-tidy tidy
+
+if [ ${#failures[@]} -gt 0 ]; then
+    echo "lethe: lint found something: ${failures[*]}"
+    exit 1
+fi
+echo "lethe: lint found nothing"

@@ -1,0 +1,124 @@
+#!/bin/bash
+# Makes sure that what one kind of work needs is installed.
+# usage: tools/setup.sh run|test|lint|bench|all
+#
+# On Debian and its relatives the packages that are missing are named, each with its reason,
+# and installed with apt-get, by root or through sudo. When nothing is missing the script asks
+# dpkg once, says nothing and ends.
+#
+# On another system, or without the right to install, it looks for what those packages would
+# bring, prints the list of what it did not find, and goes on if the work can be done without.
+set -eu
+
+# Package; the kinds of work that need it (what "run" needs, all need); a command, C header or
+# Python module by which to find it on other systems, in parentheses if the work can be done
+# without it, or - if it comes with another; and the reason.
+table() {
+    cat <<'TABLE'
+gcc              run         cc              compiles everything
+libc6-dev        run         stdio.h         the C library's headers
+cmake            run         cmake           configures the build
+ninja-build      run         ninja           runs the build
+libxxhash-dev    run         xxhash.h        the hash under every filter, compiled in
+libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
+pkg-config       bench,test  pkg-config      finds the benchmarks' peers; tests our own lethe.pc
+clang            test        clang           the second compiler, and the one that has libFuzzer
+libclang-rt-dev  test        -               clang's run-time libraries of libFuzzer and sanitizers
+g++              test        c++             the public headers are tried from C++
+libcmocka-dev    test        cmocka.h        the framework of the unit tests
+libsimde-dev     test        (simde/x86/avx512.h)  runs the AVX-512 code on a CPU that lacks it
+libxxhash0       test        -               the hash as a shared library, to compare ours with
+python3          test,lint   python3         runs the tests from outside and the checks of the tree
+python3-pytest   test        import:pytest   the framework of the tests from outside
+zsh              test        (zsh)           tries the zsh completion
+mandoc           test,lint   mandoc          checks the man pages
+clang-format     lint        clang-format    checks the format of the C files
+clang-tidy       lint        clang-tidy      looks for mistakes in the C files
+cppcheck         lint        cppcheck        looks for other mistakes in the C files
+shellcheck       lint        shellcheck      looks for mistakes in the scripts
+TABLE
+}
+
+wanted() { # the table's rows for one kind of work
+    table | awk -v work="$1" '
+        { n = split($2, uses, ",") }
+        { for (i = 1; i <= n; i++)
+              if (work == "all" || uses[i] == "run" || uses[i] == work) { print; next } }'
+}
+
+describe() { # rows, as a reader wants them
+    awk '{ name = $1; $1 = $2 = $3 = ""; printf "  %-16s %s\n", name, substr($0, 4) }'
+}
+
+found() { # whether a row's third column is there
+    case $1 in
+    -) ;;
+    import:*) python3 -c "import ${1#import:}" 2>/dev/null ;;
+    *.h) printf '#include <stdarg.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <%s>\n' "$1" |
+        cc -E -x c - >/dev/null 2>&1 ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# Instead of installing: names what of the given rows is not to be found, and fails if that
+# stops the work.
+advise() {
+    local why=$1 name uses evidence reason absent="" stop=0
+    while read -r name uses evidence reason; do
+        case $evidence in
+        "("*) found "${evidence//[()]/}" && continue ;;
+        *) found "$evidence" && continue || stop=1 ;;
+        esac
+        absent+="$name $uses $evidence $reason"$'\n'
+    done
+    [ -n "$absent" ] || exit 0
+    {
+        echo "lethe: $why, and these were not found (the names are Debian's):"
+        printf %s "$absent" | describe
+        [ $stop -eq 1 ] || echo "lethe: going on without them"
+    } >&2
+    exit $stop
+}
+
+work=${1:-}
+case $work in
+run | test | lint | bench | all) ;;
+*)
+    echo "usage: tools/setup.sh run|test|lint|bench|all" >&2
+    exit 2
+    ;;
+esac
+
+rows=$(wanted "$work")
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    advise "this system has no apt-get to install packages with" <<<"$rows"
+fi
+
+# dpkg-query fails if it does not know all of the names; only its list matters.
+# shellcheck disable=SC2046 # package names are words
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $(awk '{ print $1 }' <<<"$rows") 2>/dev/null |
+    awk '$2 == "installed" { print $1 }') || true
+missing=$(awk 'NR == FNR { have[$1]; next } !($1 in have)' <(echo "$installed") - <<<"$rows")
+[ -n "$missing" ] || exit 0
+
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        advise "only root may install packages and there is no sudo" <<<"$missing"
+    fi
+    sudo=(sudo)
+fi
+
+echo "lethe: installing packages for '$work':"
+describe <<<"$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"
+}
+# shellcheck disable=SC2046 # package names are words
+if ! { apt update && apt install --no-install-recommends $(awk '{ print $1 }' <<<"$missing"); } >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    echo "lethe: apt-get could not install all of that" >&2
+    exit 1
+fi
