@@ -85,8 +85,8 @@ static int fail_unknown_option(const struct arguments *arguments, const char *wo
                         word, name, name);
 }
 
-/* Stores the value of the option at place: after '=' in its own word, or the next word.
- * *next counts the word taken. */
+/* Stores the value of the option at place: what follows '=' in its own word, or else the
+ * following word, which is then taken. */
 static int take_option(struct arguments *arguments, size_t place, const char *equals,
                        const char *following, bool *took_following) {
     const struct option *option = &arguments->command->options[place];
@@ -119,11 +119,28 @@ static int take_option(struct arguments *arguments, size_t place, const char *eq
     return EXIT_DONE;
 }
 
+/* Stores the option that word is, with its value. */
+static int parse_option(struct arguments *arguments, const char *word, const char *following,
+                        bool *took_following) {
+    const struct command *command = arguments->command;
+    bool is_long = word[1] == '-';
+    const char *equals = is_long ? strchr(word, '=') : NULL;
+    size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    size_t place = option_count(command);
+    if (is_long) place = find_option(command, word + 2, length - 2);
+    if (!is_long && length == 2) place = find_letter(command, word[1]);
+    if (place == option_count(command)) return fail_unknown_option(arguments, word);
+    return take_option(arguments, place, equals, following, took_following);
+}
+
+static bool asks_for_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 int arguments_parse(const struct command *command, int count, char **words, struct arguments *out) {
     *out = (struct arguments){.command = command, .operands = words};
     if (command->forwards) {
-        out->wants_help =
-            count > 0 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0);
+        out->wants_help = count > 0 && asks_for_help(words[0]);
         out->operand_count = (size_t)count;
         return EXIT_DONE;
     }
@@ -131,29 +148,19 @@ int arguments_parse(const struct command *command, int count, char **words, stru
     for (int i = 0; i < count; i++) {
         char *word = words[i];
         if (options_ended || word[0] != '-' || word[1] == '\0') {
-            out->operands[out->operand_count++] = word;
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
+            out->operands[out->operand_count++] = word; /* never ahead of what is being read */
+        } else if (strcmp(word, "--") == 0) {
             options_ended = true;
-            continue;
-        }
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        } else if (asks_for_help(word)) {
             out->wants_help = true;
             return EXIT_DONE;
+        } else {
+            bool took_following = false;
+            const char *following = i + 1 < count ? words[i + 1] : NULL;
+            int code = parse_option(out, word, following, &took_following);
+            if (code != EXIT_DONE) return code;
+            i += took_following;
         }
-        bool is_long = word[1] == '-';
-        const char *equals = is_long ? strchr(word, '=') : NULL;
-        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-        size_t place = option_count(command);
-        if (is_long) place = find_option(command, word + 2, length - 2);
-        if (!is_long && word[2] == '\0') place = find_letter(command, word[1]);
-        if (place == option_count(command)) return fail_unknown_option(out, word);
-        bool took_following = false;
-        int code =
-            take_option(out, place, equals, i + 1 < count ? words[i + 1] : NULL, &took_following);
-        if (code != EXIT_DONE) return code;
-        i += took_following;
     }
     return EXIT_DONE;
 }

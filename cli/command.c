@@ -57,12 +57,10 @@ static bool is_child(const struct command *group, const struct command *command)
 }
 
 const struct command *command_child(const struct command *group, const struct command *after) {
-    const struct command *const *row = commands;
-    while (after != NULL && *row++ != after) {
-        continue;
-    }
-    for (; *row != NULL; row++) {
-        if (is_child(group, *row)) return *row;
+    bool is_behind = after == NULL;
+    for (const struct command *const *row = commands; *row != NULL; row++) {
+        if (is_behind && is_child(group, *row)) return *row;
+        is_behind = is_behind || *row == after;
     }
     return NULL;
 }

@@ -9,15 +9,10 @@
 #include "human.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "line_count.h"
 #include "lines.h"
 #include "message.h"
 #include "progress.h"
-
-/* What the library accepts (lethe/bloom.h), so that a message can name the option that is wrong. */
-static const uint64_t CAPACITY_MOST = UINT64_C(1) << 40;
-static const uint64_t BITS_MOST = UINT64_C(1) << 47;
-static const uint64_t HASHES_MOST = 64;
-static const double ERROR_LEAST = 1e-15, ERROR_MOST = 0.5;
 
 /* Reads the options that are numbers; a zero stays where one is not given. */
 static int read_numbers(const struct arguments *arguments, lethe_bloom_options *options) {
@@ -25,13 +20,17 @@ static int read_numbers(const struct arguments *arguments, lethe_bloom_options *
     uint64_t hashes = 0;
     int code = arguments_choice(arguments, "kind", &kind);
     if (code == EXIT_DONE) {
-        code = arguments_count(arguments, "capacity", 1, CAPACITY_MOST, &options->capacity);
+        code =
+            arguments_count(arguments, "capacity", 1, LETHE_BLOOM_MAX_CAPACITY, &options->capacity);
     }
     if (code == EXIT_DONE) {
-        code = arguments_probability(arguments, "error", ERROR_LEAST, ERROR_MOST, &options->error);
+        code = arguments_probability(arguments, "error", LETHE_BLOOM_MIN_ERROR,
+                                     LETHE_BLOOM_MAX_ERROR, &options->error);
     }
-    if (code == EXIT_DONE) code = arguments_count(arguments, "bits", 1, BITS_MOST, &options->bits);
-    if (code == EXIT_DONE) code = arguments_count(arguments, "hashes", 1, HASHES_MOST, &hashes);
+    if (code == EXIT_DONE)
+        code = arguments_count(arguments, "bits", 1, LETHE_BLOOM_MAX_BITS, &options->bits);
+    if (code == EXIT_DONE)
+        code = arguments_count(arguments, "hashes", 1, LETHE_BLOOM_MAX_HASHES, &hashes);
     if (code == EXIT_DONE) code = arguments_seed(arguments, "seed", &options->seed);
     options->layout = (lethe_bloom_layout)kind;
     options->hashes = (uint32_t)hashes;
@@ -71,7 +70,7 @@ static int check_not_an_input(const char *out, const struct inputs *inputs) {
 
 /* A filter has to be planned before the first line is added. Files can be read twice; a pipe
  * cannot. */
-static int plan_capacity(const struct inputs *inputs, const char *out,
+static int plan_capacity(const struct inputs *inputs, const char *out, bool quiet,
                          lethe_bloom_options *options) {
     if (!inputs->all_regular) {
         return message_fail(EXIT_USAGE,
@@ -79,11 +78,11 @@ static int plan_capacity(const struct inputs *inputs, const char *out,
                             "the most different lines to expect",
                             inputs_name(inputs->stream));
     }
-    int code = lines_count(inputs, &options->capacity);
+    int code = line_count(inputs, quiet, &options->capacity);
     if (code != EXIT_DONE) return code;
     if (interrupt_requested()) return interrupt_fail(out);
     if (options->capacity == 0) options->capacity = 1;
-    if (options->capacity <= CAPACITY_MOST) return EXIT_DONE;
+    if (options->capacity <= LETHE_BLOOM_MAX_CAPACITY) return EXIT_DONE;
     return message_fail(EXIT_BAD_DATA,
                         "the files have %" PRIu64 " lines, more than a filter is planned for; "
                         "give --bits",
@@ -128,16 +127,13 @@ static int add_lines(const struct inputs *inputs, lethe_bloom *filter, bool quie
 }
 
 static int build(const struct inputs *inputs, const lethe_bloom_options *options, const char *out,
-                 const struct arguments *arguments) {
-    bool quiet = arguments_has(arguments, "quiet");
+                 bool json, bool quiet) {
     lethe_bloom *filter;
     int code = make_filter(options, &filter);
     if (code == EXIT_DONE) code = add_lines(inputs, filter, quiet);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
     if (code == EXIT_DONE) code = filter_save(filter, out);
-    if (code == EXIT_DONE) {
-        filter_report(out, filter, arguments_has(arguments, "json"), quiet);
-    }
+    if (code == EXIT_DONE) filter_report(out, filter, json, quiet);
     lethe_bloom_free(filter);
     return code;
 }
@@ -154,9 +150,12 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = check_not_an_input(out, &inputs);
     if (code != EXIT_DONE) return code;
     interrupt_begin();
-    if (options.capacity == 0 && options.bits == 0) code = plan_capacity(&inputs, out, &options);
+    bool quiet = arguments_has(arguments, "quiet");
+    if (options.capacity == 0 && options.bits == 0) {
+        code = plan_capacity(&inputs, out, quiet, &options);
+    }
     if (code != EXIT_DONE) return code;
-    return build(&inputs, &options, out, arguments);
+    return build(&inputs, &options, out, arguments_has(arguments, "json"), quiet);
 }
 
 const struct command command_filter_build = {

@@ -3,9 +3,9 @@
  * IDEA    Blocks are read into one buffer, and a batch points into it. When only the beginning of a
  *         line is left, that piece moves to the front and the next block goes behind it, so
  *         what is copied is less than a line a block.
- * LAYOUT  buffer: [delivered | lines to deliver | beginning of a line | free]
- *                            ^position          ^                      ^filled
- *                                               ^searched: no newline from position to here
+ * LAYOUT  buffer: [delivered | lines to deliver, the last one perhaps only begun | free]
+ *                            ^position                                           ^filled
+ *         searched lies between these two: from position up to it there is no newline.
  * I1      position <= searched <= filled < capacity: a byte is always free behind the data, for
  *         the newline that a last line lacks.
  * I2      A byte is searched for a newline once, however small the pieces are that a pipe gives.
@@ -189,63 +189,4 @@ int lines_next(struct line_reader *reader, struct line_batch *out) {
         if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
-}
-
-/* Newlines in a block. Sums of at most 255 bytes fit a byte, which lets the compiler compare
- * and add a whole vector at a time. */
-static uint64_t count_newlines(const char *data, size_t size) {
-    uint64_t total = 0;
-    while (size > 0) {
-        size_t piece = size < 4080 ? size : 4080;
-        uint8_t sums[16] = {0};
-        size_t i = 0;
-        for (; i + 16 <= piece; i += 16) {
-            for (size_t lane = 0; lane < 16; lane++) {
-                sums[lane] = (uint8_t)(sums[lane] + (data[i + lane] == '\n'));
-            }
-        }
-        for (size_t lane = 0; lane < 16; lane++) {
-            total += sums[lane];
-        }
-        for (; i < piece; i++) {
-            total += data[i] == '\n';
-        }
-        data += piece;
-        size -= piece;
-    }
-    return total;
-}
-
-static int count_one(const char *path, char *buffer, uint64_t *count) {
-    int descriptor;
-    int code = inputs_open(path, &descriptor);
-    if (code != EXIT_DONE || descriptor < 0) return code;
-    off_t position = lseek(descriptor, 0, SEEK_CUR);
-    char last = '\n';
-    while (!interrupt_requested()) {
-        ssize_t got = pread(descriptor, buffer, BLOCK_BYTES, position);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) code = inputs_fail(path);
-        if (got <= 0) break;
-        *count += count_newlines(buffer, (size_t)got);
-        last = buffer[got - 1];
-        position += got;
-    }
-    if (last != '\n') (*count)++;
-    inputs_close(descriptor);
-    return code;
-}
-
-int lines_count(const struct inputs *inputs, uint64_t *out) {
-    *out = 0;
-    char *buffer = malloc(BLOCK_BYTES);
-    if (buffer == NULL) {
-        return message_fail(EXIT_ENVIRONMENT, "not enough memory to count lines; free some");
-    }
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < inputs->count && code == EXIT_DONE; i++) {
-        code = count_one(inputs->paths[i], buffer, out);
-    }
-    free(buffer);
-    return code;
 }

@@ -43,8 +43,4 @@ bool lines_would_wait(const struct line_reader *reader);
 uint64_t lines_delivered(const struct line_reader *reader);
 uint64_t lines_bytes(const struct line_reader *reader);
 
-/* Counts the lines of inputs that are all regular files, and leaves them as they were, to be read
- * from the same place again. Cost: one fast pass. */
-int lines_count(const struct inputs *inputs, uint64_t *out);
-
 #endif

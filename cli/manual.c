@@ -154,9 +154,12 @@ static void print_options(const struct command *command, FILE *stream) {
     print_option(&option_help, stream);
 }
 
+/* The commands of a group and of the groups in it; a group itself does nothing. */
 static void print_children(const struct command *group, FILE *stream) {
     for (const struct command *child = command_child(group, NULL); child != NULL;
          child = command_child(group, child)) {
+        print_children(child, stream);
+        if (command_child(child, NULL) != NULL) continue;
         fputs(".TP\n\\fB", stream);
         print_name(child->path, '-', false, stream);
         fputs("\\fR(1)\n", stream);

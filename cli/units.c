@@ -147,8 +147,7 @@ enum unit_problem units_parse_size(const char *text, uint64_t *out_bytes) {
 
 enum unit_problem units_parse_duration(const char *text, uint64_t *out_ms) {
     static const struct unit units[] = {
-        {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}, {"d", 24 * 60 * 60 * 1000},
-        {0},
+        {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}, {0},
     };
     struct decimal number;
     enum unit_problem problem = scan_decimal(text, false, &number);

@@ -35,6 +35,13 @@ typedef enum lethe_bloom_layout {
     LETHE_BLOOM_BLOCKED = 1
 } lethe_bloom_layout;
 
+/* The limits of the options below. */
+#define LETHE_BLOOM_MAX_CAPACITY (UINT64_C(1) << 40)
+#define LETHE_BLOOM_MAX_BITS (UINT64_C(1) << 47)
+#define LETHE_BLOOM_MAX_HASHES 64
+#define LETHE_BLOOM_MIN_ERROR 1e-15
+#define LETHE_BLOOM_MAX_ERROR 0.5
+
 /* Zero in a field selects its default; NULL means all defaults. The size comes either from
  * capacity and error, or from bits and hashes; naming both is LETHE_EINVAL. */
 typedef struct lethe_bloom_options {
@@ -136,7 +143,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_bloom_load(lethe_source source,
                                                          lethe_bloom **out);
 
 /* The same to and from a file; a file that exists is replaced whole or not at all.
- * Errors: as above, and LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOTFOUND. */
+ * Errors: as above, and LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOTFOUND, LETHE_EINVAL (the path is a folder, a
+ * device or a pipe); errno tells more. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_bloom_save_file(const lethe_bloom *filter,
                                                               const char *path);
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_bloom_load_file(const char *path,

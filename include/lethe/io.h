@@ -65,7 +65,8 @@ typedef struct lethe_file_info {
 } lethe_file_info;
 
 /* Reads and checks the header of a saved file, not its payload.
- * Cost: one small read. Errors: LETHE_ENOTFOUND, LETHE_EIO, LETHE_ECORRUPT, LETHE_EVERSION. */
+ * Cost: one small read. Errors: LETHE_ENOTFOUND, LETHE_EINVAL (not a regular file),
+ * LETHE_EIO, LETHE_ECORRUPT, LETHE_EVERSION. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_file_peek(const char *path, lethe_file_info *out);
 
 #ifdef __cplusplus

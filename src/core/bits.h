@@ -6,6 +6,7 @@
 #ifndef LETHE_CORE_BITS_H
 #define LETHE_CORE_BITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__BMI2__)
@@ -21,6 +22,10 @@ static inline uint64_t lethe_multiply_high(uint64_t a, uint64_t b) {
 static inline unsigned lethe_popcount64(uint64_t word) {
     return (unsigned)__builtin_popcountll(word);
 }
+
+/* The set bits of words[0..count), of first and second together where second is not NULL. In a
+ * function of its own, since only there can the CPU's own instruction be used on any machine. */
+uint64_t lethe_popcount_words(const uint64_t *first, const uint64_t *second, size_t count);
 
 /* How many of word's bits below position are set; position is 0..64. */
 static inline unsigned lethe_rank64(uint64_t word, unsigned position) {
@@ -53,6 +58,38 @@ static inline unsigned lethe_select64(uint64_t word, unsigned index) {
     return index > 63 ? 64 : (unsigned)_tzcnt_u64(_pdep_u64(UINT64_C(1) << index, word));
 #else
     return lethe_select64_portable(word, index);
+#endif
+}
+
+/* Gathers the bits of word at mask's ones into the low bits, in order: PEXT. */
+static inline uint64_t lethe_extract64_portable(uint64_t word, uint64_t mask) {
+    uint64_t gathered = 0;
+    for (unsigned to = 0; mask != 0; to++, mask &= mask - 1)
+        gathered |= (word >> __builtin_ctzll(mask) & 1) << to;
+    return gathered;
+}
+
+/* Scatters the low bits of word to mask's ones, in order: PDEP. */
+static inline uint64_t lethe_deposit64_portable(uint64_t word, uint64_t mask) {
+    uint64_t scattered = 0;
+    for (; mask != 0; word >>= 1, mask &= mask - 1)
+        scattered |= (word & 1) << __builtin_ctzll(mask);
+    return scattered;
+}
+
+static inline uint64_t lethe_extract64(uint64_t word, uint64_t mask) {
+#if defined(__BMI2__)
+    return _pext_u64(word, mask);
+#else
+    return lethe_extract64_portable(word, mask);
+#endif
+}
+
+static inline uint64_t lethe_deposit64(uint64_t word, uint64_t mask) {
+#if defined(__BMI2__)
+    return _pdep_u64(word, mask);
+#else
+    return lethe_deposit64_portable(word, mask);
 #endif
 }
 

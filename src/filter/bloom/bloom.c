@@ -148,11 +148,8 @@ lethe_status lethe_bloom_union(lethe_bloom *filter, const lethe_bloom *other) {
 
 /* Bits set in a, or in a and b together where b is not NULL. */
 static uint64_t count_bits(const lethe_bloom *a, const lethe_bloom *b) {
-    uint64_t count = lethe_bloom_words(&a->shape), set = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        set += lethe_popcount64(a->bits.words[i] | (b != NULL ? b->bits.words[i] : 0));
-    }
-    return set;
+    return lethe_popcount_words(a->bits.words, b != NULL ? b->bits.words : NULL,
+                                lethe_bloom_words(&a->shape));
 }
 
 static double estimate_keys(const lethe_bloom_shape *shape, uint64_t bits_set) {

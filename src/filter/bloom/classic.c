@@ -13,29 +13,21 @@
  *         passed, without a branch. An add needs all its words, so they are prefetched a few keys
  *         ahead.
  * PAPER   B. Bloom, Space/time trade-offs in hash coding with allowable errors, 1970. */
-#include "core/bits.h"
 #include "filter/bloom/bloom.h"
-
-#define MULTIPLIER UINT64_C(0xd1342543de82ef95)
+#include "filter/bloom/probe.h"
 
 enum { TEST_CHUNK = 128, ADD_AHEAD = 8, MAX_HASHES = 64 };
 
-/* The next of a key's positions; state starts as low. */
-static inline uint64_t next_position(uint64_t *state, uint64_t high, uint64_t range) {
-    *state *= MULTIPLIER;
-    return lethe_multiply_high(*state + high, range);
-}
-
 static void classic_add(const struct lethe_bloom_bits *bits, lethe_hash hash) {
     for (uint32_t i = 0; i < bits->hashes; i++) {
-        uint64_t position = next_position(&hash.low, hash.high, bits->range);
+        uint64_t position = lethe_bloom_next_position(&hash.low, hash.high, bits->range);
         bits->words[position / 64] |= UINT64_C(1) << (position % 64);
     }
 }
 
 static bool classic_test(const struct lethe_bloom_bits *bits, lethe_hash hash) {
     for (uint32_t i = 0; i < bits->hashes; i++) {
-        uint64_t position = next_position(&hash.low, hash.high, bits->range);
+        uint64_t position = lethe_bloom_next_position(&hash.low, hash.high, bits->range);
         if ((bits->words[position / 64] >> (position % 64) & 1) == 0) return false;
     }
     return true;
@@ -44,7 +36,7 @@ static bool classic_test(const struct lethe_bloom_bits *bits, lethe_hash hash) {
 static bool classic_add_and_test(const struct lethe_bloom_bits *bits, lethe_hash hash) {
     uint64_t all = 1;
     for (uint32_t i = 0; i < bits->hashes; i++) {
-        uint64_t position = next_position(&hash.low, hash.high, bits->range);
+        uint64_t position = lethe_bloom_next_position(&hash.low, hash.high, bits->range);
         uint64_t *word = &bits->words[position / 64];
         all &= *word >> (position % 64);
         *word |= UINT64_C(1) << (position % 64);
@@ -67,7 +59,7 @@ static void test_chunk(const struct lethe_bloom_bits *bits, const lethe_hash *ha
      * can't follow that, hence the two marks below. */
     for (size_t i = 0; i < count; i++) {
         uint64_t state = hashes[i].low;
-        uint64_t position = next_position(&state, hashes[i].high, bits->range);
+        uint64_t position = lethe_bloom_next_position(&state, hashes[i].high, bits->range);
         __builtin_prefetch(&bits->words[position / 64]);
         keys.state[i] = state;
         keys.high[i] = hashes[i].high;
@@ -90,7 +82,7 @@ static void test_chunk(const struct lethe_bloom_bits *bits, const lethe_hash *ha
         if (probe >= bits->hashes || left == 0) break;
         for (size_t i = 0; i < left; i++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.*) */
-            keys.position[i] = next_position(&keys.state[i], keys.high[i], bits->range);
+            keys.position[i] = lethe_bloom_next_position(&keys.state[i], keys.high[i], bits->range);
             __builtin_prefetch(&bits->words[keys.position[i] / 64]);
         }
     }
@@ -111,7 +103,7 @@ static void classic_test_batch(const struct lethe_bloom_bits *bits, const lethe_
 static inline void prepare(const struct lethe_bloom_bits *bits, lethe_hash hash,
                            uint64_t *positions) {
     for (uint32_t i = 0; i < bits->hashes; i++) {
-        positions[i] = next_position(&hash.low, hash.high, bits->range);
+        positions[i] = lethe_bloom_next_position(&hash.low, hash.high, bits->range);
         __builtin_prefetch(&bits->words[positions[i] / 64], 1);
     }
 }

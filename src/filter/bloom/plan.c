@@ -18,15 +18,9 @@
 
 #include "filter/bloom/bloom.h"
 
-#define MAX_CAPACITY (UINT64_C(1) << 40)
-#define MAX_BITS (UINT64_C(1) << 47)
-#define MIN_ERROR 1e-15
-#define MAX_ERROR 0.5
-
 enum {
     DEFAULT_CAPACITY = 65536,
     DEFAULT_CLASSIC_HASHES = 7,
-    MAX_CLASSIC_HASHES = 64,
     MIN_CLASSIC_BITS = 64, /* below this the expansion is not good enough */
     LANES = 8,
     LANE_BITS = 64,
@@ -123,7 +117,7 @@ double lethe_bloom_keys_from_fill(const lethe_bloom_shape *shape, double fill) {
 static uint64_t fewest(lethe_bloom_layout layout, unsigned hashes, uint64_t keys, double error) {
     uint64_t unit = layout == LETHE_BLOOM_CLASSIC ? 1 : LETHE_BLOOM_LINE_BITS;
     uint64_t low = layout == LETHE_BLOOM_CLASSIC ? MIN_CLASSIC_BITS : 1;
-    uint64_t high = MAX_BITS / unit;
+    uint64_t high = LETHE_BLOOM_MAX_BITS / unit;
     if (lethe_bloom_expected_error(layout, high * unit, hashes, keys) > error) return 0;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
@@ -139,7 +133,7 @@ static uint64_t fewest(lethe_bloom_layout layout, unsigned hashes, uint64_t keys
 /* Tries the numbers of hashes around the ideal one and keeps the smallest filter. */
 static lethe_status plan_from_capacity(lethe_bloom_shape *shape) {
     unsigned step = shape->layout == LETHE_BLOOM_CLASSIC ? 1 : LANES;
-    unsigned most = shape->layout == LETHE_BLOOM_CLASSIC ? MAX_CLASSIC_HASHES : MAX_ROUNDS;
+    unsigned most = shape->layout == LETHE_BLOOM_CLASSIC ? LETHE_BLOOM_MAX_HASHES : MAX_ROUNDS;
     unsigned ideal = (unsigned)(log2(1 / shape->error) / step);
     if (ideal > most) ideal = most;
     unsigned first = ideal > 1 ? ideal - 1 : 1;
@@ -157,14 +151,14 @@ static lethe_status plan_from_capacity(lethe_bloom_shape *shape) {
 }
 
 bool lethe_bloom_is_valid_size(lethe_bloom_layout layout, uint64_t bits, uint32_t hashes) {
-    if (bits == 0 || bits > MAX_BITS) return false;
-    if (layout == LETHE_BLOOM_CLASSIC) return hashes >= 1 && hashes <= MAX_CLASSIC_HASHES;
+    if (bits == 0 || bits > LETHE_BLOOM_MAX_BITS) return false;
+    if (layout == LETHE_BLOOM_CLASSIC) return hashes >= 1 && hashes <= LETHE_BLOOM_MAX_HASHES;
     return layout == LETHE_BLOOM_BLOCKED && bits % LETHE_BLOOM_LINE_BITS == 0 &&
            hashes % LANES == 0 && hashes >= LANES && hashes <= LANES * MAX_ROUNDS;
 }
 
 static lethe_status plan_from_bits(const lethe_bloom_options *options, lethe_bloom_shape *shape) {
-    if (options->capacity != 0 || options->error != 0 || options->bits > MAX_BITS) {
+    if (options->capacity != 0 || options->error != 0 || options->bits > LETHE_BLOOM_MAX_BITS) {
         return LETHE_EINVAL;
     }
     bool classic = shape->layout == LETHE_BLOOM_CLASSIC;
@@ -198,8 +192,9 @@ lethe_status lethe_bloom_plan(const lethe_bloom_options *options, lethe_bloom_sh
         shape.capacity = options->capacity != 0 ? options->capacity : DEFAULT_CAPACITY;
         shape.error = options->error != 0 ? options->error : DEFAULT_ERROR;
         /* Written so that a NaN is refused as well. */
-        bool valid = shape.error >= MIN_ERROR && shape.error <= MAX_ERROR;
-        if (!valid || shape.capacity > MAX_CAPACITY || options->hashes != 0) return LETHE_EINVAL;
+        bool valid = shape.error >= LETHE_BLOOM_MIN_ERROR && shape.error <= LETHE_BLOOM_MAX_ERROR;
+        if (!valid || shape.capacity > LETHE_BLOOM_MAX_CAPACITY || options->hashes != 0)
+            return LETHE_EINVAL;
         status = plan_from_capacity(&shape);
     }
     if (status != LETHE_OK) return status;

@@ -1,0 +1,230 @@
+/* filter/forgetful/forgetful.c - the public forgetful Bloom filter: makes them, asks the setting.
+ *
+ * IDEA    A list of Bloom filters, newest first. An id is added to the first two. From time to time a
+ *         new one is put in front, and the old ones go when nothing in them matters any more.
+ *         Since an id went into two neighbours, a check can ask for both: the errors multiply.
+ * LAYOUT  members: future | present | newest past | ... | oldest past
+ *           own period:      p         p-1        p-2
+ *           also holds p of:           p          p-1        (each the next newer one's period)
+ * I1      Ids of member i's own period are in member i and, while is_paired, in member i + 1.
+ * I2      Only members 0 and 1 are ever added to.
+ * I3      The clock never goes back, and what had expired by it stays expired.
+ * I4      memory_bytes is what is allocated: filter, list and members.
+ * WHY     Two settings, not two types: the list, the members, the copies, the totals and the format
+ *         are the same. When a period begins, which members count, and what may be dropped differ,
+ *         and stand in paper.c and elastic.c.
+ * PAPER   R. Subramanyam, I. Gupta, L. Leslie, W. Wang, Idempotent distributed counters using a
+ *         forgetful Bloom filter, 2015. What was found in it: docs/papers.md. */
+#include "filter/forgetful/forgetful.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/allocator.h"
+
+enum { FIRST_ROOM = 8 };
+
+static bool is_paper(const lethe_forgetful *filter) {
+    return filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
+}
+
+/* What a filter knows before its first id. */
+static void set_up(lethe_forgetful *filter) {
+    const struct lethe_forgetful_plan *plan = &filter->plan;
+    filter->past = plan->options.past;
+    filter->period_ms = plan->options.period_ms;
+    filter->period_ids =
+        plan->periods == 0 ? 0 : (double)plan->options.capacity / (double)plan->periods;
+}
+
+lethe_status lethe_forgetful_from_plan(const struct lethe_forgetful_plan *plan,
+                                       const lethe_allocator *allocator, lethe_forgetful **out) {
+    *out = NULL;
+    lethe_forgetful *filter = lethe_alloc_zeroed(allocator, sizeof *filter);
+    if (filter == NULL) return LETHE_ENOMEM;
+    filter->plan = *plan;
+    filter->allocator = allocator;
+    filter->memory_bytes = sizeof *filter;
+    set_up(filter);
+    *out = filter;
+    return LETHE_OK;
+}
+
+lethe_status lethe_forgetful_new(const lethe_forgetful_options *options, lethe_forgetful **out) {
+    assert(out != NULL);
+    *out = NULL;
+    struct lethe_forgetful_plan plan;
+    lethe_status status = lethe_forgetful_plan_options(options, &plan);
+    if (status != LETHE_OK) return status;
+    lethe_forgetful *filter;
+    status = lethe_forgetful_from_plan(&plan, options != NULL ? options->allocator : NULL, &filter);
+    if (status != LETHE_OK) return status;
+    if (is_paper(filter)) status = lethe_forgetful_paper_begin(filter);
+    if (status != LETHE_OK) {
+        lethe_forgetful_free(filter);
+        return status;
+    }
+    *out = filter;
+    return LETHE_OK;
+}
+
+void lethe_forgetful_free(lethe_forgetful *filter) {
+    if (filter == NULL) return;
+    const lethe_allocator *allocator = filter->allocator;
+    for (size_t i = 0; i < filter->count; i++)
+        member_free(filter->members[i], allocator);
+    lethe_release(allocator, filter->members, filter->room * sizeof *filter->members);
+    lethe_release(allocator, filter, sizeof *filter);
+}
+
+lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count) {
+    if (count > LETHE_FORGETFUL_MOST_MEMBERS) return LETHE_EFULL;
+    if (count <= filter->room) return LETHE_OK;
+    size_t room = filter->room == 0 ? FIRST_ROOM : filter->room;
+    while (room < count)
+        room *= 2;
+    struct member **members = lethe_alloc_zeroed(filter->allocator, room * sizeof *members);
+    if (members == NULL) return LETHE_ENOMEM;
+    if (filter->count > 0) memcpy(members, filter->members, filter->count * sizeof *members);
+    lethe_release(filter->allocator, filter->members, filter->room * sizeof *members);
+    filter->memory_bytes += (room - filter->room) * sizeof *members;
+    filter->members = members;
+    filter->room = room;
+    return LETHE_OK;
+}
+
+/* An odd number that depends on every bit of the seed and on how many came before. */
+static uint64_t next_salt(lethe_forgetful *filter) {
+    if (!filter->plan.options.salted) return 1;
+    uint64_t mixed = filter->plan.options.seed + ++filter->salts * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 31) * UINT64_C(0x7fb5d329728ea185);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x81dadef4bc2dd44d);
+    return (mixed ^ mixed >> 33) | 1;
+}
+
+struct member *lethe_forgetful_make_member(lethe_forgetful *filter, uint64_t bits,
+                                           uint32_t hashes) {
+    struct member *member = member_new(bits, hashes, next_salt(filter), filter->allocator);
+    if (member != NULL) filter->memory_bytes += member_bytes(member);
+    return member;
+}
+
+void lethe_forgetful_drop_member(lethe_forgetful *filter, struct member *member) {
+    if (member == NULL) return;
+    filter->memory_bytes -= member_bytes(member);
+    member_free(member, filter->allocator);
+}
+
+void lethe_forgetful_reuse_member(lethe_forgetful *filter, struct member *member) {
+    member_reuse(member, next_salt(filter));
+}
+
+void lethe_forgetful_push_front(lethe_forgetful *filter, struct member *member) {
+    assert(filter->count < filter->room);
+    memmove(filter->members + 1, filter->members, filter->count * sizeof *filter->members);
+    filter->members[0] = member;
+    filter->count++;
+}
+
+lethe_status lethe_forgetful_copy(const lethe_forgetful *filter, lethe_forgetful **out) {
+    lethe_forgetful *copy;
+    *out = NULL;
+    lethe_status status = lethe_forgetful_from_plan(&filter->plan, filter->allocator, &copy);
+    if (status != LETHE_OK) return status;
+    status = lethe_forgetful_reserve(copy, filter->count);
+    for (size_t i = 0; status == LETHE_OK && i < filter->count; i++) {
+        struct member *member = member_copy(filter->members[i], filter->allocator);
+        if (member == NULL) {
+            status = LETHE_ENOMEM;
+        } else {
+            copy->members[copy->count++] = member;
+            copy->memory_bytes += member_bytes(member);
+        }
+    }
+    if (status != LETHE_OK) {
+        lethe_forgetful_free(copy);
+        return status;
+    }
+    lethe_forgetful own = *copy;
+    *copy = *filter;
+    copy->members = own.members;
+    copy->room = own.room;
+    copy->memory_bytes = own.memory_bytes;
+    *out = copy;
+    return LETHE_OK;
+}
+
+void lethe_forgetful_clear(lethe_forgetful *filter) {
+    size_t kept = is_paper(filter) ? filter->plan.options.past + 2 : 0;
+    while (filter->count > kept)
+        lethe_forgetful_drop_member(filter, filter->members[--filter->count]);
+    lethe_forgetful own = *filter;
+    *filter = (lethe_forgetful){
+        .plan = own.plan,
+        .allocator = own.allocator,
+        .members = own.members,
+        .count = own.count,
+        .room = own.room,
+        .memory_bytes = own.memory_bytes,
+    };
+    set_up(filter);
+    for (size_t i = 0; i < filter->count; i++) {
+        lethe_forgetful_reuse_member(filter, filter->members[i]);
+        filter->members[i]->is_paired = i + 1 < filter->count;
+    }
+}
+
+void lethe_forgetful_add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    struct member *newest = filter->members[0];
+    member_add(newest, hash);
+    member_add(filter->members[1], hash);
+    if (newest->own_ids++ == 0) newest->first_ms = now_ms;
+    newest->last_ms = now_ms;
+    filter->clock_ms = now_ms;
+    filter->has_clock = true;
+    filter->was_refused = false;
+    filter->fresh++;
+}
+
+static bool check(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    return is_paper(filter) ? lethe_forgetful_paper_check(filter, hash, now_ms)
+                            : lethe_forgetful_elastic_check(filter, hash, now_ms);
+}
+
+static lethe_status record(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    lethe_status status = is_paper(filter) ? lethe_forgetful_paper_prepare(filter, now_ms)
+                                           : lethe_forgetful_elastic_prepare(filter, now_ms);
+    if (status == LETHE_EFULL) {
+        filter->refused++;
+        filter->was_refused = true;
+    }
+    if (status == LETHE_OK) lethe_forgetful_add(filter, hash, now_ms);
+    return status;
+}
+
+bool lethe_forgetful_check(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    return check(filter, hash, lethe_forgetful_time(filter, now_ms));
+}
+
+lethe_status lethe_forgetful_record(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    return record(filter, hash, lethe_forgetful_time(filter, now_ms));
+}
+
+lethe_status lethe_forgetful_check_and_record(lethe_forgetful *filter, lethe_hash hash,
+                                              uint64_t now_ms, bool *duplicate) {
+    now_ms = lethe_forgetful_time(filter, now_ms);
+    *duplicate = check(filter, hash, now_ms);
+    if (!*duplicate) return record(filter, hash, now_ms);
+    filter->clock_ms = now_ms;
+    filter->duplicates++;
+    return LETHE_OK;
+}
+
+bool lethe_forgetful_advance(lethe_forgetful *filter, uint64_t now_ms) {
+    now_ms = lethe_forgetful_time(filter, now_ms);
+    bool more = is_paper(filter) ? lethe_forgetful_paper_advance(filter, now_ms)
+                                 : lethe_forgetful_elastic_advance(filter, now_ms);
+    filter->clock_ms = now_ms;
+    filter->has_clock = true;
+    return more;
+}
