@@ -24,6 +24,9 @@ struct workload {
 };
 
 extern const struct workload workload_bloom;
+extern const struct workload workload_window;
+extern const struct workload workload_window_memory;
+extern const struct workload workload_window_design;
 
 struct task {
     void (*setup)(void *context); /* before each run but the first; may be NULL */

@@ -7,6 +7,9 @@
 
 static const struct workload *const workloads[] = {
     &workload_bloom,
+    &workload_window,
+    &workload_window_memory,
+    &workload_window_design,
 };
 
 enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
@@ -15,7 +18,7 @@ static void print_usage(FILE *to) {
     fprintf(to, "usage: lethe bench [--json] [--quick] [--runs N] [--seed N] [NAME...]\n\n"
                 "Runs the named workloads, or all of them.\n\n");
     for (int i = 0; i < WORKLOADS; i++)
-        fprintf(to, "  %-10s %s\n", workloads[i]->name, workloads[i]->summary);
+        fprintf(to, "  %-14s %s\n", workloads[i]->name, workloads[i]->summary);
     fprintf(to, "\n  --json     one JSON object a workload, with the machine and compiler\n"
                 "  --quick    small sizes, one run: shows that it works, not how fast it is\n"
                 "  --runs N   best of N (3)\n"

@@ -90,6 +90,13 @@ const struct command command_bench = {
              (const char *const[]){
                  "`bloom`: add to and test classical and blocked Bloom filters, key by key and in "
                  "batches, with 10 and 100 million keys.",
+                 "`window`: tell fresh ids from retries within 10 minutes, with 10 and 100 million "
+                 "ids in that time: windows of both kinds, one by one, in batches and from two "
+                 "threads, beside the paper's filter as published and an exact set; time, memory "
+                 "and error. It takes about 10 minutes.",
+                 "`window-memory`: bits an id of windows for 10, 30, 100 and 120 million ids.",
+                 "`window-design`: the quotient window beside a ring of quotient tables, one a "
+                 "generation.",
                  NULL}},
             {0}},
     .examples =

@@ -9,7 +9,7 @@
 /* clang-format off: a row a line */
 #define COMMANDS(row)                                                                            \
     row(lethe) row(filter) row(filter_build) row(filter_test) row(filter_info) row(filter_merge) \
-        row(bench) row(help)
+        row(paper) row(bench) row(help)
 /* clang-format on */
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;

@@ -4,9 +4,11 @@
 
 #include "lethe/allocator.h"
 #include "lethe/bloom.h"
+#include "lethe/forgetful.h"
 #include "lethe/hash.h"
 #include "lethe/io.h"
 #include "lethe/status.h"
 #include "lethe/version.h"
+#include "lethe/window.h"
 
 #endif

@@ -9,14 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__BMI2__)
+#if defined(__BMI2__) || defined(__BMI__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
+__extension__ typedef unsigned __int128 lethe_uint128;
+
 /* The upper half of a * b. With a random, this maps it to 0..b-1 evenly and without division. */
 static inline uint64_t lethe_multiply_high(uint64_t a, uint64_t b) {
-    __extension__ typedef unsigned __int128 uint128;
-    return (uint64_t)(((uint128)a * b) >> 64);
+    return (uint64_t)(((lethe_uint128)a * b) >> 64);
 }
 
 static inline unsigned lethe_popcount64(uint64_t word) {
@@ -52,12 +53,30 @@ static inline unsigned lethe_select64_portable(uint64_t word, unsigned index) {
     return shift + (unsigned)__builtin_ctzll(byte);
 }
 
+/* The same for a word that is known to have more than index ones. */
+static inline unsigned lethe_select64_of(uint64_t word, unsigned index) {
+#if defined(__BMI2__)
+    return (unsigned)_tzcnt_u64(_pdep_u64(UINT64_C(1) << index, word));
+#else
+    return lethe_select64_portable(word, index);
+#endif
+}
+
 static inline unsigned lethe_select64(uint64_t word, unsigned index) {
 #if defined(__BMI2__)
     /* TZCNT of no bit is 64: just what is wanted. An index of 64 and more would wrap the shift. */
     return index > 63 ? 64 : (unsigned)_tzcnt_u64(_pdep_u64(UINT64_C(1) << index, word));
 #else
     return lethe_select64_portable(word, index);
+#endif
+}
+
+/* The number of zeros below the lowest one; 64 when there is no one. */
+static inline unsigned lethe_trailing_zeros64(uint64_t word) {
+#if defined(__BMI__)
+    return (unsigned)_tzcnt_u64(word);
+#else
+    return word == 0 ? 64 : (unsigned)__builtin_ctzll(word);
 #endif
 }
 

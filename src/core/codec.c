@@ -150,20 +150,28 @@ void lethe_encoder_put_f64(lethe_encoder *encoder, double value) {
     lethe_encoder_put_u64(encoder, bits);
 }
 
-void lethe_encoder_put_words(lethe_encoder *encoder, const uint64_t *words, size_t count) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    assert(count <= encoder->payload_left / 8);
-    encoder->payload_left -= 8 * (uint64_t)count;
+void lethe_encoder_put_bytes(lethe_encoder *encoder, const void *data, size_t size) {
+    assert(size <= encoder->payload_left);
+    encoder->payload_left -= size;
     flush(encoder);
-    const unsigned char *bytes = (const unsigned char *)words;
-    for (size_t done = 0; done < 8 * count; done += PIECE_BYTES) {
-        size_t piece = 8 * count - done < PIECE_BYTES ? 8 * count - done : PIECE_BYTES;
+    const unsigned char *bytes = data;
+    for (size_t done = 0; done < size; done += PIECE_BYTES) {
+        size_t piece = size - done < PIECE_BYTES ? size - done : PIECE_BYTES;
         write_through(encoder, bytes + done, piece);
     }
+}
+
+void lethe_encoder_put_words(lethe_encoder *encoder, const uint64_t *words, size_t count) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    lethe_encoder_put_bytes(encoder, words, count * 8);
 #else
     for (size_t i = 0; i < count; i++)
         lethe_encoder_put_u64(encoder, words[i]);
 #endif
+}
+
+lethe_status lethe_encoder_status(const lethe_encoder *encoder) {
+    return encoder->status;
 }
 
 lethe_status lethe_encoder_end(lethe_encoder *encoder) {
@@ -177,6 +185,10 @@ lethe_status lethe_encoder_end(lethe_encoder *encoder) {
     }
     lethe_release(encoder->allocator, encoder, sizeof *encoder);
     return status;
+}
+
+void lethe_encoder_abort(lethe_encoder *encoder) {
+    lethe_release(encoder->allocator, encoder, sizeof *encoder);
 }
 
 lethe_status lethe_frame_check_header(const unsigned char header[LETHE_FRAME_HEADER_BYTES],
@@ -275,26 +287,28 @@ double lethe_decoder_get_f64(lethe_decoder *decoder) {
     return value;
 }
 
-void lethe_decoder_get_words(lethe_decoder *decoder, uint64_t *words, size_t count) {
-    if (decoder->status == LETHE_OK && count > decoder->payload_left / 8) {
+void lethe_decoder_get_bytes(lethe_decoder *decoder, void *data, size_t size) {
+    unsigned char *bytes = data;
+    if (decoder->status == LETHE_OK && size > decoder->payload_left) {
         decoder->status = LETHE_ECORRUPT;
     }
-    if (decoder->status != LETHE_OK) {
-        memset(words, 0, count * 8);
-        return;
+    size_t done = 0;
+    if (decoder->status == LETHE_OK) {
+        size_t staged = decoder->staged - decoder->used;
+        done = size < staged ? size : staged;
+        get(decoder, bytes, done);
     }
-    unsigned char *bytes = (unsigned char *)words;
-    size_t size = count * 8;
-    size_t staged = decoder->staged - decoder->used;
-    size_t first = size < staged ? size : staged;
-    get(decoder, bytes, first);
-    for (size_t done = first; done < size && decoder->status == LETHE_OK;) {
+    while (done < size && decoder->status == LETHE_OK) {
         size_t piece = size - done < PIECE_BYTES ? size - done : PIECE_BYTES;
         read_through(decoder, bytes + done, piece);
         decoder->payload_left -= piece;
         done += piece;
     }
-    if (decoder->status != LETHE_OK) memset(words, 0, size);
+    if (decoder->status != LETHE_OK && size > 0) memset(bytes, 0, size);
+}
+
+void lethe_decoder_get_words(lethe_decoder *decoder, uint64_t *words, size_t count) {
+    lethe_decoder_get_bytes(decoder, words, count * 8); /* words exist, so this can't overflow */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
     for (size_t i = 0; i < count; i++)
         words[i] = lethe_little_endian64(words[i]);

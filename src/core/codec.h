@@ -36,8 +36,13 @@ void lethe_encoder_put_u32(lethe_encoder *encoder, uint32_t value);
 void lethe_encoder_put_u64(lethe_encoder *encoder, uint64_t value);
 void lethe_encoder_put_f64(lethe_encoder *encoder, double value);
 void lethe_encoder_put_words(lethe_encoder *encoder, const uint64_t *words, size_t count);
+void lethe_encoder_put_bytes(lethe_encoder *encoder, const void *data, size_t size);
+/* What went wrong so far, if anything. */
+lethe_status lethe_encoder_status(const lethe_encoder *encoder);
 /* Ends the frame and frees the encoder; the first error of all that was put, if any. */
 LETHE_MUST_CHECK lethe_status lethe_encoder_end(lethe_encoder *encoder);
+/* Frees the encoder of a frame that can't be completed. */
+void lethe_encoder_abort(lethe_encoder *encoder);
 
 /* Starts reading a frame that fills source exactly. On error *out is NULL.
  * Errors: LETHE_ECORRUPT, LETHE_ETYPE, LETHE_EVERSION (newer than newest_version), LETHE_ENOMEM,
@@ -50,8 +55,9 @@ unsigned lethe_decoder_version(const lethe_decoder *decoder);
 uint32_t lethe_decoder_get_u32(lethe_decoder *decoder);
 uint64_t lethe_decoder_get_u64(lethe_decoder *decoder);
 double lethe_decoder_get_f64(lethe_decoder *decoder);
-/* Fills words[0..count); zeroes them on error. */
+/* Fill words[0..count), data[0..size); zero them on error. */
 void lethe_decoder_get_words(lethe_decoder *decoder, uint64_t *words, size_t count);
+void lethe_decoder_get_bytes(lethe_decoder *decoder, void *data, size_t size);
 /* Payload bytes not yet read. */
 uint64_t lethe_decoder_left(const lethe_decoder *decoder);
 lethe_status lethe_decoder_status(const lethe_decoder *decoder);

@@ -75,7 +75,7 @@ def test_the_build_wrote_them(binaries):
 
 # What is typed before the Tab key, and what must be offered then.
 OFFERS = {
-    "lethe ": ["bench", "filter", "help"],
+    "lethe ": ["bench", "filter", "help", "paper"],
     "lethe f": ["filter"],
     "lethe x": [],
     "lethe --v": ["--version"],
@@ -89,7 +89,7 @@ OFFERS = {
     "lethe filter build --quiet --kind bloom --o": ["--out"],
     "lethe filter test --": ["--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
-    "lethe help ": ["bench", "filter", "help"],
+    "lethe help ": ["bench", "filter", "help", "paper"],
     "lethe help filter b": ["build"],
     "lethe help filter --": [],
     # Nothing of lethe's own: bash then completes file names.

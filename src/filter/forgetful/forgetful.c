@@ -28,13 +28,8 @@ static bool is_paper(const lethe_forgetful *filter) {
     return filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
 }
 
-/* What a filter knows before its first id. */
-static void set_up(lethe_forgetful *filter) {
-    const struct lethe_forgetful_plan *plan = &filter->plan;
-    filter->past = plan->options.past;
-    filter->period_ms = plan->options.period_ms;
-    filter->period_ids =
-        plan->periods == 0 ? 0 : (double)plan->options.capacity / (double)plan->periods;
+double lethe_forgetful_hinted_ids(const struct lethe_forgetful_plan *plan) {
+    return plan->periods == 0 ? 0 : (double)plan->options.capacity / (double)plan->periods;
 }
 
 lethe_status lethe_forgetful_from_plan(const struct lethe_forgetful_plan *plan,
@@ -45,7 +40,9 @@ lethe_status lethe_forgetful_from_plan(const struct lethe_forgetful_plan *plan,
     filter->plan = *plan;
     filter->allocator = allocator;
     filter->memory_bytes = sizeof *filter;
-    set_up(filter);
+    filter->past = plan->options.past;
+    filter->period_ms = plan->options.period_ms;
+    filter->period_ids = lethe_forgetful_hinted_ids(plan);
     *out = filter;
     return LETHE_OK;
 }
@@ -72,8 +69,8 @@ void lethe_forgetful_free(lethe_forgetful *filter) {
     if (filter == NULL) return;
     const lethe_allocator *allocator = filter->allocator;
     for (size_t i = 0; i < filter->count; i++)
-        member_free(filter->members[i], allocator);
-    lethe_release(allocator, filter->members, filter->room * sizeof *filter->members);
+        lethe_member_free(filter->members[i], allocator);
+    lethe_release(allocator, filter->members, filter->room * sizeof(struct member *));
     lethe_release(allocator, filter, sizeof *filter);
 }
 
@@ -83,11 +80,12 @@ lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count) {
     size_t room = filter->room == 0 ? FIRST_ROOM : filter->room;
     while (room < count)
         room *= 2;
-    struct member **members = lethe_alloc_zeroed(filter->allocator, room * sizeof *members);
+    struct member **members = lethe_alloc_zeroed(filter->allocator, room * sizeof(struct member *));
     if (members == NULL) return LETHE_ENOMEM;
-    if (filter->count > 0) memcpy(members, filter->members, filter->count * sizeof *members);
-    lethe_release(filter->allocator, filter->members, filter->room * sizeof *members);
-    filter->memory_bytes += (room - filter->room) * sizeof *members;
+    if (filter->count > 0)
+        memcpy(members, filter->members, filter->count * sizeof(struct member *));
+    lethe_release(filter->allocator, filter->members, filter->room * sizeof(struct member *));
+    filter->memory_bytes += (room - filter->room) * sizeof(struct member *);
     filter->members = members;
     filter->room = room;
     return LETHE_OK;
@@ -104,24 +102,24 @@ static uint64_t next_salt(lethe_forgetful *filter) {
 
 struct member *lethe_forgetful_make_member(lethe_forgetful *filter, uint64_t bits,
                                            uint32_t hashes) {
-    struct member *member = member_new(bits, hashes, next_salt(filter), filter->allocator);
-    if (member != NULL) filter->memory_bytes += member_bytes(member);
+    struct member *member = lethe_member_new(bits, hashes, next_salt(filter), filter->allocator);
+    if (member != NULL) filter->memory_bytes += lethe_member_bytes(member);
     return member;
 }
 
 void lethe_forgetful_drop_member(lethe_forgetful *filter, struct member *member) {
     if (member == NULL) return;
-    filter->memory_bytes -= member_bytes(member);
-    member_free(member, filter->allocator);
+    filter->memory_bytes -= lethe_member_bytes(member);
+    lethe_member_free(member, filter->allocator);
 }
 
 void lethe_forgetful_reuse_member(lethe_forgetful *filter, struct member *member) {
-    member_reuse(member, next_salt(filter));
+    lethe_member_reuse(member, next_salt(filter));
 }
 
 void lethe_forgetful_push_front(lethe_forgetful *filter, struct member *member) {
     assert(filter->count < filter->room);
-    memmove(filter->members + 1, filter->members, filter->count * sizeof *filter->members);
+    memmove(filter->members + 1, filter->members, filter->count * sizeof(struct member *));
     filter->members[0] = member;
     filter->count++;
 }
@@ -133,12 +131,12 @@ lethe_status lethe_forgetful_copy(const lethe_forgetful *filter, lethe_forgetful
     if (status != LETHE_OK) return status;
     status = lethe_forgetful_reserve(copy, filter->count);
     for (size_t i = 0; status == LETHE_OK && i < filter->count; i++) {
-        struct member *member = member_copy(filter->members[i], filter->allocator);
+        struct member *member = lethe_member_copy(filter->members[i], filter->allocator);
         if (member == NULL) {
             status = LETHE_ENOMEM;
         } else {
             copy->members[copy->count++] = member;
-            copy->memory_bytes += member_bytes(member);
+            copy->memory_bytes += lethe_member_bytes(member);
         }
     }
     if (status != LETHE_OK) {
@@ -155,7 +153,7 @@ lethe_status lethe_forgetful_copy(const lethe_forgetful *filter, lethe_forgetful
 }
 
 void lethe_forgetful_clear(lethe_forgetful *filter) {
-    size_t kept = is_paper(filter) ? filter->plan.options.past + 2 : 0;
+    size_t kept = is_paper(filter) ? (size_t)filter->past + 2 : 0;
     while (filter->count > kept)
         lethe_forgetful_drop_member(filter, filter->members[--filter->count]);
     lethe_forgetful own = *filter;
@@ -166,8 +164,10 @@ void lethe_forgetful_clear(lethe_forgetful *filter) {
         .count = own.count,
         .room = own.room,
         .memory_bytes = own.memory_bytes,
+        .past = own.past,
+        .period_ms = own.period_ms,
+        .period_ids = lethe_forgetful_hinted_ids(&own.plan),
     };
-    set_up(filter);
     for (size_t i = 0; i < filter->count; i++) {
         lethe_forgetful_reuse_member(filter, filter->members[i]);
         filter->members[i]->is_paired = i + 1 < filter->count;
@@ -176,8 +176,8 @@ void lethe_forgetful_clear(lethe_forgetful *filter) {
 
 void lethe_forgetful_add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
     struct member *newest = filter->members[0];
-    member_add(newest, hash);
-    member_add(filter->members[1], hash);
+    lethe_member_add(newest, hash);
+    lethe_member_add(filter->members[1], hash);
     if (newest->own_ids++ == 0) newest->first_ms = now_ms;
     newest->last_ms = now_ms;
     filter->clock_ms = now_ms;

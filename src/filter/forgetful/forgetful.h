@@ -28,12 +28,12 @@ struct lethe_forgetful {
     uint64_t period_began_ms;
     uint64_t salts; /* handed out so far */
     uint64_t fresh, duplicates, refused;
-    bool has_clock;    /* some time was seen */
-    bool is_open;      /* elastic: members 0 and 1 are still being filled */
-    bool is_strained;  /* elastic: the cap was in the way since the last period began */
-    bool was_refused;  /* the last record was */
-    double period_ids; /* elastic: ids expected in a period */
-    uint32_t past;     /* paper: N as it is now */
+    bool has_clock;     /* some time was seen */
+    bool is_open;       /* elastic: members 0 and 1 are still being filled */
+    bool is_strained;   /* elastic: the cap was in the way since the last period began */
+    bool was_refused;   /* the last record was */
+    double period_ids;  /* elastic: ids expected in a period */
+    uint32_t past;      /* paper: N as it is now */
     uint64_t period_ms; /* paper: t as it is now */
     uint64_t ticked_ms; /* paper: when Algorithm 3 last ran */
 };
@@ -96,6 +96,9 @@ size_t lethe_forgetful_elastic_hub(const lethe_forgetful *filter, size_t index, 
 /* Given that the hub matches, whether one of its two pairs does. */
 bool lethe_forgetful_elastic_confirm(const lethe_forgetful *filter, size_t hub, lethe_hash hash,
                                      uint64_t now_ms);
+
+/* Ids in a period as the capacity option has it; 0 without one. */
+double lethe_forgetful_hinted_ids(const struct lethe_forgetful_plan *plan);
 
 /* Records a hash that the setting has prepared for. */
 void lethe_forgetful_add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms);

@@ -12,20 +12,20 @@
 
 #include "core/allocator.h"
 
-uint64_t member_bytes_for(uint64_t bits) {
+uint64_t lethe_member_bytes_for(uint64_t bits) {
     return sizeof(struct member) + (bits + 63) / 64 * sizeof(uint64_t);
 }
 
-uint64_t member_words(const struct member *member) {
+uint64_t lethe_member_words(const struct member *member) {
     return (member->bits.range + 63) / 64;
 }
 
-uint64_t member_bytes(const struct member *member) {
-    return member_bytes_for(member->bits.range);
+uint64_t lethe_member_bytes(const struct member *member) {
+    return lethe_member_bytes_for(member->bits.range);
 }
 
-struct member *member_new(uint64_t bits, uint32_t hashes, uint64_t salt,
-                          const lethe_allocator *allocator) {
+struct member *lethe_member_new(uint64_t bits, uint32_t hashes, uint64_t salt,
+                                const lethe_allocator *allocator) {
     size_t bytes;
     if (!lethe_size_multiply((bits + 63) / 64, sizeof(uint64_t), &bytes)) return NULL;
     struct member *member = lethe_alloc_zeroed(allocator, sizeof *member);
@@ -39,31 +39,31 @@ struct member *member_new(uint64_t bits, uint32_t hashes, uint64_t salt,
     };
     member->bits.words = lethe_alloc_zeroed(allocator, bytes);
     if (member->bits.words == NULL) {
-        member_free(member, allocator);
+        lethe_member_free(member, allocator);
         return NULL;
     }
     return member;
 }
 
-void member_free(struct member *member, const lethe_allocator *allocator) {
+void lethe_member_free(struct member *member, const lethe_allocator *allocator) {
     if (member == NULL) return;
-    lethe_release(allocator, member->bits.words, member_words(member) * sizeof(uint64_t));
+    lethe_release(allocator, member->bits.words, lethe_member_words(member) * sizeof(uint64_t));
     lethe_release(allocator, member, sizeof *member);
 }
 
-struct member *member_copy(const struct member *member, const lethe_allocator *allocator) {
+struct member *lethe_member_copy(const struct member *member, const lethe_allocator *allocator) {
     struct member *copy =
-        member_new(member->bits.range, member->bits.hashes, member->salt, allocator);
+        lethe_member_new(member->bits.range, member->bits.hashes, member->salt, allocator);
     if (copy == NULL) return NULL;
     uint64_t *words = copy->bits.words;
-    memcpy(words, member->bits.words, member_words(member) * sizeof(uint64_t));
+    memcpy(words, member->bits.words, lethe_member_words(member) * sizeof(uint64_t));
     *copy = *member;
     copy->bits.words = words;
     return copy;
 }
 
-void member_reuse(struct member *member, uint64_t salt) {
-    memset(member->bits.words, 0, member_words(member) * sizeof(uint64_t));
+void lethe_member_reuse(struct member *member, uint64_t salt) {
+    memset(member->bits.words, 0, lethe_member_words(member) * sizeof(uint64_t));
     member->salt = salt;
     member->bits_set = 0;
     member->ids = 0;
@@ -73,7 +73,7 @@ void member_reuse(struct member *member, uint64_t salt) {
     member->is_paired = false;
 }
 
-void member_set_limit(struct member *member, double limit) {
+void lethe_member_set_limit(struct member *member, double limit) {
     double bits = (double)member->bits.range;
     double fill = pow(limit, 1.0 / member->bits.hashes);
     member->limit = limit;
@@ -81,18 +81,18 @@ void member_set_limit(struct member *member, double limit) {
     member->half_bits = (uint64_t)(bits * (1 - sqrt(1 - fill)));
 }
 
-void member_count_bits(struct member *member) {
+void lethe_member_count_bits(struct member *member) {
     uint64_t set = 0;
-    for (uint64_t i = 0; i < member_words(member); i++)
+    for (uint64_t i = 0; i < lethe_member_words(member); i++)
         set += lethe_popcount64(member->bits.words[i]);
     member->bits_set = set;
 }
 
-double member_error(const struct member *member) {
+double lethe_member_error(const struct member *member) {
     return pow((double)member->bits_set / (double)member->bits.range, member->bits.hashes);
 }
 
-double member_expected_error(const struct member *member) {
+double lethe_member_expected_error(const struct member *member) {
     if (member->ids == 0) return 0;
     if (member->bits.range == 1) return 1;
     double k = member->bits.hashes;

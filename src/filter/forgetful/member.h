@@ -25,30 +25,30 @@ struct member {
 };
 
 /* NULL when out of memory. The limits are as of a filter that may fill up. */
-struct member *member_new(uint64_t bits, uint32_t hashes, uint64_t salt,
-                          const lethe_allocator *allocator);
-void member_free(struct member *member, const lethe_allocator *allocator);
+struct member *lethe_member_new(uint64_t bits, uint32_t hashes, uint64_t salt,
+                                const lethe_allocator *allocator);
+void lethe_member_free(struct member *member, const lethe_allocator *allocator);
 /* An independent copy, or NULL. */
-struct member *member_copy(const struct member *member, const lethe_allocator *allocator);
+struct member *lethe_member_copy(const struct member *member, const lethe_allocator *allocator);
 /* Empties it and gives it another salt. */
-void member_reuse(struct member *member, uint64_t salt);
+void lethe_member_reuse(struct member *member, uint64_t salt);
 
-uint64_t member_words(const struct member *member);
+uint64_t lethe_member_words(const struct member *member);
 /* What it has allocated. */
-uint64_t member_bytes(const struct member *member);
+uint64_t lethe_member_bytes(const struct member *member);
 /* What a member of so many bits would. */
-uint64_t member_bytes_for(uint64_t bits);
+uint64_t lethe_member_bytes_for(uint64_t bits);
 
 /* Sets the limits for an error of at most limit. */
-void member_set_limit(struct member *member, double limit);
+void lethe_member_set_limit(struct member *member, double limit);
 /* Counts the bits that are set, of a member whose words were filled from outside. */
-void member_count_bits(struct member *member);
+void lethe_member_count_bits(struct member *member);
 
 /* The probability that a fresh id passes: exactly, from the bits; or by Equation 1, from ids. */
-double member_error(const struct member *member);
-double member_expected_error(const struct member *member);
+double lethe_member_error(const struct member *member);
+double lethe_member_expected_error(const struct member *member);
 
-static inline bool member_test(const struct member *member, lethe_hash hash) {
+static inline bool lethe_member_test(const struct member *member, lethe_hash hash) {
     uint64_t state = hash.low * member->salt;
     for (uint32_t i = 0; i < member->bits.hashes; i++) {
         uint64_t position = lethe_bloom_next_position(&state, hash.high, member->bits.range);
@@ -57,7 +57,7 @@ static inline bool member_test(const struct member *member, lethe_hash hash) {
     return true;
 }
 
-static inline void member_add(struct member *member, lethe_hash hash) {
+static inline void lethe_member_add(struct member *member, lethe_hash hash) {
     uint64_t state = hash.low * member->salt;
     for (uint32_t i = 0; i < member->bits.hashes; i++) {
         uint64_t position = lethe_bloom_next_position(&state, hash.high, member->bits.range);
@@ -69,7 +69,7 @@ static inline void member_add(struct member *member, lethe_hash hash) {
 }
 
 /* Asks for the words that adding will touch. */
-static inline void member_prefetch(const struct member *member, lethe_hash hash) {
+static inline void lethe_member_prefetch(const struct member *member, lethe_hash hash) {
     uint64_t state = hash.low * member->salt;
     for (uint32_t i = 0; i < member->bits.hashes; i++) {
         uint64_t position = lethe_bloom_next_position(&state, hash.high, member->bits.range);

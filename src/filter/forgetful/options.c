@@ -56,13 +56,12 @@ static lethe_status plan_paper(struct lethe_forgetful_plan *plan) {
     if (options->past == 0) options->past = 1;
     if (options->period_ms == 0) options->period_ms = DEFAULT_PERIOD_MS;
     const uint32_t both = LETHE_FORGETFUL_ADAPT_FILTERS | LETHE_FORGETFUL_ADAPT_PERIOD;
-    bool valid = options->window_ms <= MAX_WINDOW_MS && is_within(options->error, 1e-12, 1) &&
-                 options->bits <= MAX_PAPER_BITS && options->hashes <= MAX_HASHES &&
-                 options->past <= LETHE_FORGETFUL_MOST_MEMBERS - 2 &&
-                 options->period_ms <= MAX_WINDOW_MS &&
-                 (options->check == LETHE_FORGETFUL_OPTIMISED ||
-                  options->check == LETHE_FORGETFUL_SIMPLE) &&
-                 (options->adapt & ~both) == 0;
+    bool valid =
+        options->window_ms <= MAX_WINDOW_MS && is_within(options->error, 1e-12, 1) &&
+        options->bits <= MAX_PAPER_BITS && options->hashes <= MAX_HASHES &&
+        options->past <= LETHE_FORGETFUL_MOST_MEMBERS - 2 && options->period_ms <= MAX_WINDOW_MS &&
+        (options->check == LETHE_FORGETFUL_OPTIMISED || options->check == LETHE_FORGETFUL_SIMPLE) &&
+        (options->adapt & ~both) == 0;
     if (!valid) return LETHE_EINVAL;
     if ((options->adapt & LETHE_FORGETFUL_ADAPT_PERIOD) != 0 &&
         (options->period_ms < SECOND_MS || options->period_ms > HOUR_MS)) {
@@ -71,7 +70,7 @@ static lethe_status plan_paper(struct lethe_forgetful_plan *plan) {
     if ((options->past + UINT64_C(1)) * options->period_ms < options->window_ms) {
         return LETHE_EINVAL;
     }
-    uint64_t bytes = (options->past + UINT64_C(2)) * member_bytes_for(options->bits);
+    uint64_t bytes = (options->past + UINT64_C(2)) * lethe_member_bytes_for(options->bits);
     if (options->max_memory_bytes != 0 && bytes > options->max_memory_bytes) return LETHE_EINVAL;
     return LETHE_OK;
 }

@@ -1,0 +1,225 @@
+/* bench/window_design.c - the choice behind the quotient kind: ages in the slots, or a ring of tables?
+ *
+ * Ages   One table for the whole window whose entries carry their age: the window as it is.
+ * Ring   One table a generation, entries without age. All are looked into, the newest is written, the
+ *        oldest is dropped whole. Of g + 1 tables each holds 1/g of a window's ids and has 1/(g + 1)
+ *        of the error, and an id is forgotten by W (1 + 1/g).
+ *
+ * The ring is made of the same tables with the same code, so that nothing but the design differs. Its
+ * entries need neither ages nor stamps, so its bits are counted as of tables without. */
+#include <math.h>
+#include <stdio.h>
+
+#include <lethe/lethe.h>
+
+#include "frame.h"
+#include "heap.h"
+#include "report.h"
+#include "retries.h"
+#include "window/table.h"
+
+enum { BATCH = 1024, FILL_QUARTERS = 5, MAX_TABLES = 9 };
+
+static const struct report_column columns[] = {
+    {"design", "design", 18, -2},       {"ids", "ids", 9, 0},
+    {"error_target", "error", 7, -1},   {"slack", "slack", 6, 3},
+    {"bits_per_id", "bits/id", 8, 2},   {"single_mops", "single M/s", 10, 2},
+    {"batch_mops", "batch M/s", 10, 2}, {"missed", "missed", 6, 0},
+};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+struct ring {
+    lethe_table *tables[MAX_TABLES]; /* newest first */
+    unsigned count;
+    struct lethe_table_shape shape; /* of each */
+    uint64_t period_ms, period_end_ms;
+    const lethe_allocator *allocator;
+};
+
+static void ring_init(struct ring *ring, uint64_t n, double error, unsigned count,
+                      const lethe_allocator *allocator) {
+    *ring = (struct ring){.count = count,
+                          .period_ms = RETRIES_WINDOW_MS / (count - 1),
+                          .period_end_ms = RETRIES_WINDOW_MS / (count - 1),
+                          .allocator = allocator};
+    /* A batch more, since a period begins with a batch and not within one. */
+    uint64_t ids = n / (count - 1) + BATCH;
+    bench_require(lethe_table_plan(ids, error / count, 1, &ring->shape), "planning a table");
+    for (unsigned i = 0; i < count; i++) {
+        ring->tables[i] = lethe_table_new(&ring->shape, 0, allocator);
+        bench_require(ring->tables[i] != NULL, "making a table");
+    }
+}
+
+static void ring_drop(struct ring *ring) {
+    for (unsigned i = 0; i < ring->count; i++)
+        lethe_table_free(ring->tables[i]);
+}
+
+static inline void ring_advance(struct ring *ring, uint64_t now_ms) {
+    while (now_ms >= ring->period_end_ms) {
+        lethe_table_free(ring->tables[ring->count - 1]);
+        for (unsigned i = ring->count - 1; i > 0; i--)
+            ring->tables[i] = ring->tables[i - 1];
+        ring->tables[0] = lethe_table_new(&ring->shape, 0, ring->allocator);
+        bench_require(ring->tables[0] != NULL, "making a table");
+        ring->period_end_ms += ring->period_ms;
+    }
+}
+
+static inline bool ring_check_and_record(struct ring *ring, lethe_hash id) {
+    for (unsigned i = 0; i < ring->count; i++) {
+        if (ring->tables[i]->operations->check(ring->tables[i], id, 0)) return true;
+    }
+    lethe_table_result result = ring->tables[0]->operations->insert(ring->tables[0], id, 0);
+    bench_require(result == LETHE_TABLE_ADDED, "recording an id");
+    return false;
+}
+
+/* What a ring made for the purpose would take: two bits and a remainder a slot. */
+static uint64_t ring_bytes(const struct ring *ring) {
+    const struct lethe_table_shape *shape = &ring->shape;
+    return ring->count * shape->segments * shape->blocks * LETHE_BLOCK_SLOTS *
+           (2 + (uint64_t)shape->remainder_bits) / 8;
+}
+
+/* Either of the two, and what passes through it. */
+struct subject {
+    lethe_window *window; /* NULL: the ring */
+    struct ring ring;
+    uint64_t hash_seed;
+    struct heap heap;
+    struct retries stream;
+};
+
+static void feed_single(struct subject *subject) {
+    struct retries *stream = &subject->stream;
+    for (size_t i = 0; i < stream->count; i++) {
+        lethe_hash id = lethe_hash_u64(subject->hash_seed, stream->ids[i]);
+        uint64_t now_ms = retries_now_ms(stream, i);
+        if (subject->window == NULL) {
+            ring_advance(&subject->ring, now_ms);
+            stream->answers[i] = ring_check_and_record(&subject->ring, id);
+            continue;
+        }
+        lethe_window_answer answer;
+        bench_require(lethe_window_check_and_record(subject->window, id, now_ms, &answer) ==
+                          LETHE_OK,
+                      "recording an id");
+        stream->answers[i] = (uint8_t)answer;
+    }
+}
+
+static void feed_batches(struct subject *subject) {
+    struct retries *stream = &subject->stream;
+    lethe_hash ids[BATCH];
+    for (size_t first = 0; first < stream->count; first += BATCH) {
+        size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
+        lethe_hash_u64_batch(subject->hash_seed, stream->ids + first, count, ids);
+        uint64_t now_ms = retries_now_ms(stream, first);
+        uint8_t *answers = stream->answers + first;
+        bool ok;
+        if (subject->window == NULL) {
+            struct ring *ring = &subject->ring;
+            ring_advance(ring, now_ms);
+            lethe_table_result result;
+            ok = ring->tables[0]->operations->check_and_insert_batch(
+                     ring->tables, ring->count, ids, count, 0, answers, &result) == count;
+        } else {
+            ok = lethe_window_check_and_record_batch(subject->window, ids, count, now_ms,
+                                                     answers) == LETHE_OK;
+        }
+        bench_require(ok, "recording ids");
+    }
+}
+
+typedef void feed(struct subject *subject);
+
+/* Millions of operations a second over a whole W. */
+static double measure(struct subject *subject, feed *function, int quarters) {
+    double seconds = 0;
+    for (int i = 0; i < quarters; i++) {
+        retries_next(&subject->stream);
+        double start = bench_now();
+        function(subject);
+        seconds += bench_now() - start;
+        retries_count(&subject->stream);
+    }
+    return (double)subject->stream.count * quarters / seconds * 1e-6;
+}
+
+static double measure_best(struct subject *subject, feed *function, int runs) {
+    double best = 0;
+    for (int run = 0; run < runs; run++)
+        best = fmax(best, measure(subject, function, RETRIES_QUARTERS));
+    return best;
+}
+
+/* A ring of so many tables, or with 0 the window. Returns whether nothing was missed. */
+static bool run_row(struct report *report, const struct bench_options *options, uint64_t n,
+                    double error, unsigned tables) {
+    struct subject subject = {.hash_seed = LETHE_DEFAULT_SEED};
+    heap_init(&subject.heap);
+    retries_init(&subject.stream, n, options->seed, 0);
+    char name[32] = "ages in the slots";
+    double slack;
+    if (tables == 0) {
+        lethe_window_options shape = {.window_ms = RETRIES_WINDOW_MS,
+                                      .error = error,
+                                      .capacity = n,
+                                      .allocator = &subject.heap.allocator};
+        bench_require(lethe_window_new(&shape, &subject.window) == LETHE_OK, "making a window");
+        slack = lethe_window_info(subject.window, 0).slack;
+    } else {
+        ring_init(&subject.ring, n, error, tables, &subject.heap.allocator);
+        snprintf(name, sizeof name, "ring of %u tables", tables);
+        slack = 1.0 / (tables - 1);
+    }
+    measure(&subject, feed_batches, FILL_QUARTERS);
+    heap_reset_peak(&subject.heap);
+    double batch = measure_best(&subject, feed_batches, options->runs);
+    double single = measure_best(&subject, feed_single, options->runs);
+    uint64_t bytes = tables == 0 ? subject.heap.peak_bytes : ring_bytes(&subject.ring);
+    report_row(report, (struct report_cell[COLUMNS]){
+                           REPORT_TEXT(name),
+                           REPORT_NUMBER((double)n),
+                           REPORT_NUMBER(error),
+                           REPORT_NUMBER(slack),
+                           REPORT_NUMBER(8.0 * (double)bytes / (double)n),
+                           REPORT_NUMBER(single),
+                           REPORT_NUMBER(batch),
+                           REPORT_NUMBER((double)subject.stream.missed),
+                       });
+    bool ok = subject.stream.missed == 0;
+    lethe_window_free(subject.window);
+    ring_drop(&subject.ring);
+    retries_drop(&subject.stream);
+    return ok;
+}
+
+static int run_window_design(const struct bench_options *options) {
+    static const uint64_t full_sizes[] = {1000000, 10000000};
+    static const uint64_t quick_sizes[] = {20000, 100000};
+    static const double errors[] = {1e-3, 1e-6};
+    static const unsigned designs[] = {0, 5, 9};
+    const uint64_t *sizes = options->quick ? quick_sizes : full_sizes;
+    struct report report;
+    report_begin(&report, "window-design", options->json, columns, COLUMNS);
+    bool ok = true;
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 2; j++) {
+            for (int k = 0; k < 3; k++)
+                ok &= run_row(&report, options, sizes[i], errors[j], designs[k]);
+        }
+    }
+    report_end(&report);
+    if (!ok) fprintf(stderr, "lethe-bench: a window missed a duplicate\n");
+    return ok ? 0 : 3;
+}
+
+const struct workload workload_window_design = {
+    .name = "window-design",
+    .summary = "the quotient window against a ring of tables, one a generation",
+    .run = run_window_design,
+};

@@ -1,0 +1,145 @@
+/* paper/paper.c - `lethe paper`: makes figures of the papers again. */
+#include "paper/paper.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "message.h"
+#include "paper/figures.h"
+#include "suggest.h"
+
+#define FIGURE_ROW(name) &figure_##name,
+static const struct figure *const figures[] = {FIGURES(FIGURE_ROW) NULL};
+
+static const struct figure *find_figure(const char *name) {
+    for (const struct figure *const *row = figures; *row != NULL; row++) {
+        if (strcmp((*row)->name, name) == 0) return *row;
+    }
+    return NULL;
+}
+
+static void list_figures(void) {
+    for (const struct figure *const *row = figures; *row != NULL; row++)
+        printf("%-10s%s\n", (*row)->name, (*row)->title);
+}
+
+static int fail_unknown(const struct arguments *arguments, const char *name) {
+    struct suggestion suggestion = suggestion_for(name);
+    for (const struct figure *const *row = figures; *row != NULL; row++)
+        suggestion_offer(&suggestion, (*row)->name);
+    if (suggestion.best != NULL) {
+        return arguments_fail(arguments, "no figure is called '%s'; did you mean '%s'?", name,
+                              suggestion.best);
+    }
+    return arguments_fail(arguments, "no figure is called '%s'; 'lethe paper' lists them", name);
+}
+
+static int make_folder(const char *folder) {
+    if (mkdir(folder, 0777) == 0 || errno == EEXIST) return EXIT_DONE;
+    return message_fail(EXIT_ENVIRONMENT, "cannot make the folder %s: %s; name another with --out",
+                        folder, strerror(errno));
+}
+
+int paper_open(const char *folder, const struct figure *figure, const char *ending,
+               char path[PAPER_PATH_BYTES], FILE **out) {
+    *out = NULL;
+    int length = snprintf(path, PAPER_PATH_BYTES, "%s/%s.%s", folder, figure->name, ending);
+    if (length < 0 || length >= PAPER_PATH_BYTES) {
+        return message_fail(EXIT_ENVIRONMENT, "the name of the folder is too long");
+    }
+    *out = fopen(path, "w");
+    if (*out != NULL) return EXIT_DONE;
+    return message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
+}
+
+int paper_close(FILE *file, const char *path) {
+    bool failed = ferror(file) != 0;
+    errno = 0;
+    if (fclose(file) != 0) failed = true;
+    if (!failed) return EXIT_DONE;
+    return message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s", path,
+                        strerror(errno != 0 ? errno : EIO));
+}
+
+static int make_figure(const struct figure *figure, const char *folder, bool quiet) {
+    static struct report report;
+    memset(&report, 0, sizeof report);
+    int code = figure->run(&report);
+    if (code == EXIT_DONE && report.is_short) {
+        code = message_fail(EXIT_ENVIRONMENT, "out of memory for the table of %s", figure->name);
+    }
+    bool drawn = false;
+    if (code == EXIT_DONE) {
+        report_print(figure, &report);
+        code = report_write_csv(figure, &report, folder);
+    }
+    if (code == EXIT_DONE) code = plot_draw(figure, folder, &drawn);
+    if (code == EXIT_DONE && !quiet) {
+        message_note("wrote %s/%s.csv%s", folder, figure->name, drawn ? ", .gnuplot and .svg" : "");
+    }
+    report_free(&report);
+    return code;
+}
+
+static int run(const struct arguments *arguments) {
+    if (arguments->operand_count == 0) {
+        list_figures();
+        return EXIT_DONE;
+    }
+    bool all = arguments->operand_count == 1 && strcmp(arguments->operands[0], "all") == 0;
+    for (size_t i = 0; !all && i < arguments->operand_count; i++) {
+        if (find_figure(arguments->operands[i]) == NULL) {
+            return fail_unknown(arguments, arguments->operands[i]);
+        }
+    }
+    const char *folder = arguments_text(arguments, "out");
+    if (folder == NULL) folder = "paper";
+    int code = make_folder(folder);
+    bool quiet = arguments_has(arguments, "quiet");
+    for (size_t i = 0; all && code == EXIT_DONE && figures[i] != NULL; i++) {
+        if (i > 0) putchar('\n');
+        code = make_figure(figures[i], folder, quiet);
+    }
+    for (size_t i = 0; !all && code == EXIT_DONE && i < arguments->operand_count; i++) {
+        if (i > 0) putchar('\n');
+        code = make_figure(find_figure(arguments->operands[i]), folder, quiet);
+    }
+    return code;
+}
+
+const struct command command_paper = {
+    .path = "paper",
+    .summary = "make the figures of the papers behind Lethe again",
+    .synopses = (const char *const[]){"[--out DIR] [--quiet] [NAME...]", NULL},
+    .description =
+        (const char *const[]){
+            "Runs the experiment behind a figure with Lethe's own code, on virtual time and from "
+            "fixed seeds, in seconds. Prints its numbers as a table, followed by what the paper "
+            "claims and what came out, also where that differs. Writes the table as `NAME.csv`, "
+            "and a picture of it as `NAME.svg`, which gnuplot draws by the script "
+            "`NAME.gnuplot`. Without gnuplot there is no picture; the rest is the same. Every run "
+            "makes the same bytes.",
+            "Without a name, lists the figures there are. The name `all` stands for every one. "
+            "Figures fbf-8 to fbf-13 are those of the paper on the forgetful Bloom filter; "
+            "fbf-salt shows what a salt for each filter does.",
+            NULL},
+    .options =
+        (const struct option[]){
+            {.name = "out",
+             .value = "DIR",
+             .help = "the folder for the files, made if need be; default `paper`",
+             .completion = COMPLETE_FILES},
+            OPTION_QUIET,
+            {0}},
+    .examples =
+        (const struct example[]){
+            {"See whether more filters lower the error", "lethe paper fbf-12"},
+            {"Make the pictures of the documentation", "lethe paper --out docs/papers all"},
+            {0}},
+    .exit_done = "the figures were made, or listed",
+    .operands_most = OPERANDS_UNLIMITED,
+    .run = run,
+};

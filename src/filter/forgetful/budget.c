@@ -1,0 +1,115 @@
+/* filter/forgetful/budget.c - how the elastic filter divides its error, its bits and its memory.
+ *
+ * PERIODS With s periods to a window, s + 2 pairs can be alive and s + 3 filters, each of which takes
+ *         the ids of two periods: 2 (s + 3)/s filters' worth of bits an id, at an error of
+ *         sqrt(e / (s + 2)) each. Few periods waste filters, many waste logarithms; the least lies
+ *         at 16 for 1e-3 and beyond 60 for 1e-12, and is flat, so we take the fewest
+ *         periods that come within 2% of it: each one more is another filter to probe. A
+ *         filter takes ids for at most 3 periods, so 3/s of the window must fit into the slack.
+ * SHARES  Periods that end early add pairs, and nobody knows how many there will be. So a new pair gets
+ *         its regular share, e / (S + S/4) where S = s + 2, as long as there is enough left, and
+ *         never more than a part of what is left: (e - sum of all alive) / (S/4). At rest the
+ *         two are equal; with more pairs than S the shares shrink by a factor each, and their sum
+ *         stays below e without end. The sum counts limits for filters that are being filled, and
+ *         for closed ones what their bits really say, which is less after a quiet period.
+ * SIZES   A filter with k hashes meets an error limit p when a share f = p^(1/k) of its bits is set,
+ *         after n = m ln(1/(1-f)) / k ids. Of the k around log2(1/p) the one with fewest bits.
+ * ROOM    At a memory cap M, periods that begin by time must always find room, or ids would have to be
+ *         refused or kept too long merely because the clock moved on. Looking ahead i periods, the
+ *         filters still needed then take u_i bytes and i filters more will have been made. So a
+ *         new one may have min over i of (M - u_i) / (i + 1), and the same will be left to the next. */
+#include <math.h>
+
+#include "filter/forgetful/forgetful.h"
+
+enum { MOST_PERIODS = 64, MOST_HASHES = 64, FEWEST_BITS = 512 };
+
+#define SPARE (1.0 / 4)     /* of the regular shares, for pairs that were not expected */
+#define TOLERANCE 1.02      /* more bits than the fewest, for fewer filters */
+#define MOST_BITS 0x1p46    /* of one filter */
+#define LEAST_SHARE 0x1p-20 /* of the regular one, when there is nothing left to share */
+
+/* Filters' worth of bits an id, times the logarithm that each needs. */
+static double bits_at(double error, uint32_t periods) {
+    double s = periods;
+    return 2 * (s + 3) / s * log2((1 + SPARE) * (s + 2) / error);
+}
+
+uint32_t lethe_forgetful_choose_periods(double error, double slack) {
+    uint32_t fewest = (uint32_t)ceil(3 / slack);
+    uint32_t most = fewest > MOST_PERIODS ? fewest : MOST_PERIODS;
+    double best = bits_at(error, fewest);
+    for (uint32_t s = fewest; s <= most; s++)
+        best = fmin(best, bits_at(error, s));
+    for (uint32_t s = fewest; s <= most; s++) {
+        if (bits_at(error, s) <= best * TOLERANCE) return s;
+    }
+    return most;
+}
+
+double lethe_forgetful_share(const lethe_forgetful *filter, bool rotates, uint64_t now_ms) {
+    double pairs = filter->plan.periods + 2, error = filter->plan.options.error;
+    double used = 0;
+    for (size_t i = 0; i + 1 < filter->count; i++) {
+        if (!lethe_forgetful_elastic_is_live(filter, i, now_ms)) continue;
+        const struct member *newer = filter->members[i];
+        double newer_error = lethe_member_error(newer);
+        if (i == 0 && rotates) newer_error = fmax(newer_error, newer->limit);
+        used += newer_error * lethe_member_error(filter->members[i + 1]);
+    }
+    double regular = error / (pairs * (1 + SPARE));
+    double left = (error - used) / (pairs * SPARE);
+    return fmax(fmin(regular, left), regular * LEAST_SHARE);
+}
+
+struct lethe_forgetful_size lethe_forgetful_size_for(double ids, double limit) {
+    struct lethe_forgetful_size size = {0};
+    double best = INFINITY, ideal = fmax(1, floor(log2(1 / limit)));
+    for (double k = ideal; k <= ideal + 1 && k <= MOST_HASHES; k++) {
+        double bits = -k * ids / log1p(-pow(limit, 1 / k));
+        if (bits < best) {
+            best = bits;
+            size.hashes = (uint32_t)k;
+        }
+    }
+    size.bits = (uint64_t)fmin(fmax(ceil(best), FEWEST_BITS), MOST_BITS);
+    return size;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b) {
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* Until when member index is needed. The open ones have no end in sight. */
+static uint64_t needed_until_ms(const lethe_forgetful *filter, size_t index) {
+    if (filter->is_open && index < 2) return UINT64_MAX;
+    const struct member *member = filter->members[index];
+    uint64_t last_ms = member->own_ids > 0 ? member->last_ms : 0;
+    if (index > 0 && filter->members[index - 1]->own_ids > 0) {
+        uint64_t newer_ms = filter->members[index - 1]->last_ms;
+        if (newer_ms > last_ms) last_ms = newer_ms;
+    }
+    return add_saturated(last_ms, filter->plan.options.window_ms);
+}
+
+/* The bytes that will have come back by then. */
+static uint64_t freed_by(const lethe_forgetful *filter, uint64_t time_ms) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < filter->count; i++) {
+        if (needed_until_ms(filter, i) < time_ms) bytes += lethe_member_bytes(filter->members[i]);
+    }
+    return bytes;
+}
+
+uint64_t lethe_forgetful_room(const lethe_forgetful *filter, unsigned wanted, uint64_t now_ms) {
+    uint64_t cap_bytes = filter->plan.options.max_memory_bytes;
+    if (cap_bytes == 0) return UINT64_MAX;
+    uint64_t room_bytes = UINT64_MAX;
+    for (uint32_t i = 0; i <= filter->plan.periods + 2; i++) {
+        uint64_t then_ms = add_saturated(now_ms, i * filter->plan.period_ms);
+        uint64_t used = filter->memory_bytes - freed_by(filter, then_ms);
+        uint64_t each = used >= cap_bytes ? 0 : (cap_bytes - used) / (i + wanted);
+        if (each < room_bytes) room_bytes = each;
+    }
+    return room_bytes;
+}

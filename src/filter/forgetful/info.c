@@ -1,0 +1,90 @@
+/* filter/forgetful/info.c - how a forgetful filter stands. Reads only. */
+#include <assert.h>
+
+#include "filter/forgetful/forgetful.h"
+
+static bool is_paper(const lethe_forgetful *filter) {
+    return filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
+}
+
+lethe_forgetful_filter lethe_forgetful_member(const lethe_forgetful *filter, uint32_t index,
+                                              uint64_t now_ms) {
+    assert(index < filter->count);
+    now_ms = lethe_forgetful_time(filter, now_ms);
+    const struct member *member = filter->members[index];
+    lethe_forgetful_filter out = {
+        .bits = member->bits.range,
+        .hashes = member->bits.hashes,
+        .bits_set = member->bits_set,
+        .ids = member->ids,
+        .ids_as_first = member->own_ids,
+        .first_ms = member->first_ms,
+        .last_ms = member->last_ms,
+    };
+    if (is_paper(filter)) {
+        uint64_t due;
+        size_t live = lethe_forgetful_paper_live(filter, now_ms, &due);
+        out.error = lethe_member_expected_error(member);
+        out.is_live = index < live;
+        out.is_alone = out.is_live && lethe_forgetful_paper_is_alone(filter, index, live, due);
+    } else {
+        out.error = lethe_member_error(member);
+        out.is_live = lethe_forgetful_elastic_is_live(filter, index, now_ms) ||
+                      (index > 0 && lethe_forgetful_elastic_is_live(filter, index - 1, now_ms));
+    }
+    return out;
+}
+
+/* Adds what member index holds of its own period, if that counts. */
+static void count_held(const lethe_forgetful *filter, size_t index, bool is_live, uint64_t now_ms,
+                       lethe_forgetful_stats *stats) {
+    const struct member *member = filter->members[index];
+    if (!is_live || member->own_ids == 0) return;
+    stats->ids_held += member->own_ids;
+    uint64_t age_ms = now_ms - member->first_ms;
+    if (age_ms > stats->oldest_age_ms) stats->oldest_age_ms = age_ms;
+}
+
+static void count_all_held(const lethe_forgetful *filter, uint64_t now_ms,
+                           lethe_forgetful_stats *stats) {
+    uint64_t due;
+    size_t paper_live = is_paper(filter) ? lethe_forgetful_paper_live(filter, now_ms, &due) : 0;
+    for (size_t i = 0; i < filter->count; i++) {
+        bool is_live =
+            is_paper(filter) ? i < paper_live : lethe_forgetful_elastic_is_live(filter, i, now_ms);
+        count_held(filter, i, is_live, now_ms, stats);
+    }
+}
+
+static unsigned strain_of(const lethe_forgetful *filter, const lethe_forgetful_stats *stats) {
+    unsigned strain = 0;
+    if (stats->error_estimate > stats->error_target) strain |= LETHE_FORGETFUL_STRAIN_ERROR;
+    if (filter->is_strained) strain |= LETHE_FORGETFUL_STRAIN_MEMORY;
+    if (filter->was_refused) strain |= LETHE_FORGETFUL_STRAIN_REFUSED;
+    return strain;
+}
+
+lethe_forgetful_stats lethe_forgetful_info(const lethe_forgetful *filter, uint64_t now_ms) {
+    now_ms = lethe_forgetful_time(filter, now_ms);
+    const lethe_forgetful_options *options = &filter->plan.options;
+    lethe_forgetful_stats stats = {
+        .setting = options->setting,
+        .window_ms = options->window_ms,
+        .slack = options->slack,
+        .error_target = options->error,
+        .error_estimate = is_paper(filter) ? lethe_forgetful_paper_error(filter, now_ms)
+                                           : lethe_forgetful_elastic_error(filter, now_ms),
+        .period_ms = is_paper(filter) ? filter->period_ms : filter->plan.period_ms,
+        .clock_ms = filter->clock_ms,
+        .fresh = filter->fresh,
+        .duplicates = filter->duplicates,
+        .refused = filter->refused,
+        .memory_bytes = filter->memory_bytes,
+        .filters = (uint32_t)filter->count,
+        .past = filter->past,
+        .seed = options->seed,
+    };
+    count_all_held(filter, now_ms, &stats);
+    stats.strain = strain_of(filter, &stats);
+    return stats;
+}

@@ -1,0 +1,219 @@
+/* filter/quotient/block.h - the rank-select block that every quotient filter of Lethe is made of.
+ *
+ * IDEA    A block has 32 buckets and 32 slots. A fingerprint's quotient names its block and bucket;
+ *         its remainder lies in one of the slots. Remainders are kept in bucket order, so how
+ *         many each bucket has is all that must be known to find them.
+ * LAYOUT  unary       64 bits: for each bucket as many ones as it has entries, then a zero.
+ *                     Unused bits at the end are zero.
+ *         planes[p]   p bits more for each slot, bit-sliced: bit s of plane i is bit i of slot s.
+ *         remainders  32 fields of r bits, packed, field s at bit s * r: 4r bytes.
+ *         The three parts need not be neighbours; whoever owns the block says where they are.
+ * I1      The first 32 zeros of unary end the 32 buckets; no ones come after the last of them.
+ * I2      Plane bits and remainder fields of slots that are not used may be anything.
+ * WHY     Two bits a slot of metadata, in one word: a select and a count of trailing ones find a
+ *         bucket, an insert is a shift. Bit-sliced planes let 32 ages be compared in a few
+ *         instructions, and PEXT and PDEP drop any number of entries at once.
+ * LIMIT   r is 1..57, so that a remainder is read with one unaligned load. Up to 11 bytes after a
+ *         block's remainders are read, and written back as they were: they must be there, and
+ *         belong to the same writer.
+ * PAPER   The quotient filter of Bender et al., Don't Thrash: How to Cache Your Hash on Flash, 2012, with
+ *         its three bits a slot replaced by unary counts within the block. */
+#ifndef LETHE_FILTER_QUOTIENT_BLOCK_H
+#define LETHE_FILTER_QUOTIENT_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/bits.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "remainders are read by unaligned loads of little-endian words");
+
+enum {
+    LETHE_BLOCK_SLOTS = 32,
+    LETHE_BLOCK_BUCKETS = 32,
+    LETHE_BLOCK_MAX_REMAINDER_BITS = 57,
+    LETHE_BLOCK_BEYOND_BYTES = 11 /* see LIMIT */
+};
+
+/* Where a bucket's entries are. */
+struct lethe_block_run {
+    unsigned position; /* of its first bit in unary */
+    unsigned start;    /* its first slot */
+    unsigned count;
+};
+
+static inline unsigned lethe_block_used(uint64_t unary) {
+    return lethe_popcount64(unary);
+}
+
+/* One zero is put before the first bucket, so that the zero numbered `bucket` comes just before that
+ * bucket's ones, for the first bucket too. */
+static inline struct lethe_block_run lethe_block_find(uint64_t unary, unsigned bucket) {
+    unsigned position = lethe_select64_of(~unary << 1 | 1, bucket);
+    unsigned count = lethe_trailing_zeros64(~(unary >> position));
+    return (struct lethe_block_run){position, position - bucket, count};
+}
+
+static inline uint64_t lethe_block_load(const unsigned char *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static inline void lethe_block_store(unsigned char *bytes, uint64_t word) {
+    memcpy(bytes, &word, sizeof word);
+}
+
+/* The remainder in a slot; mask has bits ones. */
+static inline uint64_t lethe_block_remainder(const unsigned char *remainders, unsigned bits,
+                                             uint64_t mask, unsigned slot) {
+    unsigned at = slot * bits;
+    return lethe_block_load(remainders + at / 8) >> (at % 8) & mask;
+}
+
+/* The slots, as a mask, whose planes hold value. */
+static inline uint32_t lethe_block_match_planes(const uint32_t *planes, unsigned count,
+                                                unsigned value) {
+    uint32_t match = ~UINT32_C(0);
+    for (unsigned i = 0; i < count; i++)
+        match &= planes[i] ^ ((value >> i & 1) - 1);
+    return match;
+}
+
+static inline unsigned lethe_block_get_planes(const uint32_t *planes, unsigned count,
+                                              unsigned slot) {
+    unsigned value = 0;
+    for (unsigned i = 0; i < count; i++)
+        value |= (planes[i] >> slot & 1) << i;
+    return value;
+}
+
+static inline void lethe_block_set_planes(uint32_t *planes, unsigned count, unsigned slot,
+                                          unsigned value) {
+    for (unsigned i = 0; i < count; i++)
+        planes[i] = (planes[i] & ~(UINT32_C(1) << slot)) | (value >> i & 1) << slot;
+}
+
+/* Makes room for one bit at position and puts bit there; the last bit falls out. */
+static inline uint64_t lethe_block_insert_bit(uint64_t word, unsigned position, uint64_t bit) {
+    uint64_t below = word & ((UINT64_C(1) << position) - 1);
+    return below | bit << position | (word ^ below) << 1;
+}
+
+/* Shifts 64-bit words number first to last up by bits, the lowest taking from the word before it. */
+static inline void lethe_block_shift_up(unsigned char *bytes, unsigned first, unsigned last,
+                                        unsigned bits) {
+    unsigned end = last + 1;
+#if defined(__AVX2__)
+    const __m128i left = _mm_cvtsi32_si128((int)bits), right = _mm_cvtsi32_si128(64 - (int)bits);
+    for (; end >= first + 4; end -= 4) {
+        unsigned char *at = bytes + 8 * (size_t)end - 32;
+        __m256i upper = _mm256_loadu_si256((const __m256i *)at);
+        __m256i lower = _mm256_loadu_si256((const __m256i *)(at - 8));
+        _mm256_storeu_si256((__m256i *)at, _mm256_or_si256(_mm256_sll_epi64(upper, left),
+                                                           _mm256_srl_epi64(lower, right)));
+    }
+#endif
+    for (; end > first; end--) {
+        unsigned char *at = bytes + 8 * (size_t)end - 8;
+        lethe_block_store(at,
+                          lethe_block_load(at) << bits | lethe_block_load(at - 8) >> (64 - bits));
+    }
+}
+
+/* Shifts 64-bit words number first to last - 1 down by bits, each taking from the word after it. */
+static inline void lethe_block_shift_down(unsigned char *bytes, unsigned first, unsigned last,
+                                          unsigned bits) {
+    unsigned i = first;
+#if defined(__AVX2__)
+    const __m128i right = _mm_cvtsi32_si128((int)bits), left = _mm_cvtsi32_si128(64 - (int)bits);
+    for (; i + 4 <= last; i += 4) {
+        unsigned char *at = bytes + 8 * (size_t)i;
+        __m256i lower = _mm256_loadu_si256((const __m256i *)at);
+        __m256i upper = _mm256_loadu_si256((const __m256i *)(at + 8));
+        _mm256_storeu_si256((__m256i *)at, _mm256_or_si256(_mm256_srl_epi64(lower, right),
+                                                           _mm256_sll_epi64(upper, left)));
+    }
+#endif
+    for (; i < last; i++) {
+        unsigned char *at = bytes + 8 * (size_t)i;
+        lethe_block_store(at, lethe_block_load(at) >> bits | lethe_block_load(at + 8)
+                                                                 << (64 - bits));
+    }
+}
+
+/* What of 64-bit word number index belongs to the block; an odd r leaves half of the last. */
+static inline uint64_t lethe_block_own_bits(unsigned bits, unsigned index) {
+    return bits == 2 * index + 1 ? UINT32_MAX : UINT64_MAX;
+}
+
+/* Moves the remainders of slots start..used-1 one slot up and puts remainder into start. */
+static inline void lethe_block_insert_remainder(unsigned char *bytes, unsigned bits, unsigned start,
+                                                unsigned used, uint64_t remainder) {
+    unsigned at = start * bits, first = at / 64, last = (used * bits + bits - 1) / 64;
+    uint64_t own = lethe_block_own_bits(bits, last);
+    uint64_t neighbour = lethe_block_load(bytes + 8 * (size_t)last) & ~own;
+    if (last > first + 1) lethe_block_shift_up(bytes, first + 2, last, bits);
+    /* The field where the remainder goes, from the byte it begins in: what lies below stays. */
+    uint64_t low = lethe_block_load(bytes + 8 * (size_t)first);
+    uint64_t high = lethe_block_load(bytes + 8 * (size_t)first + 8);
+    uint64_t below = low & ((UINT64_C(1) << (at % 64)) - 1), moved = low ^ below;
+    lethe_block_store(bytes + 8 * (size_t)first, below | moved << bits | remainder << (at % 64));
+    if (last > first) {
+        high = high << bits | moved >> (64 - bits);
+        /* What of the remainder does not fit into the first word. */
+        high |= remainder >> 1 >> (63 - at % 64);
+        lethe_block_store(bytes + 8 * (size_t)first + 8, high);
+    }
+    unsigned char *end = bytes + 8 * (size_t)last;
+    lethe_block_store(end, (lethe_block_load(end) & own) | neighbour);
+}
+
+/* Moves the remainders of slots slot+1..used-1 one slot down, over that of slot. */
+static inline void lethe_block_drop_remainder(unsigned char *bytes, unsigned bits, unsigned slot,
+                                              unsigned used) {
+    unsigned at = slot * bits, first = at / 64, last = (used * bits - 1) / 64;
+    uint64_t own = lethe_block_own_bits(bits, last);
+    unsigned char *end = bytes + 8 * (size_t)last;
+    uint64_t neighbour = lethe_block_load(end) & ~own;
+    uint64_t low = lethe_block_load(bytes + 8 * (size_t)first);
+    uint64_t high = lethe_block_load(bytes + 8 * (size_t)first + 8);
+    uint64_t kept = (UINT64_C(1) << (at % 64)) - 1;
+    uint64_t moved = low >> bits | high << (64 - bits);
+    lethe_block_store(bytes + 8 * (size_t)first, (low & kept) | (moved & ~kept));
+    if (last > first) {
+        lethe_block_shift_down(bytes, first + 1, last, bits);
+        lethe_block_store(end, lethe_block_load(end) >> bits);
+    }
+    lethe_block_store(end, (lethe_block_load(end) & own) | neighbour);
+}
+
+/* Adds an entry to a bucket found by lethe_block_find; used is lethe_block_used, below 32. */
+static inline void lethe_block_insert(uint64_t *unary, uint32_t *planes, unsigned plane_count,
+                                      unsigned char *remainders, unsigned bits,
+                                      struct lethe_block_run run, unsigned used, uint64_t remainder,
+                                      unsigned value) {
+    *unary = lethe_block_insert_bit(*unary, run.position, 1);
+    for (unsigned i = 0; i < plane_count; i++)
+        planes[i] = (uint32_t)lethe_block_insert_bit(planes[i], run.start, value >> i & 1);
+    lethe_block_insert_remainder(remainders, bits, run.start, used, remainder);
+}
+
+/* Drops the entries in the slots of drop, which are used ones, and closes the gaps. */
+static inline void lethe_block_drop(uint64_t *unary, uint32_t *planes, unsigned plane_count,
+                                    unsigned char *remainders, unsigned bits, uint32_t drop) {
+    unsigned used = lethe_block_used(*unary);
+    *unary = lethe_extract64(*unary, ~lethe_deposit64(drop, *unary));
+    for (unsigned i = 0; i < plane_count; i++)
+        planes[i] = (uint32_t)lethe_extract64(planes[i], ~drop);
+    /* From the last to the first, so that the numbers of those to come stay as they are. */
+    while (drop != 0) {
+        unsigned slot = 31 - (unsigned)__builtin_clz(drop);
+        lethe_block_drop_remainder(remainders, bits, slot, used--);
+        drop ^= UINT32_C(1) << slot;
+    }
+}
+
+#endif

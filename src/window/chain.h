@@ -1,0 +1,78 @@
+/* window/chain.h - tables in a row: a window of the quotient kind for one thread.
+ *
+ * The public functions are in window.c, which locks and stripes; this is what lies behind them. */
+#ifndef LETHE_WINDOW_CHAIN_H
+#define LETHE_WINDOW_CHAIN_H
+
+#include "core/codec.h"
+#include "lethe/window.h"
+#include "window/table.h"
+
+/* A merge leaves room for the tables that growth will make: each is for at least an eighth of all
+ * that is remembered, so about ten of its own are alive at once at the worst. */
+enum { LETHE_CHAIN_MAX_TABLES = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX_GRAVES = 64 };
+
+/* Later times are taken for this one, so that no product of a time overflows. */
+#define LETHE_CHAIN_MAX_TIME_MS (UINT64_MAX / 64)
+
+typedef struct lethe_chain {
+    lethe_window_options options;                /* defaults filled in */
+    unsigned generations;                        /* G */
+    uint64_t clock_ms;                           /* the latest time told */
+    uint64_t period;                             /* floor(clock_ms G / W) */
+    uint64_t period_end_ms;                      /* the first moment of the next one */
+    lethe_table *tables[LETHE_CHAIN_MAX_TABLES]; /* the first is written, all are read */
+    unsigned table_count;
+    lethe_table
+        *graves[LETHE_CHAIN_MAX_GRAVES]; /* expired tables whose memory is on its way back */
+    unsigned grave_count;
+    unsigned calls_until_dig;
+    uint64_t arrivals, arrivals_before; /* recorded in this period, and in the one before */
+    uint64_t fresh, duplicates, refused;
+    uint64_t peak_memory_bytes;
+    bool is_capped; /* the cap was in the way when room was last needed */
+} lethe_chain;
+
+/* Checks options and fills in defaults. Pure. Errors: LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_chain_plan(const lethe_window_options *options,
+                                               lethe_window_options *out);
+
+LETHE_MUST_CHECK lethe_status lethe_chain_init(lethe_chain *chain,
+                                               const lethe_window_options *options);
+/* Takes a zeroed chain. */
+void lethe_chain_drop(lethe_chain *chain);
+
+/* Sets the clock and what follows from it, at most LETHE_CHAIN_MAX_TIME_MS; the tables stay as they
+ * are. */
+void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms);
+
+lethe_window_answer lethe_chain_check(const lethe_chain *chain, lethe_hash id, uint64_t now_ms);
+LETHE_MUST_CHECK lethe_status lethe_chain_record(lethe_chain *chain, lethe_hash id,
+                                                 uint64_t now_ms);
+LETHE_MUST_CHECK lethe_status lethe_chain_check_and_record(lethe_chain *chain, lethe_hash id,
+                                                           uint64_t now_ms,
+                                                           lethe_window_answer *answer);
+LETHE_MUST_CHECK lethe_status lethe_chain_check_and_record_batch(lethe_chain *chain,
+                                                                 const lethe_hash *ids,
+                                                                 size_t count, uint64_t now_ms,
+                                                                 uint8_t *answers);
+void lethe_chain_check_batch(const lethe_chain *chain, const lethe_hash *ids, size_t count,
+                             uint64_t now_ms, uint8_t *answers);
+LETHE_MUST_CHECK lethe_status lethe_chain_forget(lethe_chain *chain, lethe_hash id,
+                                                 uint64_t now_ms);
+bool lethe_chain_work(lethe_chain *chain, uint64_t now_ms, unsigned budget);
+lethe_window_stats lethe_chain_info(const lethe_chain *chain, uint64_t now_ms);
+
+/* Whether other's tables could be taken over: errors as for lethe_window_merge. */
+LETHE_MUST_CHECK lethe_status lethe_chain_can_merge(const lethe_chain *chain,
+                                                    const lethe_chain *other);
+/* Takes them over, after can_merge said LETHE_OK. */
+void lethe_chain_merge(lethe_chain *chain, lethe_chain *other);
+
+/* Saving: the payload's length, and the payload itself. Loading: into a chain made by init with the
+ * saved options; on error it is dropped. */
+uint64_t lethe_chain_saved_bytes(const lethe_chain *chain);
+void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder);
+LETHE_MUST_CHECK lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder);
+
+#endif

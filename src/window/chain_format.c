@@ -1,0 +1,178 @@
+/* window/chain_format.c - a chain of tables as saved bytes: docs/format/window.md.
+ *
+ * Counts of living entries are not saved: they are derived from the blocks again, each of which is
+ * checked on the way, so a forged file can't lead an operation out of its block. */
+#include "window/chain.h"
+
+enum { CHAIN_FIELDS = 8, TABLE_FIELDS = 10, STRAY_BYTES = 16 };
+
+static uint64_t table_bytes(const lethe_table *table) {
+    uint64_t map_words = (table->shape.segments + 63) / 64;
+    return 8 * (TABLE_FIELDS + map_words) + table->segments_allocated * table->shape.segment_bytes +
+           (table->strays > 0 ? table->shape.stash * STRAY_BYTES : 0);
+}
+
+uint64_t lethe_chain_saved_bytes(const lethe_chain *chain) {
+    uint64_t bytes = 8 * CHAIN_FIELDS;
+    for (unsigned i = 0; i < chain->table_count; i++)
+        bytes += table_bytes(chain->tables[i]);
+    return bytes;
+}
+
+static void encode_table(const lethe_table *table, lethe_encoder *encoder) {
+    const struct lethe_table_shape *shape = &table->shape;
+    lethe_encoder_put_u64(encoder, shape->remainder_bits);
+    lethe_encoder_put_u64(encoder, shape->planes);
+    lethe_encoder_put_u64(encoder, shape->generations);
+    lethe_encoder_put_u64(encoder, shape->segments);
+    lethe_encoder_put_u64(encoder, shape->blocks);
+    lethe_encoder_put_u64(encoder, shape->capacity);
+    lethe_encoder_put_u64(encoder, table->period);
+    lethe_encoder_put_u64(encoder, table->sweep_block);
+    lethe_encoder_put_u64(encoder, table->segments_allocated);
+    lethe_encoder_put_u64(encoder, table->strays > 0);
+    for (uint64_t i = 0; i < shape->stash && table->strays > 0; i++) {
+        lethe_encoder_put_u64(encoder, table->stash[i].key);
+        lethe_encoder_put_u64(encoder, table->stash[i].period);
+    }
+    for (uint64_t first = 0; first < shape->segments; first += 64) {
+        uint64_t map = 0;
+        for (uint64_t i = first; i < first + 64 && i < shape->segments; i++)
+            map |= (uint64_t)(table->segments[i] != NULL) << (i - first);
+        lethe_encoder_put_u64(encoder, map);
+    }
+    for (uint64_t i = 0; i < shape->segments; i++) {
+        if (table->segments[i] != NULL)
+            lethe_encoder_put_bytes(encoder, table->segments[i], shape->segment_bytes);
+    }
+}
+
+void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder) {
+    lethe_encoder_put_u64(encoder, chain->clock_ms);
+    lethe_encoder_put_u64(encoder, chain->arrivals);
+    lethe_encoder_put_u64(encoder, chain->arrivals_before);
+    lethe_encoder_put_u64(encoder, chain->fresh);
+    lethe_encoder_put_u64(encoder, chain->duplicates);
+    lethe_encoder_put_u64(encoder, chain->refused);
+    lethe_encoder_put_u64(encoder, chain->is_capped);
+    lethe_encoder_put_u64(encoder, chain->table_count);
+    for (unsigned i = 0; i < chain->table_count; i++)
+        encode_table(chain->tables[i], encoder);
+}
+
+static lethe_status decode_shape(lethe_decoder *decoder, const lethe_chain *chain,
+                                 struct lethe_table_shape *shape) {
+    uint64_t bits = lethe_decoder_get_u64(decoder), planes = lethe_decoder_get_u64(decoder);
+    uint64_t generations = lethe_decoder_get_u64(decoder);
+    uint64_t segments = lethe_decoder_get_u64(decoder), blocks = lethe_decoder_get_u64(decoder);
+    uint64_t capacity = lethe_decoder_get_u64(decoder);
+    if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
+    if (bits > LETHE_TABLE_MAX_REMAINDER_BITS || planes > LETHE_TABLE_MAX_PLANES ||
+        generations != chain->generations) {
+        return LETHE_ECORRUPT;
+    }
+    *shape = (struct lethe_table_shape){
+        .remainder_bits = (unsigned)bits,
+        .planes = (unsigned)planes,
+        .generations = (unsigned)generations,
+        .segments = segments,
+        .blocks = blocks,
+        .capacity = capacity,
+    };
+    return lethe_table_finish_shape(shape) ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+/* Reads the segments that the map says are there. */
+static lethe_status decode_segments(lethe_table *table, uint64_t count, lethe_decoder *decoder) {
+    const struct lethe_table_shape *shape = &table->shape;
+    uint64_t map_bytes = (shape->segments + 63) / 64 * 8;
+    uint64_t left = lethe_decoder_left(decoder);
+    if (map_bytes > left || count > (left - map_bytes) / shape->segment_bytes) {
+        return LETHE_ECORRUPT;
+    }
+    for (uint64_t first = 0; first < shape->segments; first += 64) {
+        uint64_t map = lethe_decoder_get_u64(decoder);
+        for (uint64_t i = 0; i < 64; i++) {
+            if ((map >> i & 1) == 0) continue;
+            if (first + i >= shape->segments || table->segments_allocated == count) {
+                return LETHE_ECORRUPT;
+            }
+            if (!lethe_table_ensure_segment(table, first + i)) return LETHE_ENOMEM;
+        }
+    }
+    if (table->segments_allocated != count) return LETHE_ECORRUPT;
+    for (uint64_t i = 0; i < shape->segments; i++) {
+        if (table->segments[i] != NULL)
+            lethe_decoder_get_bytes(decoder, table->segments[i], shape->segment_bytes);
+    }
+    return lethe_decoder_status(decoder);
+}
+
+static lethe_status decode_stash(lethe_table *table, lethe_decoder *decoder) {
+    if (table->shape.stash > lethe_decoder_left(decoder) / STRAY_BYTES) return LETHE_ECORRUPT;
+    if (!lethe_table_ensure_stash(table)) return LETHE_ENOMEM;
+    for (uint64_t i = 0; i < table->shape.stash; i++) {
+        table->stash[i].key = lethe_decoder_get_u64(decoder);
+        table->stash[i].period = lethe_decoder_get_u64(decoder);
+    }
+    return lethe_decoder_status(decoder);
+}
+
+static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, lethe_table **out) {
+    *out = NULL;
+    struct lethe_table_shape shape;
+    lethe_status status = decode_shape(decoder, chain, &shape);
+    if (status != LETHE_OK) return status;
+    uint64_t period = lethe_decoder_get_u64(decoder), sweep_block = lethe_decoder_get_u64(decoder);
+    uint64_t allocated = lethe_decoder_get_u64(decoder);
+    uint64_t has_strays = lethe_decoder_get_u64(decoder);
+    if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
+    bool valid = period == chain->period && sweep_block <= shape.segments * shape.blocks &&
+                 allocated <= shape.segments && has_strays <= 1 &&
+                 /* the list of segments must be in proportion to the data as well */
+                 shape.segments / 8 <= lethe_decoder_left(decoder);
+    if (!valid) return LETHE_ECORRUPT;
+    lethe_table *table = lethe_table_new(&shape, period, chain->options.allocator);
+    if (table == NULL) return LETHE_ENOMEM;
+    table->sweep_block = sweep_block;
+    if (has_strays != 0) status = decode_stash(table, decoder);
+    if (status == LETHE_OK) status = decode_segments(table, allocated, decoder);
+    if (status == LETHE_OK) {
+        bool is_whole = lethe_table_recount(table) && (table->strays > 0) == (has_strays != 0);
+        if (!is_whole) status = LETHE_ECORRUPT;
+    }
+    if (status != LETHE_OK) {
+        lethe_table_free(table);
+        return status;
+    }
+    *out = table;
+    return LETHE_OK;
+}
+
+lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder) {
+    uint64_t clock_ms = lethe_decoder_get_u64(decoder);
+    chain->arrivals = lethe_decoder_get_u64(decoder);
+    chain->arrivals_before = lethe_decoder_get_u64(decoder);
+    chain->fresh = lethe_decoder_get_u64(decoder);
+    chain->duplicates = lethe_decoder_get_u64(decoder);
+    chain->refused = lethe_decoder_get_u64(decoder);
+    uint64_t is_capped = lethe_decoder_get_u64(decoder);
+    uint64_t count = lethe_decoder_get_u64(decoder);
+    lethe_status status = lethe_decoder_status(decoder);
+    if (status == LETHE_OK && (is_capped > 1 || count == 0 || count > LETHE_CHAIN_MAX_TABLES ||
+                               clock_ms > LETHE_CHAIN_MAX_TIME_MS)) {
+        status = LETHE_ECORRUPT;
+    }
+    if (status == LETHE_OK) {
+        lethe_table_free(chain->tables[0]);
+        chain->table_count = 0;
+        chain->is_capped = is_capped != 0;
+        lethe_chain_set_clock(chain, clock_ms);
+    }
+    for (uint64_t i = 0; i < count && status == LETHE_OK; i++) {
+        status = decode_table(chain, decoder, &chain->tables[chain->table_count]);
+        if (status == LETHE_OK) chain->table_count++;
+    }
+    if (status != LETHE_OK) lethe_chain_drop(chain);
+    return status;
+}

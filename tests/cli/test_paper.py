@@ -1,0 +1,123 @@
+"""Goal: every figure of `lethe paper` comes out, says what the paper claims beside what was found, and is
+the same in every run.
+
+Method: run them all once, in a folder of their own, and look at tables, files and sentences; run one
+again and compare bytes; run one without gnuplot."""
+
+import csv
+import os
+import re
+import shutil
+import xml.etree.ElementTree
+
+import pytest
+
+from conftest import run_lethe
+
+NAMES = [line.split()[0] for line in run_lethe("paper").stdout.decode().splitlines()]
+
+# What each figure must say: (label, pattern). Numbers are those of the fixed seeds, loosely.
+CLAIMS = {
+    "fbf-8": [("Paper", r"at 300 elements .* 90% lower"),
+              ("Here", r"9\d% lower, while the filter is new"),
+              ("Here", r"4\d% lower in the steady state")],
+    "fbf-9": [("Paper", r"reasonably matches"), ("Here", r"it does for a basic FBF")],
+    "fbf-10": [("Paper", r"reasonably accurate"),
+               ("Here", r"measured over Equation 3 is (0\.9|1\.0)\d at 5,000 bits")],
+    "fbf-11": [("Paper", r"1000 times"),
+               ("Here", r"\d{3} times while the load grows, 2\d{3} times at a steady 100")],
+    "fbf-12": [("Paper", r"5\.5 times that of 24"),
+               ("Here", r"5\.\d times while the load grows"),
+               ("Here", r"in the steady state the claim does not hold: .* 0\.2\d times")],
+    "fbf-13": [("Paper", r"keeps it below the target"),
+               ("Here", r"sets in at 16 s"),
+               ("Here", r"above the target of 0\.01 in \d+ of 61 seconds"),
+               ("Here", r"elastic setting, .* at most 0\.00\d+ throughout")],
+    "fbf-salt": [("Paper", r"independently of each other"),
+                 ("Here", r"unsalted: 1\.\d\d at N = 4, 1\.\d\d at N = 10, 2\.\d\d at N = 22"),
+                 ("Here", r"salt for each filter: (0\.9|1\.0)\d, (0\.9|1\.0)\d, (0\.9|1\.0)\d")],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder with all figures, and what was printed of each."""
+    folder = tmp_path_factory.mktemp("paper")
+    result = run_lethe("paper", "all", cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+    assert result.stderr.decode().count("wrote paper/") == len(NAMES)
+    starts = "|".join(re.escape(name) for name in NAMES)
+    parts = re.split(rf"(?m)^(?=(?:{starts}): )", result.stdout.decode())[1:]
+    return folder / "paper", {part.split(":")[0]: part for part in parts}
+
+
+def sentences(text):
+    """(label, sentence) for each "Paper:" and "Here:" below a table, its lines joined."""
+    found = re.findall(r"(?m)^(Paper|Here): +(.*(?:\n {7}.*)*)", text)
+    return [(label, re.sub(r"\s+", " ", body)) for label, body in found]
+
+
+def test_the_list_is_known():
+    assert sorted(NAMES) == sorted(CLAIMS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figure(made, name):
+    folder, texts = made
+    text = texts[name]
+    for line in text.splitlines():
+        assert len(line) <= 84 and line == line.rstrip(), line
+    said = sentences(text)
+    for label, pattern in CLAIMS[name]:
+        assert any(label == l and re.search(pattern, body) for l, body in said), (pattern, said)
+    with open(folder / f"{name}.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) > 4 and all(len(row) == len(rows[0]) for row in rows)
+    for row in rows[1:]:
+        for value in row:
+            assert value == "" or float(value) >= 0
+    # Every row of the file is a row of the table.
+    table = text.split("\n\n")[2].splitlines()
+    assert len(table) == len(rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_picture(made, name):
+    if shutil.which("gnuplot") is None:
+        pytest.skip("gnuplot is not installed")
+    picture = made[0] / f"{name}.svg"
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    assert root.tag.endswith("svg")
+    words = " ".join(root.itertext())
+    assert re.search("FPP", words) and len(re.findall("title", words)) == 0
+    for path in made[0].iterdir():
+        assert os.fsencode(made[0]) not in path.read_bytes()
+
+
+def test_every_run_is_the_same(made, tmp_path):
+    folder, texts = made
+    result = run_lethe("paper", "--quiet", "--out", "else where's", "fbf-13", cwd=tmp_path)
+    assert result.returncode == 0 and result.stderr == b""
+    assert result.stdout.decode().strip() == texts["fbf-13"].strip()
+    for path in (tmp_path / "else where's").iterdir():
+        assert path.read_bytes() == (folder / path.name).read_bytes()
+
+
+def test_without_gnuplot(tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    result = run_lethe("paper", "fbf-13", cwd=tmp_path, env=environment)
+    assert result.returncode == 0 and b"Paper: " in result.stdout
+    assert b"package" in result.stderr and b"gnuplot" in result.stderr
+    assert (tmp_path / "paper/fbf-13.csv").exists()
+    assert not (tmp_path / "paper/fbf-13.svg").exists()
+
+
+def test_mistakes(tmp_path):
+    result = run_lethe("paper", "fbf-88", cwd=tmp_path)
+    assert result.returncode == 2 and b"did you mean 'fbf-8'" in result.stderr
+    assert not (tmp_path / "paper").exists()
+    (tmp_path / "file").write_text("")
+    result = run_lethe("paper", "--out", "file", "fbf-13", cwd=tmp_path)
+    assert result.returncode == 4 and b"file" in result.stderr
+    result = run_lethe("paper", "--out", "no/such/folder", "fbf-13", cwd=tmp_path)
+    assert result.returncode == 4 and b"--out" in result.stderr

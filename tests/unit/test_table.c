@@ -1,0 +1,273 @@
+/* Goal: a table remembers exactly what it should, counts it exactly, and does so with the same bytes
+ * whichever instruction set its operations were compiled for. */
+#include "support/test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/random.h"
+#include "window/table.h"
+
+enum { KEYS = 3000, STEPS = 60, OPERATIONS = 200, BATCH = 150 };
+
+/* Two tables that are treated alike, and when each key was last recorded, plus one. */
+struct subject {
+    struct test_random random;
+    lethe_table *tables[2];
+    uint64_t period;
+    uint64_t recorded[KEYS];
+    bool is_exact; /* remainders so long that no key looks like another */
+};
+
+static lethe_hash hash_of(uint64_t key) {
+    return lethe_hash_u64(3, key);
+}
+
+static bool has_bmi2(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt");
+#else
+    return false;
+#endif
+}
+
+static const struct lethe_table_operations *other_operations(void) {
+#if defined(__x86_64__)
+    if (has_bmi2()) return &lethe_table_bmi2;
+#endif
+    return &lethe_table_portable;
+}
+
+static void assert_same_tables(const lethe_table *a, const lethe_table *b) {
+    assert_int_equal(a->alive, b->alive);
+    assert_int_equal(a->strays, b->strays);
+    assert_int_equal(a->segments_allocated, b->segments_allocated);
+    assert_memory_equal(a->recorded, b->recorded, sizeof a->recorded);
+    for (uint64_t i = 0; i < a->shape.segments; i++) {
+        assert_int_equal(a->segments[i] != NULL, b->segments[i] != NULL);
+        if (a->segments[i] != NULL)
+            assert_memory_equal(a->segments[i], b->segments[i], a->shape.segment_bytes);
+    }
+    if (a->strays > 0)
+        assert_memory_equal(a->stash, b->stash, a->shape.stash * sizeof *a->stash);
+}
+
+/* Counting from the blocks gives what was counted on the way. */
+static void assert_counts_are_right(lethe_table *table) {
+    uint64_t alive = table->alive, recorded[LETHE_TABLE_MAX_AGES], strays = table->strays;
+    memcpy(recorded, table->recorded, sizeof recorded);
+    assert_true(lethe_table_recount(table));
+    assert_int_equal(table->alive, alive);
+    assert_int_equal(table->strays, strays);
+    for (unsigned age = 0; age <= table->shape.generations; age++) {
+        uint64_t at = (table->period - age) & ((1U << table->shape.planes) - 1);
+        assert_int_equal(table->recorded[at], recorded[at]);
+    }
+    memcpy(table->recorded, recorded, sizeof recorded);
+}
+
+static bool is_alive(const struct subject *subject, uint64_t key) {
+    return subject->recorded[key] != 0 && subject->period + 1 - subject->recorded[key] <=
+                                              subject->tables[0]->shape.generations;
+}
+
+/* A key that is remembered must be found, and with long remainders nothing else is. */
+static void judge(const struct subject *subject, uint64_t key, bool answer) {
+    if (subject->is_exact) {
+        assert_int_equal(answer, is_alive(subject, key));
+    } else if (is_alive(subject, key)) {
+        assert_true(answer);
+    }
+}
+
+static void do_check_and_insert(struct subject *subject, uint64_t key) {
+    lethe_table_result results[2];
+    bool duplicate[2] = {false, false};
+    for (int i = 0; i < 2; i++) {
+        lethe_table *table = subject->tables[i];
+        results[i] = table->operations->check_and_insert(table, hash_of(key), subject->period,
+                                                         &duplicate[i]);
+    }
+    assert_int_equal(results[0], results[1]);
+    assert_int_equal(duplicate[0], duplicate[1]);
+    judge(subject, key, duplicate[0]);
+    if (results[0] == LETHE_TABLE_ADDED && !duplicate[0])
+        subject->recorded[key] = subject->period + 1;
+}
+
+static void do_refresh_or_insert(struct subject *subject, uint64_t key) {
+    bool done[2];
+    lethe_table_result results[2] = {LETHE_TABLE_ADDED, LETHE_TABLE_ADDED};
+    for (int i = 0; i < 2; i++) {
+        lethe_table *table = subject->tables[i];
+        done[i] = table->operations->refresh(table, hash_of(key), subject->period);
+        if (!done[i])
+            results[i] = table->operations->insert(table, hash_of(key), subject->period);
+    }
+    assert_int_equal(done[0], done[1]);
+    assert_int_equal(results[0], results[1]);
+    judge(subject, key, done[0]);
+    if (results[0] == LETHE_TABLE_ADDED) subject->recorded[key] = subject->period + 1;
+}
+
+/* Only where no key looks like another: removing a lookalike would remove somebody else. */
+static void do_remove(struct subject *subject, uint64_t key) {
+    bool removed[2];
+    unsigned matches[2];
+    for (int i = 0; i < 2; i++) {
+        lethe_table *table = subject->tables[i];
+        matches[i] = table->operations->count_matches(table, hash_of(key), subject->period);
+        removed[i] = table->operations->remove(table, hash_of(key), subject->period);
+    }
+    assert_int_equal(matches[0], matches[1]);
+    assert_int_equal(removed[0], removed[1]);
+    assert_int_equal(removed[0], matches[0] > 0);
+    judge(subject, key, removed[0]);
+    assert_true(matches[0] <= 1);
+    subject->recorded[key] = 0;
+}
+
+static void do_batch(struct subject *subject, bool inserts) {
+    lethe_hash ids[BATCH];
+    uint64_t keys[BATCH];
+    uint8_t answers[2][BATCH];
+    size_t done[2] = {BATCH, BATCH};
+    for (size_t i = 0; i < BATCH; i++) {
+        keys[i] = test_random_below(&subject->random, KEYS);
+        ids[i] = hash_of(keys[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct lethe_table_operations *operations = subject->tables[i]->operations;
+        lethe_table_result result;
+        if (inserts) {
+            done[i] = operations->check_and_insert_batch(&subject->tables[i], 1, ids, BATCH,
+                                                         subject->period, answers[i], &result);
+            assert_int_equal(result == LETHE_TABLE_ADDED, done[i] == BATCH);
+        } else {
+            operations->check_batch(&subject->tables[i], 1, ids, BATCH, subject->period,
+                                    answers[i]);
+        }
+    }
+    assert_int_equal(done[0], done[1]);
+    assert_memory_equal(answers[0], answers[1], done[0]);
+    for (size_t i = 0; i < done[0]; i++) {
+        judge(subject, keys[i], answers[0][i] != 0);
+        if (inserts && answers[0][i] == 0) subject->recorded[keys[i]] = subject->period + 1;
+    }
+}
+
+static void do_check(struct subject *subject, uint64_t key) {
+    bool answers[2];
+    for (int i = 0; i < 2; i++) {
+        lethe_table *table = subject->tables[i];
+        answers[i] = table->operations->check(table, hash_of(key), subject->period);
+    }
+    assert_int_equal(answers[0], answers[1]);
+    judge(subject, key, answers[0]);
+}
+
+static void run_operations(struct subject *subject) {
+    for (int i = 0; i < OPERATIONS; i++) {
+        uint64_t key = test_random_below(&subject->random, KEYS);
+        switch (test_random_below(&subject->random, 8)) {
+        case 0:
+            do_check(subject, key);
+            break;
+        case 1:
+            do_refresh_or_insert(subject, key);
+            break;
+        case 2:
+            if (subject->is_exact) do_remove(subject, key);
+            break;
+        default:
+            do_check_and_insert(subject, key);
+        }
+    }
+    do_batch(subject, true);
+    do_batch(subject, false);
+}
+
+/* Mostly the next period, often none, sometimes a long sleep. */
+static void advance(struct subject *subject) {
+    static const uint64_t sleeps[] = {1, 2, 13, 14, 15, 16, 64, 100, 127, 128, 129, 255, 256, 65536};
+    uint64_t chance = test_random_below(&subject->random, 10);
+    if (chance < 3) return;
+    subject->period += chance < 9 ? 1 : sleeps[test_random_below(&subject->random, 14)];
+    for (int i = 0; i < 2; i++)
+        lethe_table_advance(subject->tables[i], subject->period);
+}
+
+static void run_model(unsigned bits, unsigned generations, uint64_t capacity, bool is_tight,
+                      uint64_t seed) {
+    struct lethe_table_shape shape;
+    assert_true(lethe_table_plan(capacity, 0.01, generations, &shape));
+    shape.remainder_bits = bits;
+    /* As full as can be, so that both blocks of many ids are. */
+    if (is_tight) shape.capacity = shape.segments * shape.blocks * LETHE_BLOCK_SLOTS;
+    assert_true(lethe_table_finish_shape(&shape));
+    struct subject subject = {.random = {seed}, .is_exact = bits >= 44};
+    subject.period = test_random_below(&subject.random, 1000);
+    for (int i = 0; i < 2; i++) {
+        subject.tables[i] = lethe_table_new(&shape, subject.period, NULL);
+        assert_non_null(subject.tables[i]);
+    }
+    subject.tables[0]->operations = &lethe_table_portable;
+    subject.tables[1]->operations = other_operations();
+    for (int step = 0; step < STEPS; step++) {
+        run_operations(&subject);
+        assert_same_tables(subject.tables[0], subject.tables[1]);
+        for (int i = 0; i < 2; i++)
+            assert_counts_are_right(subject.tables[i]);
+        advance(&subject);
+    }
+    for (uint64_t key = 0; key < KEYS; key++)
+        do_check(&subject, key);
+    for (int i = 0; i < 2; i++)
+        lethe_table_free(subject.tables[i]);
+}
+
+/* Method: random operations on two tables, one for each instruction set, of every width of remainder,
+ * roomy and tight; after each step answers, bytes and counts are compared. */
+static void all_paths_do_the_same(void **state) {
+    (void)state;
+    static const unsigned generations[] = {2, 14, 30, 62};
+    for (unsigned bits = 1; bits <= LETHE_TABLE_MAX_REMAINDER_BITS; bits++) {
+        run_model(bits, generations[bits % 4], 2000, false, bits);
+        run_model(bits, 14, 700, true, bits + 1000);
+    }
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        run_model(44 + (unsigned)seed % 9, generations[seed % 4], 60 * seed, seed % 2 == 0, seed);
+}
+
+/* Goal: a table planned for n ids holds n ids, without the stash being full before. */
+static void a_table_holds_what_it_was_planned_for(void **state) {
+    (void)state;
+    static const uint64_t capacities[] = {1, 10, 100, 1024, 5000, 100000, 3000000};
+    for (size_t i = 0; i < sizeof capacities / sizeof capacities[0]; i++) {
+        struct lethe_table_shape shape;
+        assert_true(lethe_table_plan(capacities[i], 1e-6, 14, &shape));
+        lethe_table *table = lethe_table_new(&shape, 5, NULL);
+        assert_non_null(table);
+        for (uint64_t id = 0; id < capacities[i]; id++) {
+            if (table->operations->insert(table, hash_of(id), 5) != LETHE_TABLE_ADDED)
+                fail_msg("full after %" PRIu64 " of %" PRIu64, id, capacities[i]);
+        }
+        assert_int_equal(table->operations->insert(table, hash_of(capacities[i]), 5),
+                         LETHE_TABLE_IS_FULL);
+        for (uint64_t id = 0; id < capacities[i]; id++)
+            assert_true(table->operations->check(table, hash_of(id), 5));
+        assert_true(lethe_table_allocated_bytes(table) <= lethe_table_planned_bytes(&shape));
+        lethe_table_free(table);
+    }
+}
+
+int main(void) {
+    if (!has_bmi2()) print_message("no BMI2 here: the portable path is compared with itself\n");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_paths_do_the_same),
+        cmocka_unit_test(a_table_holds_what_it_was_planned_for),
+    };
+    return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
