@@ -1,7 +1,7 @@
 /* bench/window_memory.c - what a window of the quotient kind weighs, at sizes between which its plan
  * might round differently.
  *
- * A row is one window that was told to expect n ids in W and got them, for 1.25 W: retries.h. Bits
+ * A row is one window that was told to expect n ids in W and got them, for 2 W: retries.h. Bits
  * are all its memory over n. The floor is what no structure can do without: log2(1/e). */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "report.h"
 #include "retries.h"
 
-enum { BATCH = 1024, QUARTERS = 5 };
+enum { BATCH = 1024, QUARTERS = 8 };
 
 static const struct report_column columns[] = {
     {"ids", "ids", 10, 0},

@@ -7,17 +7,54 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+/* What was saved of what was loaded is what was loaded. */
+static void compare_and_free(lethe_memory_writer *writer, const uint8_t *data, size_t size) {
+    assert(writer->size == size && memcmp(writer->data, data, size) == 0);
+    lethe_memory_writer_free(writer);
+}
+
+static void load_bloom(const uint8_t *data, size_t size) {
     lethe_memory_reader reader = {.data = data, .size = size};
     lethe_bloom *filter;
     if (lethe_bloom_load(lethe_source_from_memory(&reader), NULL, &filter) != LETHE_OK) {
         assert(filter == NULL);
-        return 0;
+        return;
     }
     lethe_memory_writer writer = {0};
     assert(lethe_bloom_save(filter, lethe_sink_to_memory(&writer)) == LETHE_OK);
-    assert(writer.size == size && memcmp(writer.data, data, size) == 0);
-    lethe_memory_writer_free(&writer);
+    compare_and_free(&writer, data, size);
     lethe_bloom_free(filter);
+}
+
+static void load_forgetful(const uint8_t *data, size_t size) {
+    lethe_memory_reader reader = {.data = data, .size = size};
+    lethe_forgetful *filter;
+    if (lethe_forgetful_load(lethe_source_from_memory(&reader), NULL, &filter) != LETHE_OK) {
+        assert(filter == NULL);
+        return;
+    }
+    lethe_memory_writer writer = {0};
+    assert(lethe_forgetful_save(filter, lethe_sink_to_memory(&writer)) == LETHE_OK);
+    compare_and_free(&writer, data, size);
+    lethe_forgetful_free(filter);
+}
+
+static void load_window(const uint8_t *data, size_t size) {
+    lethe_memory_reader reader = {.data = data, .size = size};
+    lethe_window *window;
+    if (lethe_window_load(lethe_source_from_memory(&reader), NULL, &window) != LETHE_OK) {
+        assert(window == NULL);
+        return;
+    }
+    lethe_memory_writer writer = {0};
+    assert(lethe_window_save(window, lethe_sink_to_memory(&writer)) == LETHE_OK);
+    compare_and_free(&writer, data, size);
+    lethe_window_free(window);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    load_bloom(data, size);
+    load_forgetful(data, size);
+    load_window(data, size);
     return 0;
 }

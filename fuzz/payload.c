@@ -1,5 +1,6 @@
-/* Fuzzes what lies behind the checksums: the input is a payload, which this program puts into a
- * frame that is right. The loader must refuse it or give a filter that works. */
+/* Fuzzes what lies behind the checksums: the input's first byte picks a type, the rest is a payload,
+ * which this program puts into a frame that is right. The loader must refuse it or give something that
+ * works. */
 #include <assert.h>
 #include <string.h>
 
@@ -9,37 +10,71 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Frames the payload, cut to whole 32-bit numbers. */
-static bool frame(const uint8_t *payload, size_t size, lethe_memory_writer *writer) {
+static bool frame(const char *type, const uint8_t *payload, size_t size,
+                  lethe_memory_writer *writer) {
     lethe_encoder *encoder;
-    size = size / 4 * 4;
-    if (lethe_encoder_begin(lethe_sink_to_memory(writer), "BLOM", 1, size, NULL, &encoder) !=
+    if (lethe_encoder_begin(lethe_sink_to_memory(writer), type, 1, size, NULL, &encoder) !=
         LETHE_OK) {
         return false;
     }
-    for (size_t at = 0; at < size; at += 4) {
-        uint32_t value;
-        memcpy(&value, payload + at, sizeof value);
-        lethe_encoder_put_u32(encoder, value);
-    }
+    lethe_encoder_put_bytes(encoder, payload, size);
     return lethe_encoder_end(encoder) == LETHE_OK;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    lethe_memory_writer writer = {0};
-    if (!frame(data, size, &writer)) {
-        lethe_memory_writer_free(&writer);
-        return 0;
-    }
-    lethe_memory_reader reader = {.data = writer.data, .size = writer.size};
+static void try_bloom(lethe_source source, const uint8_t *data, size_t size) {
     lethe_bloom *filter;
-    if (lethe_bloom_load(lethe_source_from_memory(&reader), NULL, &filter) == LETHE_OK) {
-        lethe_bloom_add(filter, data, size);
-        assert(lethe_bloom_test(filter, data, size));
-        lethe_bloom_stats stats = lethe_bloom_info(filter);
-        assert(stats.fill >= 0 && stats.fill <= 1);
-        assert(stats.error_estimate >= 0 && stats.error_estimate <= 1);
-        lethe_bloom_free(filter);
+    if (lethe_bloom_load(source, NULL, &filter) != LETHE_OK) return;
+    lethe_bloom_add(filter, data, size);
+    assert(lethe_bloom_test(filter, data, size));
+    lethe_bloom_stats stats = lethe_bloom_info(filter);
+    assert(stats.fill >= 0 && stats.fill <= 1);
+    assert(stats.error_estimate >= 0 && stats.error_estimate <= 1);
+    lethe_bloom_free(filter);
+}
+
+static void try_forgetful(lethe_source source, const uint8_t *data, size_t size) {
+    lethe_forgetful *filter;
+    if (lethe_forgetful_load(source, NULL, &filter) != LETHE_OK) return;
+    lethe_forgetful_stats stats = lethe_forgetful_info(filter, 0);
+    lethe_hash hash = lethe_hash_bytes(stats.seed, data, size);
+    bool duplicate;
+    if (lethe_forgetful_check_and_record(filter, hash, stats.clock_ms, &duplicate) == LETHE_OK)
+        assert(lethe_forgetful_check(filter, hash, stats.clock_ms));
+    (void)lethe_forgetful_advance(filter, stats.clock_ms + stats.window_ms);
+    lethe_forgetful_free(filter);
+}
+
+static void try_window(lethe_source source, const uint8_t *data, size_t size) {
+    lethe_window *window;
+    if (lethe_window_load(source, NULL, &window) != LETHE_OK) return;
+    lethe_window_stats stats = lethe_window_info(window, 0);
+    assert(stats.error_estimate >= 0);
+    lethe_hash first = lethe_hash_bytes(stats.seed, data, size);
+    for (uint64_t i = 0; i < 64; i++) {
+        lethe_hash id = {.low = first.low + i * UINT64_C(0x9e3779b97f4a7c15),
+                         .high = first.high + i * UINT64_C(0xd1342543de82ef95)};
+        uint64_t now_ms = stats.clock_ms + i * stats.period_ms / 8;
+        lethe_window_answer answer;
+        if (lethe_window_check_and_record(window, id, now_ms, &answer) != LETHE_OK) continue;
+        assert(lethe_window_check(window, id, now_ms) == LETHE_DUPLICATE);
+        if (i % 4 == 0 && answer == LETHE_FRESH) (void)!lethe_window_forget(window, id, now_ms);
+    }
+    (void)lethe_window_work(window, stats.clock_ms + 300 * stats.period_ms, 1);
+    (void)lethe_window_info(window, UINT64_MAX);
+    lethe_window_free(window);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const struct {
+        const char *type;
+        void (*try)(lethe_source source, const uint8_t *data, size_t size);
+    } kinds[] = {{"BLOM", try_bloom}, {"FGBF", try_forgetful}, {"WIND", try_window}};
+    if (size == 0) return 0;
+    size_t kind = data[0] % (sizeof kinds / sizeof kinds[0]);
+    lethe_memory_writer writer = {0};
+    if (frame(kinds[kind].type, data + 1, size - 1, &writer)) {
+        lethe_memory_reader reader = {.data = writer.data, .size = writer.size};
+        kinds[kind].try(lethe_source_from_memory(&reader), data, size);
     }
     lethe_memory_writer_free(&writer);
     return 0;

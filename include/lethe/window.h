@@ -47,7 +47,9 @@ typedef enum lethe_window_kind {
 
 typedef enum lethe_window_policy {
     LETHE_WINDOW_REFUSE = 0, /* at the memory cap, record fails with LETHE_EFULL */
-    LETHE_WINDOW_DEGRADE = 1 /* at the memory cap, the error rises */
+    LETHE_WINDOW_DEGRADE =
+        1 /* at the memory cap, the error rises; LETHE_EFULL only when not even the
+                              * shortest fingerprints fit (quotient: about 10 bits an id) */
 } lethe_window_policy;
 
 typedef enum lethe_window_answer {
@@ -123,7 +125,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_record(lethe_window *window
                                                             uint64_t now_ms);
 
 /* Both in one step: answers, and remembers the id if it was fresh.
- * Errors: as record; then *answer is LETHE_REFUSED. */
+ * Errors: as record; then *answer is LETHE_REFUSED, or LETHE_DUPLICATE for a duplicate that could
+ * not be refreshed and lives on as before. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_check_and_record(lethe_window *window,
                                                                       lethe_hash id,
                                                                       uint64_t now_ms,
@@ -138,8 +141,9 @@ LETHE_API void lethe_window_check_batch(const lethe_window *window, const lethe_
                                         size_t count, uint64_t now_ms, uint8_t *answers);
 
 /* Forgets one id on purpose, because its operation failed after it was recorded. Only for the
- * caller that was told LETHE_FRESH. Errors: LETHE_ENOTFOUND (not remembered), LETHE_EINVAL (the
- * Bloom kind can't). Cost: as record. */
+ * caller that was told LETHE_FRESH. Where another id can't be told from it, as happens with
+ * probability `error`, both are kept, and this one stays a duplicate; with refresh_on_duplicate both
+ * go. Errors: LETHE_ENOTFOUND (not remembered), LETHE_EINVAL (the Bloom kind can't). Cost: as record. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_forget(lethe_window *window, lethe_hash id,
                                                             uint64_t now_ms);
 
@@ -152,8 +156,9 @@ LETHE_API bool lethe_window_work(lethe_window *window, uint64_t now_ms, unsigned
 LETHE_API lethe_window_stats lethe_window_info(const lethe_window *window, uint64_t now_ms);
 
 /* Takes over all that other remembers; other is emptied. Both lists are kept until they age; until
- * then the error is the sum of both. Errors: LETHE_EMISMATCH (kind, W, slack, seed or stripes
- * differ), LETHE_EFULL (cap, policy refuse); then nothing is changed. Cost: O(parts). */
+ * then the error is the sum of both. Errors: LETHE_EMISMATCH (kind, W, slack, seed, stripes or
+ * allocator differ), LETHE_EFULL (the cap, or too many parts), LETHE_ENOMEM; then nothing is changed.
+ * Cost: O(parts); Bloom kind: O(memory). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_merge(lethe_window *window,
                                                            lethe_window *other);
 

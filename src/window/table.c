@@ -38,7 +38,7 @@ enum {
     MIN_BLOCKS = 2,
     SWEEP_PERIODS = 128,
     MANY_SEGMENTS = 8,
-    STASH_SHARE = 1024,
+    STASH_SHARE = 2048,
     MIN_STASH = 64
 };
 

@@ -43,9 +43,9 @@ struct lethe_table_operations;
 
 typedef struct lethe_table {
     struct lethe_table_shape shape;
-    unsigned char **segments; /* NULL until something is recorded there */
+    unsigned char **segments;        /* NULL until something is recorded there */
     struct lethe_table_stray *stash; /* NULL until an entry is put there */
-    uint64_t strays; /* entries ever put there and not known to have expired */
+    uint64_t strays;                 /* entries ever put there and not known to have expired */
     uint64_t remainder_mask;
     size_t remainders_at, stamps_at; /* where these begin in a segment, in bytes */
     const struct lethe_table_operations *operations;

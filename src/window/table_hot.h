@@ -30,12 +30,14 @@ struct place {
 
 ALWAYS_INLINE struct spot spot_of(const lethe_table *table, unsigned char *segment, uint64_t block,
                                   unsigned planes) {
-    unsigned char *head = segment + block * (8 + 4 * ((planes + 1) & ~1U));
+    /* As numbers, since a segment may not exist: then these are not used. */
+    uintptr_t base = (uintptr_t)segment, head = base + block * (8 + 4 * ((planes + 1) & ~1U));
     return (struct spot){
         .unary = (uint64_t *)head,
         .planes = (uint32_t *)(head + 8),
-        .remainders = segment + table->remainders_at + block * table->shape.remainder_bits * 4,
-        .stamp = segment + table->stamps_at + block,
+        .remainders = (unsigned char *)(base + table->remainders_at +
+                                        block * table->shape.remainder_bits * 4),
+        .stamp = (uint8_t *)(base + table->stamps_at + block),
     };
 }
 
@@ -77,7 +79,11 @@ ALWAYS_INLINE bool matches(const lethe_table *table, const struct place *place,
  * last slot is read from beyond, and not counted. */
 ALWAYS_INLINE bool might_match(const lethe_table *table, const struct place *place,
                                const struct spot *spot, struct lethe_block_run run) {
-    bool match = matches(table, place, spot, run, 0) | matches(table, place, spot, run, 1);
+    unsigned bits = table->shape.remainder_bits, at = run.start * bits, next = at + bits;
+    uint64_t first = lethe_block_load(spot->remainders + at / 8) >> (at % 8);
+    uint64_t second = lethe_block_load(spot->remainders + next / 8) >> (next % 8);
+    bool match = (((first ^ place->remainder) & table->remainder_mask) == 0) & (run.count > 0);
+    match |= (((second ^ place->remainder) & table->remainder_mask) == 0) & (run.count > 1);
     for (unsigned i = 2; i < run.count; i++)
         match |= matches(table, place, spot, run, i);
     return match;
@@ -199,9 +205,9 @@ ALWAYS_INLINE bool check_with(const lethe_table *table, lethe_hash id, uint64_t 
     struct lethe_block_run first = lethe_block_find(*place.first.unary, place.bucket);
     struct lethe_block_run second = lethe_block_find(*place.second.unary, place.bucket);
     unsigned slot;
-    return ((might_match(table, &place, &place.first, first) |
-             might_match(table, &place, &place.second, second)) &&
-            locate(table, &place, period, &slot) != NULL) ||
+    bool in_first = might_match(table, &place, &place.first, first);
+    bool in_second = might_match(table, &place, &place.second, second);
+    return ((in_first || in_second) && locate(table, &place, period, &slot) != NULL) ||
            is_stray(table, id, period);
 }
 
@@ -214,8 +220,9 @@ ALWAYS_INLINE lethe_table_result check_and_insert_with(lethe_table *table, lethe
     struct lethe_block_run first = lethe_block_find(*place.first.unary, place.bucket);
     struct lethe_block_run second = lethe_block_find(*place.second.unary, place.bucket);
     *is_duplicate = known;
-    if ((might_match(table, &place, &place.first, first) |
-         might_match(table, &place, &place.second, second)) != 0) {
+    bool in_first = might_match(table, &place, &place.first, first);
+    bool in_second = might_match(table, &place, &place.second, second);
+    if (in_first || in_second) {
         struct place copy = place; /* so that the original can stay in registers */
         unsigned slot;
         *is_duplicate |= locate(table, &copy, period, &slot) != NULL;

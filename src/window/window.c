@@ -318,6 +318,10 @@ static lethe_window_stats bloom_info(const lethe_window *window, const lethe_for
     if ((from.strain & LETHE_FORGETFUL_STRAIN_ERROR) != 0) stats.strain |= LETHE_STRAIN_ERROR;
     if ((from.strain & ~(unsigned)LETHE_FORGETFUL_STRAIN_ERROR) != 0)
         stats.strain |= LETHE_STRAIN_MEMORY;
+    /* This kind tells of the cap only while it is in the way of the newest filter. */
+    bool degrades =
+        window->options.max_memory_bytes > 0 && window->options.policy == LETHE_WINDOW_DEGRADE;
+    if (degrades && (stats.strain & LETHE_STRAIN_ERROR) != 0) stats.strain |= LETHE_STRAIN_MEMORY;
     if (now_ms < from.clock_ms) stats.strain |= LETHE_STRAIN_CLOCK;
     return stats;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cpu.h"
 #include "support/random.h"
 #include "window/table.h"
 
@@ -25,12 +26,7 @@ static lethe_hash hash_of(uint64_t key) {
 }
 
 static bool has_bmi2(void) {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt");
-#else
-    return false;
-#endif
+    return lethe_cpu_detect() >= LETHE_CPU_AVX2;
 }
 
 static const struct lethe_table_operations *other_operations(void) {
@@ -50,8 +46,7 @@ static void assert_same_tables(const lethe_table *a, const lethe_table *b) {
         if (a->segments[i] != NULL)
             assert_memory_equal(a->segments[i], b->segments[i], a->shape.segment_bytes);
     }
-    if (a->strays > 0)
-        assert_memory_equal(a->stash, b->stash, a->shape.stash * sizeof *a->stash);
+    if (a->strays > 0) assert_memory_equal(a->stash, b->stash, a->shape.stash * sizeof *a->stash);
 }
 
 /* Counting from the blocks gives what was counted on the way. */
@@ -69,8 +64,8 @@ static void assert_counts_are_right(lethe_table *table) {
 }
 
 static bool is_alive(const struct subject *subject, uint64_t key) {
-    return subject->recorded[key] != 0 && subject->period + 1 - subject->recorded[key] <=
-                                              subject->tables[0]->shape.generations;
+    return subject->recorded[key] != 0 &&
+           subject->period + 1 - subject->recorded[key] <= subject->tables[0]->shape.generations;
 }
 
 /* A key that is remembered must be found, and with long remainders nothing else is. */
@@ -103,8 +98,7 @@ static void do_refresh_or_insert(struct subject *subject, uint64_t key) {
     for (int i = 0; i < 2; i++) {
         lethe_table *table = subject->tables[i];
         done[i] = table->operations->refresh(table, hash_of(key), subject->period);
-        if (!done[i])
-            results[i] = table->operations->insert(table, hash_of(key), subject->period);
+        if (!done[i]) results[i] = table->operations->insert(table, hash_of(key), subject->period);
     }
     assert_int_equal(done[0], done[1]);
     assert_int_equal(results[0], results[1]);
@@ -191,7 +185,8 @@ static void run_operations(struct subject *subject) {
 
 /* Mostly the next period, often none, sometimes a long sleep. */
 static void advance(struct subject *subject) {
-    static const uint64_t sleeps[] = {1, 2, 13, 14, 15, 16, 64, 100, 127, 128, 129, 255, 256, 65536};
+    static const uint64_t sleeps[] = {1,   2,   13,  14,  15,  16,  64,
+                                      100, 127, 128, 129, 255, 256, 65536};
     uint64_t chance = test_random_below(&subject->random, 10);
     if (chance < 3) return;
     subject->period += chance < 9 ? 1 : sleeps[test_random_below(&subject->random, 14)];

@@ -19,9 +19,9 @@ struct stream {
     lethe_window *window;
     double error;
     uint64_t next_id, now_ms;
-    uint64_t trials, hits; /* of ids that were recorded */
+    uint64_t trials, hits;  /* of ids that were recorded */
     uint64_t probes, found; /* of ids that were only checked */
-    double due;            /* ids that the load owes */
+    double due;             /* ids that the load owes */
 };
 
 static void start(struct stream *stream, lethe_window_kind kind, double error, uint64_t capacity) {
@@ -83,7 +83,8 @@ static void judge_moment(struct stream *stream, const char *when) {
     lethe_window_stats stats = lethe_window_info(stream->window, stream->now_ms);
     if (!rate_is_at_most(hits, trials, stream->error) || stats.error_estimate > stream->error ||
         stats.strain != 0) {
-        fail_msg("%s, kind %d, error %g: %" PRIu64 " of %" PRIu64 " new ids were known; estimate %g, "
+        fail_msg("%s, kind %d, error %g: %" PRIu64 " of %" PRIu64
+                 " new ids were known; estimate %g, "
                  "strain %u",
                  when, stats.kind, stream->error, hits, trials, stats.error_estimate, stats.strain);
     }
@@ -93,8 +94,8 @@ static void judge_moment(struct stream *stream, const char *when) {
 static void finish(struct stream *stream, const char *what) {
     if (!rate_is_at_most(stream->hits, stream->trials, stream->error) ||
         !rate_is_at_most(stream->found, stream->probes, stream->error)) {
-        fail_msg("%s, error %g: %" PRIu64 " of %" PRIu64 " new ids were taken for duplicates, %" PRIu64
-                 " of %" PRIu64 " when checked",
+        fail_msg("%s, error %g: %" PRIu64 " of %" PRIu64
+                 " new ids were taken for duplicates, %" PRIu64 " of %" PRIu64 " when checked",
                  what, stream->error, stream->hits, stream->trials, stream->found, stream->probes);
     }
     lethe_window_free(stream->window);

@@ -186,7 +186,7 @@ static void a_full_window_refuses_and_recovers(void **state) {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
         run_refuse((lethe_window_kind)kind, 0, 300000);
-        run_refuse((lethe_window_kind)kind, 0, 3000000);
+        run_refuse((lethe_window_kind)kind, 0, 1500000);
         run_refuse((lethe_window_kind)kind, 4, 1000000);
     }
 }
@@ -223,7 +223,7 @@ static uint64_t feed(lethe_window *window, uint64_t load, double windows, uint64
 static void run_degrade(lethe_window_kind kind, uint32_t stripes, uint64_t capacity) {
     struct test_heap heap;
     test_heap_init(&heap, SIZE_MAX);
-    const uint64_t window_ms = 28000, cap = 1500000;
+    const uint64_t window_ms = 28000, cap = 600000;
     lethe_window_options options = {.kind = kind,
                                     .window_ms = window_ms,
                                     .error = 1e-9,
@@ -233,8 +233,8 @@ static void run_degrade(lethe_window_kind kind, uint32_t stripes, uint64_t capac
                                     .stripes = stripes,
                                     .allocator = &heap.allocator};
     lethe_window *window = make(&options);
-    uint64_t now_ms = 0, next_id = 0, load = 500000;
-    for (int tenth = 0; tenth < 40; tenth++) {
+    uint64_t now_ms = 0, next_id = 0, load = 200000;
+    for (int tenth = 0; tenth < 25; tenth++) {
         uint64_t refused = feed(window, load, 0.1, window_ms, &now_ms, &next_id);
         if (refused != 0) {
             fail_msg("kind %d, stripes %u, capacity %" PRIu64 ": %" PRIu64 " refused in step %d",
@@ -268,7 +268,7 @@ static void a_full_window_degrades_and_recovers(void **state) {
     for (int kind = 0; kind < 2; kind++) {
         run_degrade((lethe_window_kind)kind, 0, 0);
         run_degrade((lethe_window_kind)kind, 4, 0);
-        run_degrade((lethe_window_kind)kind, 0, 200000);
+        run_degrade((lethe_window_kind)kind, 0, 80000);
     }
 }
 

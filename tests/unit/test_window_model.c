@@ -179,8 +179,7 @@ static void do_batch(struct schedule *schedule, struct subject *subject, size_t 
         uint64_t time_ms = time_of(schedule, *clock_ms);
         if (records) *clock_ms = time_ms;
         judge(schedule, subject, keys[i], time_ms, (lethe_window_answer)answers[i]);
-        if (records)
-            follow(schedule, subject, keys[i], time_ms, (lethe_window_answer)answers[i]);
+        if (records) follow(schedule, subject, keys[i], time_ms, (lethe_window_answer)answers[i]);
     }
 }
 
@@ -367,6 +366,7 @@ static void move_time(struct schedule *schedule) {
 
 static void step(struct schedule *schedule) {
     move_time(schedule);
+    if (schedule->now_ms == UINT64_MAX) schedule->now_ms--; /* the map keeps times plus one */
     struct subject *subject = &schedule->subjects[below(schedule, 4) == 0];
     do_operations(schedule, subject);
     switch (below(schedule, 40)) {
@@ -397,8 +397,7 @@ static void choose_options(struct schedule *schedule, lethe_window_kind kind) {
     options->slack = slacks[below(schedule, 6)];
     if (below(schedule, 3) == 0) options->capacity = 1 + below(schedule, 20000);
     if (below(schedule, 3) == 0) options->stripes = MAX_STRIPES;
-    if (kind == LETHE_WINDOW_QUOTIENT)
-        options->refresh_on_duplicate = below(schedule, 4) == 0;
+    if (kind == LETHE_WINDOW_QUOTIENT) options->refresh_on_duplicate = below(schedule, 4) == 0;
     schedule->has_records = below(schedule, 2) == 0;
     schedule->has_merges = below(schedule, 3) != 0;
     /* An id that looks like one that is forgotten goes with it, unless that can't happen. */

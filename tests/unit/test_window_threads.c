@@ -143,14 +143,13 @@ static void *run_forgetter(void *argument) {
     for (uint64_t i = 0; i < 5000; i++) {
         lethe_hash id = lethe_hash_u64(9, (uint64_t)self->number << 32 | i);
         lethe_window_answer first, second;
-        bool fine =
-            lethe_window_check_and_record(self->window, id, i, &first) == LETHE_OK &&
-            first == LETHE_FRESH && lethe_window_forget(self->window, id, i) == LETHE_OK &&
-            lethe_window_check(self->window, id, i) == LETHE_FRESH &&
-            lethe_window_forget(self->window, id, i) == LETHE_ENOTFOUND &&
-            lethe_window_record(self->window, id, i) == LETHE_OK &&
-            lethe_window_check_and_record(self->window, id, i, &second) == LETHE_OK &&
-            second == LETHE_DUPLICATE;
+        bool fine = lethe_window_check_and_record(self->window, id, i, &first) == LETHE_OK &&
+                    first == LETHE_FRESH && lethe_window_forget(self->window, id, i) == LETHE_OK &&
+                    lethe_window_check(self->window, id, i) == LETHE_FRESH &&
+                    lethe_window_forget(self->window, id, i) == LETHE_ENOTFOUND &&
+                    lethe_window_record(self->window, id, i) == LETHE_OK &&
+                    lethe_window_check_and_record(self->window, id, i, &second) == LETHE_OK &&
+                    second == LETHE_DUPLICATE;
         self->failures += !fine;
     }
     return NULL;

@@ -144,50 +144,72 @@ static inline void lethe_block_shift_down(unsigned char *bytes, unsigned first, 
     }
 }
 
-/* What of 64-bit word number index belongs to the block; an odd r leaves half of the last. */
-static inline uint64_t lethe_block_own_bits(unsigned bits, unsigned index) {
-    return bits == 2 * index + 1 ? UINT32_MAX : UINT64_MAX;
+/* Whether 64-bit word number index is only half the block's: the last one of an odd r. */
+static inline bool lethe_block_is_shared_word(unsigned bits, unsigned index) {
+    return bits == 2 * index + 1;
+}
+
+/* Gives the upper half of such a word back its neighbour's bits. */
+static inline void lethe_block_restore_upper(unsigned char *word, uint64_t before) {
+    lethe_block_store(word,
+                      (lethe_block_load(word) & UINT32_MAX) | (before & ~(uint64_t)UINT32_MAX));
 }
 
 /* Moves the remainders of slots start..used-1 one slot up and puts remainder into start. */
 static inline void lethe_block_insert_remainder(unsigned char *bytes, unsigned bits, unsigned start,
                                                 unsigned used, uint64_t remainder) {
     unsigned at = start * bits, first = at / 64, last = (used * bits + bits - 1) / 64;
-    uint64_t own = lethe_block_own_bits(bits, last);
-    uint64_t neighbour = lethe_block_load(bytes + 8 * (size_t)last) & ~own;
+    unsigned char *head = bytes + 8 * (size_t)first, *end = bytes + 8 * (size_t)last;
+    uint64_t before = lethe_block_load(end);
     if (last > first + 1) lethe_block_shift_up(bytes, first + 2, last, bits);
-    /* The field where the remainder goes, from the byte it begins in: what lies below stays. */
-    uint64_t low = lethe_block_load(bytes + 8 * (size_t)first);
-    uint64_t high = lethe_block_load(bytes + 8 * (size_t)first + 8);
+    uint64_t low = lethe_block_load(head), high = lethe_block_load(head + 8);
     uint64_t below = low & ((UINT64_C(1) << (at % 64)) - 1), moved = low ^ below;
-    lethe_block_store(bytes + 8 * (size_t)first, below | moved << bits | remainder << (at % 64));
+    lethe_block_store(head, below | moved << bits | remainder << (at % 64));
     if (last > first) {
-        high = high << bits | moved >> (64 - bits);
-        /* What of the remainder does not fit into the first word. */
-        high |= remainder >> 1 >> (63 - at % 64);
-        lethe_block_store(bytes + 8 * (size_t)first + 8, high);
+        /* What moves up from the first word, and what of the remainder does not fit into it. */
+        high = high << bits | moved >> (64 - bits) | remainder >> 1 >> (63 - at % 64);
+        lethe_block_store(head + 8, high);
     }
-    unsigned char *end = bytes + 8 * (size_t)last;
-    lethe_block_store(end, (lethe_block_load(end) & own) | neighbour);
+    if (lethe_block_is_shared_word(bits, last)) lethe_block_restore_upper(end, before);
 }
 
 /* Moves the remainders of slots slot+1..used-1 one slot down, over that of slot. */
 static inline void lethe_block_drop_remainder(unsigned char *bytes, unsigned bits, unsigned slot,
                                               unsigned used) {
     unsigned at = slot * bits, first = at / 64, last = (used * bits - 1) / 64;
-    uint64_t own = lethe_block_own_bits(bits, last);
-    unsigned char *end = bytes + 8 * (size_t)last;
-    uint64_t neighbour = lethe_block_load(end) & ~own;
-    uint64_t low = lethe_block_load(bytes + 8 * (size_t)first);
-    uint64_t high = lethe_block_load(bytes + 8 * (size_t)first + 8);
+    unsigned char *head = bytes + 8 * (size_t)first, *end = bytes + 8 * (size_t)last;
+    uint64_t before = lethe_block_load(end);
+    uint64_t low = lethe_block_load(head), high = lethe_block_load(head + 8);
     uint64_t kept = (UINT64_C(1) << (at % 64)) - 1;
     uint64_t moved = low >> bits | high << (64 - bits);
-    lethe_block_store(bytes + 8 * (size_t)first, (low & kept) | (moved & ~kept));
+    lethe_block_store(head, (low & kept) | (moved & ~kept));
     if (last > first) {
         lethe_block_shift_down(bytes, first + 1, last, bits);
         lethe_block_store(end, lethe_block_load(end) >> bits);
     }
-    lethe_block_store(end, (lethe_block_load(end) & own) | neighbour);
+    if (lethe_block_is_shared_word(bits, last)) lethe_block_restore_upper(end, before);
+}
+
+/* Makes room in all planes for a slot at start, and puts value there. */
+static inline void lethe_block_insert_planes(uint32_t *planes, unsigned count, unsigned start,
+                                             unsigned value) {
+    unsigned i = 0;
+#if defined(__AVX2__)
+    /* Four planes at a time. */
+    for (; i + 4 <= count; i += 4) {
+        __m128i word = _mm_loadu_si128((const __m128i *)(planes + i));
+        __m128i bits = _mm_and_si128(
+            _mm_srlv_epi32(_mm_set1_epi32((int)(value >> i)), _mm_setr_epi32(0, 1, 2, 3)),
+            _mm_set1_epi32(1));
+        __m128i mask = _mm_set1_epi32((int)((UINT32_C(1) << start) - 1));
+        __m128i below = _mm_and_si128(word, mask);
+        __m128i above = _mm_slli_epi32(_mm_andnot_si128(mask, word), 1);
+        __m128i slot = _mm_sll_epi32(bits, _mm_cvtsi32_si128((int)start));
+        _mm_storeu_si128((__m128i *)(planes + i), _mm_or_si128(_mm_or_si128(below, above), slot));
+    }
+#endif
+    for (; i < count; i++)
+        planes[i] = (uint32_t)lethe_block_insert_bit(planes[i], start, value >> i & 1);
 }
 
 /* Adds an entry to a bucket found by lethe_block_find; used is lethe_block_used, below 32. */
@@ -196,8 +218,7 @@ static inline void lethe_block_insert(uint64_t *unary, uint32_t *planes, unsigne
                                       struct lethe_block_run run, unsigned used, uint64_t remainder,
                                       unsigned value) {
     *unary = lethe_block_insert_bit(*unary, run.position, 1);
-    for (unsigned i = 0; i < plane_count; i++)
-        planes[i] = (uint32_t)lethe_block_insert_bit(planes[i], run.start, value >> i & 1);
+    lethe_block_insert_planes(planes, plane_count, run.start, value);
     lethe_block_insert_remainder(remainders, bits, run.start, used, remainder);
 }
 

@@ -1,0 +1,385 @@
+/* Goal: saved windows are read back for ever, and nothing else is read as one. */
+#include "support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/codec.h"
+#include "lethe/window.h"
+#include "support/golden.h"
+#include "support/heap.h"
+#include "window/chain.h"
+
+enum { WINDOW_MS = 14000, SAMPLE_IDS = 100 };
+
+static lethe_hash hash_of(uint64_t id) {
+    return lethe_hash_u64(LETHE_DEFAULT_SEED, id);
+}
+
+static lethe_status load_bytes(const void *data, size_t size, const lethe_allocator *allocator,
+                               lethe_window **out) {
+    lethe_memory_reader reader = {.data = data, .size = size};
+    return lethe_window_load(lethe_source_from_memory(&reader), allocator, out);
+}
+
+/* Some ids of each of twenty periods: five of these have expired. */
+static lethe_window *make_sample(lethe_window_kind kind, uint32_t stripes) {
+    lethe_window *window;
+    lethe_window_options options = {
+        .kind = kind, .window_ms = WINDOW_MS, .error = 0.001, .capacity = 50, .stripes = stripes};
+    assert_ok(lethe_window_new(&options, &window));
+    for (uint64_t id = 0; id < SAMPLE_IDS; id++)
+        assert_ok(lethe_window_record(window, hash_of(id), 1000000 + id * 200));
+    return window;
+}
+
+static void save(const lethe_window *window, lethe_memory_writer *writer) {
+    *writer = (lethe_memory_writer){0};
+    assert_ok(lethe_window_save(window, lethe_sink_to_memory(writer)));
+}
+
+/* Method: the bytes of version 1, once written and kept: what we write must be the same, and what we read
+ * from them must answer alike. */
+static void the_bytes_are_golden(void **state) {
+    (void)state;
+    static const char *const names[] = {"window-quotient-v1.bin", "window-bloom-v1.bin"};
+    for (int kind = 0; kind < 2; kind++) {
+        lethe_window *window = make_sample((lethe_window_kind)kind, 0);
+        lethe_memory_writer writer;
+        save(window, &writer);
+        golden_check(names[kind], writer.data, writer.size);
+        lethe_window_free(window);
+        lethe_memory_writer_free(&writer);
+
+        size_t size;
+        void *golden = golden_read(names[kind], &size);
+        assert_ok(load_bytes(golden, size, NULL, &window));
+        uint64_t now_ms = 1000000 + (SAMPLE_IDS - 1) * 200;
+        for (uint64_t id = SAMPLE_IDS - WINDOW_MS / 200; id < SAMPLE_IDS; id++)
+            assert_int_equal(lethe_window_check(window, hash_of(id), now_ms), LETHE_DUPLICATE);
+        assert_int_equal(lethe_window_check(window, hash_of(5), now_ms), LETHE_FRESH);
+        lethe_window_stats stats = lethe_window_info(window, now_ms);
+        assert_int_equal(stats.kind, kind);
+        assert_int_equal(stats.window_ms, WINDOW_MS);
+        assert_int_equal(stats.clock_ms, now_ms);
+        lethe_window_free(window);
+        free(golden);
+    }
+}
+
+/* Goal: a window goes through a file and back, and is the same. */
+static void a_file_keeps_it_all(void **state) {
+    (void)state;
+    char path[] = "/tmp/lethe-window-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    for (int kind = 0; kind < 2; kind++) {
+        lethe_window *window = make_sample((lethe_window_kind)kind, 4), *loaded;
+        assert_ok(lethe_window_save_file(window, path));
+        assert_ok(lethe_window_load_file(path, NULL, &loaded));
+        lethe_memory_writer first, second;
+        save(window, &first);
+        save(loaded, &second);
+        assert_int_equal(first.size, second.size);
+        assert_memory_equal(first.data, second.data, first.size);
+        lethe_memory_writer_free(&first);
+        lethe_memory_writer_free(&second);
+        lethe_window_free(window);
+        lethe_window_free(loaded);
+    }
+    remove(path);
+    lethe_window *window = (lethe_window *)path;
+    assert_int_not_equal(lethe_window_load_file(path, NULL, &window), LETHE_OK);
+    assert_null(window);
+}
+
+static void any_damage_is_noticed(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        lethe_window *window = make_sample((lethe_window_kind)kind, 0), *loaded;
+        lethe_memory_writer writer;
+        save(window, &writer);
+        unsigned char *bytes = writer.data;
+        for (size_t bit = 0; bit < 8 * writer.size; bit++) {
+            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            lethe_status status = load_bytes(bytes, writer.size, NULL, &loaded);
+            if (status != LETHE_ECORRUPT) fail_msg("kind %d, bit %zu: %d", kind, bit, status);
+            assert_null(loaded);
+            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+        for (size_t size = 0; size < writer.size; size++)
+            assert_int_equal(load_bytes(bytes, size, NULL, &loaded), LETHE_ECORRUPT);
+        lethe_window_free(window);
+        lethe_memory_writer_free(&writer);
+    }
+}
+
+/* Puts a payload under a right checksum and loads it; peak_bytes is what that allocated. */
+static lethe_status load_payload(const unsigned char *payload, size_t size, size_t *peak_bytes) {
+    lethe_memory_writer writer = {0};
+    lethe_encoder *encoder;
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 1, size, NULL, &encoder));
+    lethe_encoder_put_bytes(encoder, payload, size);
+    assert_ok(lethe_encoder_end(encoder));
+    struct test_heap heap;
+    test_heap_init(&heap, SIZE_MAX);
+    lethe_window *loaded;
+    lethe_status status = load_bytes(writer.data, writer.size, &heap.allocator, &loaded);
+    assert_true((loaded != NULL) == (status == LETHE_OK));
+    if (loaded != NULL) {
+        /* Whatever it is, it must work. */
+        lethe_window_answer answer;
+        uint64_t now_ms = lethe_window_info(loaded, 0).clock_ms;
+        for (uint64_t id = 0; id < 200; id++) {
+            lethe_status recorded =
+                lethe_window_check_and_record(loaded, hash_of(id), now_ms + id * 100, &answer);
+            assert_true(recorded == LETHE_OK || recorded == LETHE_EFULL);
+            if (recorded == LETHE_OK) {
+                assert_int_equal(lethe_window_check(loaded, hash_of(id), now_ms + id * 100),
+                                 LETHE_DUPLICATE);
+            }
+        }
+        (void)lethe_window_work(loaded, now_ms * 2, 1);
+    }
+    lethe_window_free(loaded);
+    lethe_memory_writer_free(&writer);
+    assert_int_equal(heap.live_blocks, 0);
+    *peak_bytes = heap.peak_bytes;
+    return status;
+}
+
+/* Where the fields of a payload of one stripe of the quotient kind are: docs/format/window.md. */
+enum {
+    KIND = 0,
+    STRIPES = 4,
+    WINDOW = 8,
+    ERROR = 16,
+    SLACK = 24,
+    CAPACITY = 32,
+    SEED = 48,
+    POLICY = 56,
+    REFRESH = 60,
+    ZERO = 64,
+    STRIPE_SIZE = 72,
+    CLOCK = 80,
+    CAPPED = 128,
+    TABLES = 136,
+    BITS = 144,
+    PLANES = 152,
+    GENERATIONS = 160,
+    SEGMENTS = 168,
+    BLOCKS = 176,
+    TABLE_CAPACITY = 184,
+    PERIOD = 192,
+    SWEEP = 200,
+    ALLOCATED = 208,
+    STRAYS = 216,
+    MAP = 224,
+    FIRST_BLOCK = 232
+};
+
+static size_t sample_payload(unsigned char **payload) {
+    lethe_window *window = make_sample(LETHE_WINDOW_QUOTIENT, 0);
+    lethe_memory_writer writer;
+    save(window, &writer);
+    size_t size = writer.size - LETHE_FRAME_OVERHEAD_BYTES;
+    *payload = malloc(size);
+    assert_non_null(*payload);
+    memcpy(*payload, (unsigned char *)writer.data + LETHE_FRAME_HEADER_BYTES, size);
+    lethe_window_free(window);
+    lethe_memory_writer_free(&writer);
+    return size;
+}
+
+static lethe_status load_with(size_t at, uint64_t value, size_t width) {
+    unsigned char *payload;
+    size_t size = sample_payload(&payload), peak_bytes;
+    memcpy(payload + at, &value, width);
+    lethe_status status = load_payload(payload, size, &peak_bytes);
+    assert_true(peak_bytes < 65536);
+    free(payload);
+    return status;
+}
+
+/* Goal: fields that lie are refused, and can't make the loader allocate more than the file holds. */
+static void fields_that_lie_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        size_t at;
+        uint64_t value;
+        size_t width;
+    } lies[] = {
+        {KIND, 2, 4},
+        {KIND, 1, 4},
+        {STRIPES, 3, 4},
+        {STRIPES, 2, 4},
+        {STRIPES, 128, 4},
+        {WINDOW, 0, 8},
+        {WINDOW, 999, 8},
+        {WINDOW, UINT64_MAX, 8},
+        {ERROR, 0, 8},
+        {ERROR, UINT64_MAX, 8}, /* not a number */
+        {SLACK, 0, 8},
+        {SLACK, UINT64_MAX, 8},
+        {SLACK, UINT64_C(0x3f947ae147ae147b), 8}, /* 0.02: another number of generations */
+        {CAPACITY, UINT64_MAX, 8},
+        {SEED, 0, 8},
+        {POLICY, 2, 4},
+        {REFRESH, 2, 4},
+        {ZERO, 1, 8},
+        {STRIPE_SIZE, 0, 8},
+        {STRIPE_SIZE, UINT64_MAX, 8},
+        {CLOCK, UINT64_MAX, 8},
+        {CLOCK, 0, 8}, /* not the period of the table */
+        {CAPPED, 2, 8},
+        {TABLES, 0, 8},
+        {TABLES, 2, 8},
+        {TABLES, UINT64_MAX, 8},
+        {BITS, 0, 8},
+        {BITS, 53, 8},
+        {BITS, UINT64_C(1) << 32 | 11, 8},
+        {PLANES, 1, 8},
+        {PLANES, 7, 8},
+        {PLANES, 3, 8},
+        {GENERATIONS, 0, 8},
+        {GENERATIONS, 13, 8},
+        {SEGMENTS, 0, 8},
+        {SEGMENTS, UINT64_MAX, 8},
+        {SEGMENTS, UINT64_C(1) << 20, 8},
+        {BLOCKS, 0, 8},
+        {BLOCKS, 1, 8},
+        {BLOCKS, 1000, 8},
+        {BLOCKS, UINT64_MAX, 8},
+        {TABLE_CAPACITY, 0, 8},
+        {TABLE_CAPACITY, 1000000, 8},
+        {TABLE_CAPACITY, UINT64_MAX, 8},
+        {PERIOD, 0, 8},
+        {SWEEP, UINT64_MAX, 8},
+        {ALLOCATED, 0, 8},
+        {ALLOCATED, 2, 8},
+        {ALLOCATED, UINT64_MAX, 8},
+        {STRAYS, 1, 8},
+        {STRAYS, 2, 8},
+        {MAP, 0, 8},
+        {MAP, 2, 8},
+        {MAP, 3, 8},
+        {FIRST_BLOCK, UINT64_MAX, 8},        /* 64 entries in a block of 32 */
+        {FIRST_BLOCK, UINT64_C(1) << 63, 8}, /* an entry after the last bucket */
+        {FIRST_BLOCK, UINT64_C(0xffffffff) << 32, 8},
+    };
+    assert_ok(load_with(STRIPES, 0, 4));
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        lethe_status status = load_with(lies[i].at, lies[i].value, lies[i].width);
+        if (status != LETHE_ECORRUPT) fail_msg("lie %zu: status %d", i, status);
+    }
+}
+
+/* Goal:   ages and stamps that no window has are refused, or make one that works all the same.
+ * Method: every byte of the payload is changed in some ways. */
+static void any_payload_is_refused_or_works(void **state) {
+    (void)state;
+    unsigned char *payload;
+    size_t size = sample_payload(&payload), refused = 0;
+    for (size_t at = 0; at < size; at++) {
+        static const unsigned char masks[] = {0xff, 0x80, 0x01, 0x10};
+        for (size_t i = 0; i < sizeof masks; i++) {
+            size_t peak_bytes;
+            payload[at] ^= masks[i];
+            lethe_status status = load_payload(payload, size, &peak_bytes);
+            assert_true(status == LETHE_OK || status == LETHE_ECORRUPT);
+            refused += status != LETHE_OK;
+            payload[at] ^= masks[i];
+        }
+    }
+    assert_true(refused > 200);
+    free(payload);
+}
+
+/* A list of segments far longer than the data asks for memory that is not there. */
+static void allocation_is_bounded_by_the_file(void **state) {
+    (void)state;
+    unsigned char *payload;
+    size_t size = sample_payload(&payload), peak_bytes;
+    const uint64_t segments = 2000, allocated = 0, blocks = 1000, capacity = UINT64_C(60000000);
+    unsigned char *forged = calloc(1, MAP + segments / 8 + 8);
+    assert_non_null(forged);
+    memcpy(forged, payload, MAP);
+    memcpy(forged + SEGMENTS, &segments, 8);
+    memcpy(forged + BLOCKS, &blocks, 8);
+    memcpy(forged + TABLE_CAPACITY, &capacity, 8);
+    memcpy(forged + ALLOCATED, &allocated, 8);
+    size_t forged_size = MAP + (segments + 63) / 64 * 8;
+    uint64_t stripe_size = forged_size - CLOCK;
+    memcpy(forged + STRIPE_SIZE, &stripe_size, 8);
+    struct test_heap heap;
+    test_heap_init(&heap, SIZE_MAX);
+    /* That is a large empty table, as one that was hinted would be: fine, but a list and no more. */
+    assert_ok(load_payload(forged, forged_size, &peak_bytes));
+    assert_true(peak_bytes < 4000000); /* one segment, for what load_payload records */
+    const uint64_t yes = 1;
+    memcpy(forged + STRAYS, &yes, 8);
+    assert_int_equal(load_payload(forged, forged_size, &peak_bytes), LETHE_ECORRUPT);
+    assert_true(peak_bytes < 65536);
+    free(forged);
+    free(payload);
+    (void)size;
+}
+
+static void other_types_are_told_apart(void **state) {
+    (void)state;
+    lethe_memory_writer writer = {0};
+    lethe_encoder *encoder;
+    lethe_window *loaded;
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "BLOM", 1, 0, NULL, &encoder));
+    assert_ok(lethe_encoder_end(encoder));
+    assert_int_equal(load_bytes(writer.data, writer.size, NULL, &loaded), LETHE_ETYPE);
+    lethe_memory_writer_free(&writer);
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 2, 0, NULL, &encoder));
+    assert_ok(lethe_encoder_end(encoder));
+    assert_int_equal(load_bytes(writer.data, writer.size, NULL, &loaded), LETHE_EVERSION);
+    lethe_memory_writer_free(&writer);
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 1, 0, NULL, &encoder));
+    assert_ok(lethe_encoder_end(encoder));
+    assert_int_equal(load_bytes(writer.data, writer.size, NULL, &loaded), LETHE_ECORRUPT);
+    lethe_memory_writer_free(&writer);
+}
+
+/* A window whose ids went to the stash keeps them through a file. */
+static void strays_are_saved(void **state) {
+    (void)state;
+    lethe_window *window, *loaded;
+    lethe_window_options options = {.window_ms = WINDOW_MS, .error = 1e-12, .capacity = 40000};
+    assert_ok(lethe_window_new(&options, &window));
+    for (uint64_t id = 0; id < 42000; id++)
+        assert_ok(lethe_window_record(window, hash_of(id), 5));
+    lethe_memory_writer writer, again;
+    save(window, &writer);
+    assert_ok(load_bytes(writer.data, writer.size, NULL, &loaded));
+    for (uint64_t id = 0; id < 42000; id++)
+        assert_int_equal(lethe_window_check(loaded, hash_of(id), 5), LETHE_DUPLICATE);
+    assert_int_equal(lethe_window_info(loaded, 5).ids, 42000);
+    save(loaded, &again);
+    assert_int_equal(writer.size, again.size);
+    assert_memory_equal(writer.data, again.data, again.size);
+    lethe_memory_writer_free(&writer);
+    lethe_memory_writer_free(&again);
+    lethe_window_free(window);
+    lethe_window_free(loaded);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bytes_are_golden),
+        cmocka_unit_test(a_file_keeps_it_all),
+        cmocka_unit_test(any_damage_is_noticed),
+        cmocka_unit_test(fields_that_lie_are_refused),
+        cmocka_unit_test(any_payload_is_refused_or_works),
+        cmocka_unit_test(allocation_is_bounded_by_the_file),
+        cmocka_unit_test(other_types_are_told_apart),
+        cmocka_unit_test(strays_are_saved),
+    };
+    return cmocka_run_group_tests_name("window_format", tests, NULL, NULL);
+}
