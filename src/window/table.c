@@ -24,6 +24,7 @@
  * LIMIT   A table doesn't grow; chain.c makes another one. */
 #include "window/table.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "core/allocator.h"
@@ -34,7 +35,7 @@
 #define MAX_SEGMENTS (UINT64_C(1) << 22)
 
 enum {
-    PADDING_BYTES = 32,
+    PADDING_BYTES = 48,
     MIN_BLOCKS = 2,
     SWEEP_PERIODS = 128,
     MANY_SEGMENTS = 8,
@@ -274,7 +275,7 @@ static uint64_t stash_key(lethe_hash id) {
 struct lethe_table_stray *lethe_table_find_stray(const lethe_table *table, lethe_hash id,
                                                  uint64_t period) {
     if (table->strays == 0) return NULL;
-    uint64_t key = stash_key(id), at = lethe_multiply_high(id.high, table->shape.stash);
+    uint64_t key = stash_key(id), at = lethe_multiply_high(key, table->shape.stash);
     for (int probe = 0; probe < STASH_PROBES; probe++) {
         struct lethe_table_stray *stray = &table->stash[at];
         if (stray->period == 0) return NULL;
@@ -285,21 +286,58 @@ struct lethe_table_stray *lethe_table_find_stray(const lethe_table *table, lethe
     return NULL;
 }
 
-bool lethe_table_add_stray(lethe_table *table, lethe_hash id, uint64_t period) {
-    if (!lethe_table_ensure_stash(table)) return false;
-    uint64_t at = lethe_multiply_high(id.high, table->shape.stash);
+/* Whether a place of the stash holds nothing that is alive. */
+static bool is_over(const lethe_table *table, const struct lethe_table_stray *stray,
+                    uint64_t period) {
+    return stray->period == 0 || stray->key == 0 ||
+           period + 1 - stray->period > table->shape.generations;
+}
+
+/* Puts a stray into the first place from its own on that is free. Nothing is emptied here, so that
+ * searches for the others pass on. */
+static bool place_stray(lethe_table *table, struct lethe_table_stray stray, uint64_t period) {
+    uint64_t at = lethe_multiply_high(stray.key, table->shape.stash);
     for (int probe = 0; probe < STASH_PROBES; probe++) {
-        struct lethe_table_stray *stray = &table->stash[at];
-        /* An expired or removed one gives its place; it never becomes empty again, so searches pass on. */
-        if (stray->period == 0 || stray->key == 0 ||
-            period + 1 - stray->period > table->shape.generations) {
-            if (stray->period == 0) table->strays++;
-            *stray = (struct lethe_table_stray){.key = stash_key(id), .period = period + 1};
+        if (is_over(table, &table->stash[at], period)) {
+            if (table->stash[at].period == 0) table->strays++;
+            table->stash[at] = stray;
             return true;
         }
         if (++at == table->shape.stash) at = 0;
     }
     return false;
+}
+
+bool lethe_table_add_stray(lethe_table *table, lethe_hash id, uint64_t period) {
+    if (!lethe_table_ensure_stash(table)) return false;
+    struct lethe_table_stray stray = {.key = stash_key(id), .period = period + 1};
+    return place_stray(table, stray, period);
+}
+
+/* Empties the places of what has expired and moves the others up, once a period. It begins after a place
+ * that was empty before, which no search passes, and goes round: whatever lies between a stray and
+ * its own place has then been moved before it, and no gap is left that would hide it. */
+static void tidy_stash(lethe_table *table) {
+    uint64_t size = table->shape.stash, start = 0;
+    while (start < size && table->stash[start].period != 0)
+        start++;
+    if (start == size) return;
+    for (uint64_t i = 0; i < size; i++) {
+        struct lethe_table_stray *stray = &table->stash[i];
+        if (stray->period == 0 || !is_over(table, stray, table->period)) continue;
+        *stray = (struct lethe_table_stray){0};
+        table->strays--;
+    }
+    for (uint64_t i = 1; i < size; i++) {
+        uint64_t at = (start + i) % size;
+        struct lethe_table_stray stray = table->stash[at];
+        if (stray.period == 0) continue;
+        table->stash[at] = (struct lethe_table_stray){0};
+        table->strays--;
+        bool placed = place_stray(table, stray, table->period); /* its old place at the latest */
+        assert(placed);
+        (void)placed;
+    }
 }
 
 void lethe_table_advance(lethe_table *table, uint64_t period) {
@@ -314,7 +352,7 @@ void lethe_table_advance(lethe_table *table, uint64_t period) {
     table->period = period;
     table->recorded[(period + 1) & (ages - 1)] = 0;
     table->alive = lethe_table_alive_at(table, period);
-
+    if (table->strays > 0) tidy_stash(table);
     if (elapsed >= SWEEP_PERIODS) {
         /* Stamps would wrap around, and what expired long ago look young: all of it goes. */
         while (!lethe_table_free_some(table, 64)) {

@@ -19,6 +19,7 @@ struct subject {
     unsigned bits, planes;
     uint64_t unary;
     uint32_t plane[MAX_PLANES];
+    unsigned char before[8]; /* is read, too */
     unsigned char remainders[4 * LETHE_BLOCK_MAX_REMAINDER_BITS + LETHE_BLOCK_BEYOND_BYTES];
     struct entry entries[LETHE_BLOCK_SLOTS];
     unsigned used;

@@ -13,9 +13,9 @@
  * WHY     Two bits a slot of metadata, in one word: a select and a count of trailing ones find a
  *         bucket, an insert is a shift. Bit-sliced planes let 32 ages be compared in a few
  *         instructions, and PEXT and PDEP drop any number of entries at once.
- * LIMIT   r is 1..57, so that a remainder is read with one unaligned load. Up to 11 bytes after a
- *         block's remainders are read, and written back as they were: they must be there, and
- *         belong to the same writer.
+ * LIMIT   r is 1..57, so that a remainder is read with one unaligned load. 8 bytes before and up to 40
+ *         after a block's remainders are read, and some written back as they were: they must
+ *         be there, and belong to the same writer.
  * PAPER   The quotient filter of Bender et al., Don't Thrash: How to Cache Your Hash on Flash, 2012, with
  *         its three bits a slot replaced by unary counts within the block. */
 #ifndef LETHE_FILTER_QUOTIENT_BLOCK_H
@@ -34,7 +34,7 @@ enum {
     LETHE_BLOCK_SLOTS = 32,
     LETHE_BLOCK_BUCKETS = 32,
     LETHE_BLOCK_MAX_REMAINDER_BITS = 57,
-    LETHE_BLOCK_BEYOND_BYTES = 11 /* see LIMIT */
+    LETHE_BLOCK_BEYOND_BYTES = 40 /* see LIMIT */
 };
 
 /* Where a bucket's entries are. */
@@ -102,46 +102,63 @@ static inline uint64_t lethe_block_insert_bit(uint64_t word, unsigned position, 
     return below | bit << position | (word ^ below) << 1;
 }
 
+/* The two shifts below go over all words of a block and keep those outside first..last as they are: the
+ * number of steps then depends on r alone, and is always guessed right. What is beyond the block by
+ * up to 31 bytes is read and written back, too. */
+#if defined(__AVX2__)
+static inline __m256i lethe_block_choose(__m256i old, __m256i moved, unsigned word, unsigned first,
+                                         unsigned last) {
+    __m256i index = _mm256_add_epi64(_mm256_set1_epi64x(word), _mm256_setr_epi64x(0, 1, 2, 3));
+    __m256i before = _mm256_cmpgt_epi64(_mm256_set1_epi64x(first), index);
+    __m256i after = _mm256_cmpgt_epi64(index, _mm256_set1_epi64x(last));
+    return _mm256_blendv_epi8(moved, old, _mm256_or_si256(before, after));
+}
+#endif
+
 /* Shifts 64-bit words number first to last up by bits, the lowest taking from the word before it. */
 static inline void lethe_block_shift_up(unsigned char *bytes, unsigned first, unsigned last,
                                         unsigned bits) {
-    unsigned end = last + 1;
 #if defined(__AVX2__)
     const __m128i left = _mm_cvtsi32_si128((int)bits), right = _mm_cvtsi32_si128(64 - (int)bits);
-    for (; end >= first + 4; end -= 4) {
-        unsigned char *at = bytes + 8 * (size_t)end - 32;
+    for (unsigned word = (bits + 7) / 8 * 4; word > 0;) {
+        word -= 4;
+        unsigned char *at = bytes + 8 * (size_t)word;
         __m256i upper = _mm256_loadu_si256((const __m256i *)at);
         __m256i lower = _mm256_loadu_si256((const __m256i *)(at - 8));
-        _mm256_storeu_si256((__m256i *)at, _mm256_or_si256(_mm256_sll_epi64(upper, left),
-                                                           _mm256_srl_epi64(lower, right)));
+        __m256i moved =
+            _mm256_or_si256(_mm256_sll_epi64(upper, left), _mm256_srl_epi64(lower, right));
+        _mm256_storeu_si256((__m256i *)at, lethe_block_choose(upper, moved, word, first, last));
     }
-#endif
-    for (; end > first; end--) {
+#else
+    for (unsigned end = last + 1; end > first; end--) {
         unsigned char *at = bytes + 8 * (size_t)end - 8;
         lethe_block_store(at,
                           lethe_block_load(at) << bits | lethe_block_load(at - 8) >> (64 - bits));
     }
+#endif
 }
 
-/* Shifts 64-bit words number first to last - 1 down by bits, each taking from the word after it. */
+/* Shifts 64-bit words number first to last down by bits, each taking from the word after it. */
 static inline void lethe_block_shift_down(unsigned char *bytes, unsigned first, unsigned last,
                                           unsigned bits) {
-    unsigned i = first;
 #if defined(__AVX2__)
     const __m128i right = _mm_cvtsi32_si128((int)bits), left = _mm_cvtsi32_si128(64 - (int)bits);
-    for (; i + 4 <= last; i += 4) {
-        unsigned char *at = bytes + 8 * (size_t)i;
+    unsigned words = (bits + 7) / 8 * 4;
+    for (unsigned word = 0; word < words; word += 4) {
+        unsigned char *at = bytes + 8 * (size_t)word;
         __m256i lower = _mm256_loadu_si256((const __m256i *)at);
         __m256i upper = _mm256_loadu_si256((const __m256i *)(at + 8));
-        _mm256_storeu_si256((__m256i *)at, _mm256_or_si256(_mm256_srl_epi64(lower, right),
-                                                           _mm256_sll_epi64(upper, left)));
+        __m256i moved =
+            _mm256_or_si256(_mm256_srl_epi64(lower, right), _mm256_sll_epi64(upper, left));
+        _mm256_storeu_si256((__m256i *)at, lethe_block_choose(lower, moved, word, first, last));
     }
-#endif
-    for (; i < last; i++) {
+#else
+    for (unsigned i = first; i <= last; i++) {
         unsigned char *at = bytes + 8 * (size_t)i;
         lethe_block_store(at, lethe_block_load(at) >> bits | lethe_block_load(at + 8)
                                                                  << (64 - bits));
     }
+#endif
 }
 
 /* Whether 64-bit word number index is only half the block's: the last one of an odd r. */
@@ -161,7 +178,7 @@ static inline void lethe_block_insert_remainder(unsigned char *bytes, unsigned b
     unsigned at = start * bits, first = at / 64, last = (used * bits + bits - 1) / 64;
     unsigned char *head = bytes + 8 * (size_t)first, *end = bytes + 8 * (size_t)last;
     uint64_t before = lethe_block_load(end);
-    if (last > first + 1) lethe_block_shift_up(bytes, first + 2, last, bits);
+    lethe_block_shift_up(bytes, first + 2, last, bits);
     uint64_t low = lethe_block_load(head), high = lethe_block_load(head + 8);
     uint64_t below = low & ((UINT64_C(1) << (at % 64)) - 1), moved = low ^ below;
     lethe_block_store(head, below | moved << bits | remainder << (at % 64));
@@ -183,10 +200,7 @@ static inline void lethe_block_drop_remainder(unsigned char *bytes, unsigned bit
     uint64_t kept = (UINT64_C(1) << (at % 64)) - 1;
     uint64_t moved = low >> bits | high << (64 - bits);
     lethe_block_store(head, (low & kept) | (moved & ~kept));
-    if (last > first) {
-        lethe_block_shift_down(bytes, first + 1, last, bits);
-        lethe_block_store(end, lethe_block_load(end) >> bits);
-    }
+    lethe_block_shift_down(bytes, first + 1, last, bits);
     if (lethe_block_is_shared_word(bits, last)) lethe_block_restore_upper(end, before);
 }
 
