@@ -99,9 +99,10 @@ static int run(const struct arguments *arguments) {
     if (folder == NULL) folder = "paper";
     int code = make_folder(folder);
     bool quiet = arguments_has(arguments, "quiet");
-    for (size_t i = 0; all && code == EXIT_DONE && figures[i] != NULL; i++) {
-        if (i > 0) putchar('\n');
-        code = make_figure(figures[i], folder, quiet);
+    const struct figure *const *next = all ? figures : NULL;
+    for (; next != NULL && code == EXIT_DONE && *next != NULL; next++) {
+        if (next != figures) putchar('\n');
+        code = make_figure(*next, folder, quiet);
     }
     for (size_t i = 0; !all && code == EXIT_DONE && i < arguments->operand_count; i++) {
         if (i > 0) putchar('\n');

@@ -24,7 +24,6 @@
 #include "window/chain.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "core/allocator.h"
 
@@ -143,8 +142,15 @@ static void bury(lethe_chain *chain, lethe_table *table) {
 static void retire(lethe_chain *chain, unsigned index) {
     bury(chain, chain->tables[index]);
     chain->table_count--;
-    memmove(&chain->tables[index], &chain->tables[index + 1],
-            (chain->table_count - index) * sizeof chain->tables[0]);
+    for (unsigned i = index; i < chain->table_count; i++)
+        chain->tables[i] = chain->tables[i + 1];
+}
+
+/* Makes a table the first, before those that were number 0 to count - 1. */
+static void put_first(lethe_chain *chain, lethe_table *table, unsigned count) {
+    for (unsigned i = count; i > 0; i--)
+        chain->tables[i] = chain->tables[i - 1];
+    chain->tables[0] = table;
 }
 
 static uint64_t alive_in_all(const lethe_chain *chain) {
@@ -226,8 +232,7 @@ static lethe_status open_table(lethe_chain *chain, uint64_t capacity, double sha
     if (status != LETHE_OK) return status;
     lethe_table *table = lethe_table_new(&shape, chain->period, chain->options.allocator);
     if (table == NULL) return LETHE_ENOMEM;
-    memmove(&chain->tables[1], &chain->tables[0], chain->table_count * sizeof chain->tables[0]);
-    chain->tables[0] = table;
+    put_first(chain, table, chain->table_count);
     chain->table_count++;
     return LETHE_OK;
 }
@@ -253,8 +258,7 @@ static lethe_status reopen_table(lethe_chain *chain) {
     uint64_t cap = chain->options.max_memory_bytes;
     uint64_t growth = lethe_table_planned_bytes(&table->shape) - lethe_table_allocated_bytes(table);
     if (cap != 0 && memory_of(chain) + growth > cap) return LETHE_EFULL;
-    memmove(&chain->tables[1], &chain->tables[0], best * sizeof chain->tables[0]);
-    chain->tables[0] = table;
+    put_first(chain, table, best);
     return LETHE_OK;
 }
 

@@ -13,7 +13,7 @@ static uint64_t table_bytes(const lethe_table *table) {
 }
 
 uint64_t lethe_chain_saved_bytes(const lethe_chain *chain) {
-    uint64_t bytes = 8 * CHAIN_FIELDS;
+    uint64_t bytes = 8 * (uint64_t)CHAIN_FIELDS;
     for (unsigned i = 0; i < chain->table_count; i++)
         bytes += table_bytes(chain->tables[i]);
     return bytes;
@@ -120,7 +120,7 @@ static lethe_status decode_stash(lethe_table *table, lethe_decoder *decoder) {
 
 static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, lethe_table **out) {
     *out = NULL;
-    struct lethe_table_shape shape;
+    struct lethe_table_shape shape = {0};
     lethe_status status = decode_shape(decoder, chain, &shape);
     if (status != LETHE_OK) return status;
     uint64_t period = lethe_decoder_get_u64(decoder), sweep_block = lethe_decoder_get_u64(decoder);

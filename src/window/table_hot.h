@@ -28,8 +28,8 @@ struct place {
     struct spot first, second;
 };
 
-ALWAYS_INLINE struct spot spot_of(const lethe_table *table, unsigned char *segment, uint64_t block,
-                                  unsigned planes) {
+ALWAYS_INLINE struct spot spot_of(const lethe_table *table, const unsigned char *segment,
+                                  uint64_t block, unsigned planes) {
     /* As numbers, since a segment may not exist: then these are not used. */
     uintptr_t base = (uintptr_t)segment, head = base + block * (8 + 4 * ((planes + 1) & ~1U));
     return (struct spot){
@@ -318,8 +318,8 @@ ALWAYS_INLINE void prefetch_spot(const struct spot *spot, unsigned bucket, unsig
                                  unsigned planes) {
     __builtin_prefetch(spot->unary, 1);
     __builtin_prefetch(spot->planes + planes - 1, 1);
-    __builtin_prefetch(spot->remainders + bucket * bits / 8 * 7 / 8, 1);
-    __builtin_prefetch(spot->remainders + 4 * bits - 1, 1);
+    __builtin_prefetch(spot->remainders + (size_t)bucket * bits / 8 * 7 / 8, 1);
+    __builtin_prefetch(spot->remainders + (size_t)4 * bits - 1, 1);
     __builtin_prefetch(spot->stamp, 1);
 }
 

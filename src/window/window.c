@@ -222,7 +222,7 @@ static lethe_status run_chunk(const lethe_window *window, batch_function *functi
                               uint8_t *answers) {
     lethe_hash sorted[CHUNK];
     uint16_t origin[CHUNK];
-    uint8_t results[CHUNK];
+    uint8_t results[CHUNK] = {0};
     size_t starts[LETHE_WINDOW_MAX_STRIPES + 1] = {0};
     for (size_t i = 0; i < count; i++)
         starts[stripe_index(window, ids[i]) + 1]++;

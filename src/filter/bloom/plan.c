@@ -99,7 +99,8 @@ double lethe_bloom_expected_error(lethe_bloom_layout layout, uint64_t bits, uint
                                   uint64_t keys) {
     if (keys == 0) return 0;
     if (layout == LETHE_BLOOM_CLASSIC) return classic_error((double)bits, hashes, (double)keys);
-    return blocked_error((double)(bits / LETHE_BLOOM_LINE_BITS), hashes, (double)keys);
+    uint64_t lines = bits / LETHE_BLOOM_LINE_BITS;
+    return blocked_error((double)lines, hashes, (double)keys);
 }
 
 double lethe_bloom_keys_from_fill(const lethe_bloom_shape *shape, double fill) {
