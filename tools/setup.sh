@@ -32,6 +32,7 @@ python3          test,lint   python3         runs the tests from outside and the
 python3-pytest   test        import:pytest   the framework of the tests from outside
 zsh              test        (zsh)           tries the zsh completion
 mandoc           test,lint   mandoc          checks the man pages
+gnuplot-nox      test        (gnuplot)       draws the figures of lethe paper
 clang-format     lint        clang-format    checks the format of the C files
 clang-tidy       lint        clang-tidy      looks for mistakes in the C files
 cppcheck         lint        cppcheck        looks for other mistakes in the C files
