@@ -10,7 +10,7 @@
  *            P4  Memory stays under max_memory_bytes where that is set. When the load makes that
  *                impossible together with P2, the policy decides: refuse new ids (LETHE_EFULL,
  *                nothing changed), or let the error rise; info says which promise is strained.
- * Memory     For n ids in W: about 19.5 n bits at an error of 1e-3, 31 at 1e-6, 53 at 1e-12
+ * Memory     For n ids in W: about 20 n bits at an error of 1e-3, 32 at 1e-6, 55 at 1e-12
  *            (quotient kind, capacity hinted). `lethe bench window` measures it.
  * Time       Is an argument, in milliseconds from any origin. It should not go back; where it does, the
  *            window's own clock stands still, so that nothing is forgotten early. A jump ahead

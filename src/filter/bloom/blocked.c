@@ -9,7 +9,7 @@
  * I1      Line number and bits within it come from different halves of the hash.
  * I2      All instruction sets set the same bits: files move between machines.
  * WHY     Whole lines of 512 bits rather than blocks of 256: the number of keys on a line varies
- *         less, so at 10.67 bits a key the error is 0.82% instead of 0.94%, for the same one miss.
+ *         less, so at 10.67 bits a key the error is 0.77% instead of 0.94%, for the same one miss.
  *         One bit a lane, rather than k anywhere in the line, so that no lane ever depends on another.
  * LIMIT   Lines fill unevenly, so errors below 1e-6 cost more and more bits than the classical
  *         filter needs; lethe_bloom_plan tells.
