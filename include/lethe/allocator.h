@@ -5,7 +5,7 @@
  * that add and test.
  *
  * The default allocator is malloc for small blocks. From 2 MiB up it maps memory of its
- * own and asks for huge pages, which halves the cost of a random access in a large filter;
+ * own and asks for huge pages, which spare a random access in a large filter its TLB miss;
  * such memory is zero without having been touched. */
 #ifndef LETHE_ALLOCATOR_H
 #define LETHE_ALLOCATOR_H

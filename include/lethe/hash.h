@@ -33,7 +33,7 @@ typedef struct lethe_bytes {
     size_t size;
 } lethe_bytes;
 
-/* Hashes size bytes. Cost: about 2 ns up to 16 bytes, then 20 GB/s and more. */
+/* Hashes size bytes. Cost: O(size); a few multiplications up to 16 bytes. */
 LETHE_API lethe_hash lethe_hash_bytes(uint64_t seed, const void *data, size_t size);
 
 /* Hashes the 8 little-endian bytes of value: what lethe_hash_bytes gives for them. */
