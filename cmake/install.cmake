@@ -7,16 +7,20 @@ include(CMakePackageConfigHelpers)
 
 set_target_properties(lethe_shared PROPERTIES EXPORT_NAME lethe)
 set_target_properties(lethe_static PROPERTIES EXPORT_NAME lethe-static)
-install(TARGETS lethe_shared lethe_static EXPORT lethe-targets)
+set_target_properties(lethe_counter_shared PROPERTIES EXPORT_NAME lethe_counter)
+set_target_properties(lethe_counter_static PROPERTIES EXPORT_NAME lethe_counter-static)
+install(TARGETS lethe_shared lethe_static lethe_counter_shared lethe_counter_static EXPORT lethe-targets)
 install(DIRECTORY include/lethe TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS lethe)
-add_custom_target(product DEPENDS lethe_shared lethe_static lethe documents)
+add_custom_target(product DEPENDS lethe_shared lethe_static lethe_counter_shared
+    lethe_counter_static lethe documents)
 if(TARGET lethe-bench)
     install(TARGETS lethe-bench DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lethe)
     add_dependencies(product lethe-bench)
 endif()
 
-# find_package(lethe): lethe::lethe is the shared library, lethe::lethe-static the static one.
+# find_package(lethe): lethe::lethe is the shared library, lethe::lethe-static the static one; the engine is
+# lethe::lethe_counter and lethe::lethe_counter-static.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lethe)
 install(EXPORT lethe-targets NAMESPACE lethe:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/lethe-config.cmake.in lethe-config.cmake
@@ -44,8 +48,10 @@ else()
     set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(cmake/lethe.pc.in lethe.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lethe.pc DESTINATION ${pkgconfig_dir})
+foreach(name lethe lethe_counter)
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${pkgconfig_dir})
+endforeach()
 
 # The target "documents" has lethe itself write its man pages and completions, which it can do
 # only on a machine that it was built for.

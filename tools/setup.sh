@@ -20,6 +20,7 @@ libc6-dev        run         stdio.h         the C library's headers
 cmake            run         cmake           configures the build
 ninja-build      run         ninja           runs the build
 libxxhash-dev    run         xxhash.h        the hash under every filter, compiled in
+librocksdb-dev   run         rocksdb/c.h     the store under the counters
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
 pkg-config       bench,test  pkg-config      finds the benchmarks' peers; tests our own lethe.pc
 clang            test        clang           the second compiler, and the one that has libFuzzer

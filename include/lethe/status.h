@@ -24,16 +24,17 @@ extern "C" {
 
 typedef enum lethe_status {
     LETHE_OK = 0,
-    LETHE_EINVAL = 1,    /* an option or argument is out of its range */
-    LETHE_ENOMEM = 2,    /* the allocator refused, or the size can't be addressed */
-    LETHE_EMISMATCH = 3, /* two objects differ in shape or seed and can't be combined */
-    LETHE_EFULL = 4,     /* the structure holds all it can */
-    LETHE_ETYPE = 5,     /* saved data of another type than the one asked for */
-    LETHE_EVERSION = 6,  /* saved data of a newer format than this library reads */
-    LETHE_ECORRUPT = 7,  /* saved data is damaged: truncated, altered or not Lethe's at all */
-    LETHE_EIO = 8,       /* reading or writing failed; errno tells more */
-    LETHE_ENOSPACE = 9,  /* the disk or quota is full; errno tells more */
-    LETHE_ENOTFOUND = 10 /* no such file or entry */
+    LETHE_EINVAL = 1,     /* an option or argument is out of its range */
+    LETHE_ENOMEM = 2,     /* the allocator refused, or the size can't be addressed */
+    LETHE_EMISMATCH = 3,  /* two objects differ in shape or seed and can't be combined */
+    LETHE_EFULL = 4,      /* the structure holds all it can */
+    LETHE_ETYPE = 5,      /* saved data of another type than the one asked for */
+    LETHE_EVERSION = 6,   /* saved data of a newer format than this library reads */
+    LETHE_ECORRUPT = 7,   /* saved data is damaged: truncated, altered or not Lethe's at all */
+    LETHE_EIO = 8,        /* reading or writing failed; errno tells more */
+    LETHE_ENOSPACE = 9,   /* the disk or quota is full; errno tells more */
+    LETHE_ENOTFOUND = 10, /* no such file or entry */
+    LETHE_EBUSY = 11      /* another process holds it for writing */
 } lethe_status;
 
 /* A short English phrase for a status, never NULL, also for values this library does not

@@ -26,6 +26,8 @@ const char *lethe_strerror(lethe_status status) {
         return "no space left";
     case LETHE_ENOTFOUND:
         return "not found";
+    case LETHE_EBUSY:
+        return "held by another process";
     }
     return "unknown status";
 }

@@ -21,8 +21,12 @@ BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release")
 CMAKE = os.environ.get("CMAKE", "cmake")
 CC = os.environ.get("CC", "cc")
 HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
+# The engine is a library of its own, and lethe.h does not include it.
+ENGINE_HEADERS = [header for header in HEADERS if header.name == "counter.h"]
+MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS]
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 EXPECTED = "styx 1\nacheron 0\nadditions 1\n"
+ENGINE_EXPECTED = "applied 1\ncopies 1\nlikes 3\n"
 
 
 def run(*command, **environment):
@@ -69,8 +73,8 @@ def libdir(prefix):
 
 @pytest.fixture(scope="module")
 def pkg_config(libdir):
-    def ask(*options):
-        return run("pkg-config", *options, "lethe",
+    def ask(*options, package="lethe"):
+        return run("pkg-config", *options, package,
                    PKG_CONFIG_LIBDIR=str(libdir / "pkgconfig")).split()
     return ask
 
@@ -91,7 +95,8 @@ def test_all_parts_are_installed(prefix, libdir):
     lib = str(libdir.relative_to(prefix))
     for name in ["bin/lethe", "libexec/lethe/lethe-bench", f"{lib}/liblethe.a", f"{lib}/liblethe.so",
                  f"{lib}/liblethe.so.{soversion()}", f"{lib}/liblethe.so.{version()}",
-                 f"{lib}/pkgconfig/lethe.pc", f"{lib}/cmake/lethe/lethe-config.cmake",
+                 f"{lib}/pkgconfig/lethe.pc", f"{lib}/pkgconfig/lethe_counter.pc",
+                 f"{lib}/liblethe_counter.a", f"{lib}/liblethe_counter.so.{version()}", f"{lib}/cmake/lethe/lethe-config.cmake",
                  f"{lib}/cmake/lethe/lethe-config-version.cmake", "share/man/man1/lethe.1",
                  "share/bash-completion/completions/lethe", "share/zsh/site-functions/_lethe",
                  "share/doc/lethe/LICENSE", "share/doc/lethe/README.md"]:
@@ -152,6 +157,19 @@ def test_a_program_builds_with_pkg_config(pkg_config, libdir, tmp_path, compiler
     check_program(tmp_path / "sample", libdir, shared)
 
 
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
+def test_a_program_with_the_engine_builds_with_pkg_config(pkg_config, libdir, tmp_path, shared):
+    flags = pkg_config("--cflags", *(["--libs"] if shared else ["--static", "--libs"]),
+                       package="lethe_counter")
+    if not shared:  # our libraries static, RocksDB as it comes
+        flags = [str(libdir / f"lib{flag[2:]}.a") if flag.startswith("-llethe") else flag
+                 for flag in flags]
+    run(CC, "-std=c17", *STRICT, "-o", tmp_path / "engine", HERE / "consumer/engine.c", *flags)
+    assert needs_the_shared_library(tmp_path / "engine") == shared or shared
+    printed = run(tmp_path / "engine", tmp_path / "store", LD_LIBRARY_PATH=str(libdir))
+    assert printed == ENGINE_EXPECTED
+
+
 def test_pkg_config_tells_the_version(pkg_config):
     assert pkg_config("--modversion") == [version()]
 
@@ -164,6 +182,10 @@ def test_programs_build_with_find_package(prefix, libdir, tmp_path):
     for language in ("c", "cc"):
         check_program(tmp_path / f"{language}-shared", libdir, True)
         check_program(tmp_path / f"{language}-static", libdir, False)
+    for number, kind in enumerate(("shared", "static")):
+        printed = run(tmp_path / f"engine-{kind}", tmp_path / f"store{number}",
+                      LD_LIBRARY_PATH=str(libdir))
+        assert printed == ENGINE_EXPECTED
 
 
 def test_find_package_refuses_a_version_that_may_differ(prefix, tmp_path):
@@ -193,14 +215,14 @@ def test_the_main_header_includes_all(prefix, tmp_path):
     source = tmp_path / "all.c"
     source.write_text("#include <lethe/lethe.h>\n")
     rule = run(CC, "-MM", f"-I{prefix}/include", source)
-    assert sorted(set(re.findall(r"lethe/(\w+\.h)", rule))) == [header.name for header in HEADERS]
+    assert sorted(set(re.findall(r"lethe/(\w+\.h)", rule))) == [header.name for header in MAIN_HEADERS]
 
 
 # The symbols
 
-def declared_functions():
+def declared_functions(headers):
     names = []
-    for header in HEADERS:
+    for header in headers:
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
         text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
         for declaration in re.findall(r"\bLETHE_API\b([^;]*);", text):
@@ -214,13 +236,16 @@ def defined_symbols(*nm_options):
 
 
 def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
-    declared = declared_functions()
-    assert "lethe_version" in declared
-    assert all(name.startswith("lethe_") for name in declared)
-    assert defined_symbols("-D", libdir / "liblethe.so") == declared
+    for library, headers, member in (("liblethe.so", MAIN_HEADERS, "lethe_version"),
+                                     ("liblethe_counter.so", ENGINE_HEADERS, "lethe_counter_open")):
+        declared = declared_functions(headers)
+        assert member in declared
+        assert all(name.startswith("lethe_") for name in declared)
+        assert defined_symbols("-D", libdir / library) == declared
 
 
 def test_the_static_library_claims_no_names_but_its_own(libdir):
-    foreign = [name for name in defined_symbols("-g", libdir / "liblethe.a")
-               if not name.startswith("lethe_")]
-    assert foreign == []
+    for library in ("liblethe.a", "liblethe_counter.a"):
+        foreign = [name for name in defined_symbols("-g", libdir / library)
+                   if not name.startswith("lethe_")]
+        assert foreign == []

@@ -1,0 +1,235 @@
+/* lethe/counter.h - counters that take every operation exactly once.
+ *
+ * A store is a folder of counters: signed 64-bit numbers with keys of any bytes. It changes by
+ * operations, each with an id that its sender made up and repeats when it sends the operation again.
+ * A copy that arrives within the retry window W of the first is recognised and changes nothing.
+ *
+ * Guarantee  P1-P4 of lethe/window.h, and:
+ *            P5  What an operation changes and the memory of its id are durable together or not at
+ *                all, however many counters it touches.
+ *            P6  When apply or wait returns LETHE_OK, the outcomes are durable, of duplicates too: a copy
+ *                is not called a duplicate before the operation it is a copy of is on disk. Marks, which
+ *                say how far a source has been read, are durable in the same step.
+ *            P7  No byte of an operation or of a damaged store crashes, hangs or over-allocates.
+ * Memory     The window (lethe/window.h), about 60 bytes and the key for each counter in use up to
+ *            counters_memory_bytes, and about 64 MiB for RocksDB and what is on its way to disk.
+ * Disk       10 bytes for each id in the window, some 30 more with exact or check_payload, and the
+ *            counters.
+ * Threads    Any thread may call anything but close. One process writes; others may open the store to read.
+ * Caveats    After a failed commit (a full disk) the store accepts nothing more: what has been
+ *            acknowledged is on disk, whether the rest is shows when the store is opened again. */
+#ifndef LETHE_COUNTER_H
+#define LETHE_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/hash.h"
+#include "lethe/status.h"
+#include "lethe/window.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lethe_counter lethe_counter;
+
+enum {
+    LETHE_ID_LIMIT_BYTES = 1024,
+    LETHE_KEY_LIMIT_BYTES = 1024,
+    LETHE_CHANGES_LIMIT = 65536 /* of one operation */
+};
+
+/* Zero in a field selects its default, or, for window_ms and error, what the store was last opened with;
+ * NULL means all defaults. */
+typedef struct lethe_counter_options {
+    uint64_t
+        window_ms; /* W; 0 -> as before, at first 600,000; see lethe/window.h. A longer one than before
+                         * takes full effect when W has passed */
+    double error;               /* e; 0 -> as before, at first 1e-6 */
+    uint64_t capacity;          /* ids expected in W; 0 -> what the log holds */
+    uint64_t max_memory_bytes;  /* of the window; 0 -> no cap */
+    lethe_window_policy policy; /* at that cap */
+    uint64_t
+        counters_memory_bytes; /* 0 -> 1 GiB; counters beyond it are read from disk when needed */
+    uint64_t
+        commit_interval_ms; /* 0: commit as soon as the disk is free; otherwise group operations for
+                                     * this long, 10,000 at most. They are acknowledged after that */
+    uint32_t
+        commit_operations; /* commit when so many are waiting; 0 -> 65,536, which is the most */
+    bool exact; /* confirm each hit of the window by the log, so that no fresh id is ever refused */
+    bool
+        check_payload; /* tell an id that comes back with other changes: LETHE_DIFFERS. Implies exact */
+    bool event_time; /* operations carry their time; otherwise it is the wall clock */
+    uint64_t
+        max_ahead_ms; /* how far an event may be ahead of wall clock and all others; 0 -> 60,000 */
+    bool read_only;   /* see what another process writes; may be used while it does */
+    bool create;      /* make the store if the folder is missing or empty */
+    uint64_t seed;    /* of a new store; 0 -> random and secret */
+    const lethe_allocator *allocator; /* NULL -> the default; RocksDB has its own */
+} lethe_counter_options;
+
+/* What went wrong, for people: it names the file, the process, the field. */
+typedef struct lethe_detail {
+    char text[512];
+} lethe_detail;
+
+/* Opens a store: replays the part of the log that the counters don't have yet, and fills the window from it.
+ * The caller owns *out (lethe_counter_close). On error *out is NULL and detail, which may be NULL, tells more.
+ * Cost: 0.1 microseconds an id in the window; read_only: none for ids.
+ * Errors: LETHE_EINVAL, LETHE_ENOTFOUND (no store there, and create is not set), LETHE_EBUSY (another
+ * process writes), LETHE_EVERSION, LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOMEM, LETHE_EFULL (the
+ * window's cap is too small for what it must remember). */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_open(const char *folder,
+                                                           const lethe_counter_options *options,
+                                                           lethe_counter **out,
+                                                           lethe_detail *detail);
+
+/* Commits what is under way, folds the log into the counters and frees the store. Takes NULL.
+ * Errors: as wait; then the store is freed all the same, and what was acknowledged is on disk. */
+LETHE_API lethe_status lethe_counter_close(lethe_counter *counter, lethe_detail *detail);
+
+typedef struct lethe_change {
+    lethe_bytes key; /* 1..1024 bytes */
+    int64_t delta;
+} lethe_change;
+
+typedef struct lethe_operation {
+    lethe_bytes id;              /* 1..1024 bytes */
+    const lethe_change *changes; /* made all together or not at all; one key may occur twice */
+    size_t change_count;         /* 1..65536 */
+    uint64_t time_ms;            /* since 1970; used only with event_time */
+} lethe_operation;
+
+typedef enum lethe_outcome {
+    LETHE_APPLIED = 0,
+    LETHE_COPY = 1,     /* a duplicate: applied before, within the window */
+    LETHE_LATE = 2,     /* older than the window: nobody can tell whether it was applied */
+    LETHE_AHEAD = 3,    /* too far in the future; the clock did not move */
+    LETHE_OVERFLOW = 4, /* a counter would leave the range of int64 */
+    LETHE_INVALID = 5, /* an id or key is empty or too long, or there are too few or many changes */
+    LETHE_NO_ROOM = 6, /* the window met its memory cap */
+    LETHE_DIFFERS = 7  /* a duplicate by its id, but with other changes: see check_payload */
+} lethe_outcome;
+
+/* How far a source has been read. A store keeps the latest value of each name. */
+typedef struct lethe_mark {
+    lethe_bytes name;  /* 1..1024 bytes */
+    lethe_bytes value; /* up to 1024 bytes; empty removes the mark */
+} lethe_mark;
+
+/* Applies operations in their order, and returns when they are durable. outcomes[i] becomes a lethe_outcome;
+ * values, unless NULL, gets a value for each change of each operation in turn: what the counter holds after the
+ * operation, or now if it was not applied.
+ * Cost: about 0.3 microseconds an operation, and a wait for the disk.
+ * Errors: LETHE_EIO, LETHE_ENOSPACE, LETHE_ECORRUPT, LETHE_ENOMEM: of a commit, now or before; then
+ * none of the outcomes counts. LETHE_EINVAL: opened read_only. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_apply(lethe_counter *counter,
+                                                            const lethe_operation *operations,
+                                                            size_t count, uint8_t *outcomes,
+                                                            int64_t *values);
+
+/* The same in two halves, so that a caller can prepare the next operations while these are written. submit decides
+ * and returns without waiting for the disk (unless more than three commits are under way); the outcomes count
+ * once wait has returned LETHE_OK for the ticket. The operations' bytes are not needed after submit.
+ * marks become durable together with the operations. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_submit(lethe_counter *counter,
+                                                             const lethe_operation *operations,
+                                                             size_t count, const lethe_mark *marks,
+                                                             size_t mark_count, uint8_t *outcomes,
+                                                             int64_t *values, uint64_t *ticket);
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_wait(lethe_counter *counter, uint64_t ticket);
+/* Whether wait would return at once. */
+LETHE_API bool lethe_counter_is_done(const lethe_counter *counter, uint64_t ticket);
+
+/* Why the last commit failed. */
+LETHE_API void lethe_counter_explain(const lethe_counter *counter, lethe_detail *detail);
+
+/* Sets counters to values, or deletes them, whatever they are; durable on return. Not idempotent in the face of
+ * other operations: a copy of such a call that arrives later undoes what came in between.
+ * delete stores, unless existed is NULL, whether each was there. Errors: as apply; LETHE_EINVAL (a key). */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_set(lethe_counter *counter,
+                                                          const lethe_bytes *keys,
+                                                          const int64_t *values, size_t count);
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_delete(lethe_counter *counter,
+                                                             const lethe_bytes *keys, size_t count,
+                                                             bool *existed);
+
+/* Reads counters: values[i], and found[i]; one that is not there is 0. A writer sees what it has submitted; a reader
+ * what was committed when it opened the store or last called refresh.
+ * Errors: LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOMEM. Cost: a hash lookup, or a read of the disk's cache. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_get(lethe_counter *counter,
+                                                          const lethe_bytes *keys, size_t count,
+                                                          int64_t *values, bool *found);
+/* Read-only stores: catch up with the writer. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_refresh(lethe_counter *counter,
+                                                              lethe_detail *detail);
+
+/* Calls visit for each counter from `from` on (empty: the first), in the order of their bytes, as long as it returns
+ * true. visit must not call the store. Errors: as get. Cost: 1 microsecond a counter. */
+typedef bool (*lethe_counter_visit)(void *context, lethe_bytes key, int64_t value);
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_each(lethe_counter *counter, lethe_bytes from,
+                                                           lethe_counter_visit visit,
+                                                           void *context);
+/* Calls visit for the n largest, the largest first; of equals, the first in byte order.
+ * Memory: n entries. Errors, cost: as each. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_top(lethe_counter *counter, size_t n,
+                                                          lethe_counter_visit visit, void *context);
+
+/* Calls visit for each mark, as long as it returns true. */
+typedef bool (*lethe_mark_visit)(void *context, const lethe_mark *mark);
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_marks(lethe_counter *counter,
+                                                            lethe_mark_visit visit, void *context);
+
+/* A period of the log: what a picture of the window shows. */
+typedef struct lethe_counter_period {
+    uint64_t first_ms, last_ms; /* of the store's clock */
+    uint64_t ids;
+} lethe_counter_period;
+
+enum { LETHE_PERIODS_SHOWN = 64 };
+
+typedef struct lethe_counter_stats {
+    lethe_window_stats window; /* zero in a read-only store, but for W, target and clock */
+    uint64_t clock_ms;         /* the store's time */
+    uint64_t commits;          /* number of the last one */
+    uint64_t folded;           /* the last one that the counters on disk include */
+    uint64_t applied, duplicates, late, ahead, refused, differing; /* over the store's life */
+    uint64_t confirmed_false; /* hits of the window that exact mode found to be fresh */
+    uint64_t counters;        /* keys; estimated when they are not all in memory */
+    uint64_t counters_in_memory, counters_memory_bytes;
+    uint64_t log_ids; /* in the log, dropped when they age */
+    uint64_t log_bytes, changes_bytes, index_bytes, counters_bytes; /* on disk, roughly */
+    uint32_t period_count;
+    lethe_counter_period periods[LETHE_PERIODS_SHOWN]; /* the oldest first */
+    bool exact, check_payload, event_time;
+} lethe_counter_stats;
+
+/* Cost: O(1), and a few questions to RocksDB. */
+LETHE_API void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out);
+
+/* Reads every byte of a store that nobody writes to: checksums, the formats of all records, and that they agree with
+ * each other. Errors: as open; detail names the first fault. Cost: O(bytes on disk). */
+typedef struct lethe_counter_health {
+    uint64_t counters, log_segments, log_ids, change_segments, changes, index_entries, marks;
+} lethe_counter_health;
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_check(const char *folder,
+                                                            lethe_counter_health *out,
+                                                            lethe_detail *detail);
+
+/* Adds a backup of the store to a folder of backups (made if missing); tables that an earlier one holds are not
+ * copied again. The store must not be open for writing elsewhere. restore writes the latest backup to folder,
+ * which must be missing or empty. Both verify checksums. Errors: as open. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_backup(const char *folder,
+                                                             const char *backups,
+                                                             lethe_detail *detail);
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_restore(const char *backups,
+                                                              const char *folder,
+                                                              lethe_detail *detail);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,150 @@
+/* engine/check.c - reading every byte of a store; and backups, which do the same while they copy.
+ *
+ * RocksDB checks each block's checksum as it is read; we check that every record is one of ours, and that they
+ * agree with each other. */
+#include "engine/detail.h"
+#include "engine/segment.h"
+#include "engine/state.h"
+#include "engine/store.h"
+
+struct examination {
+    lethe_state state;
+    lethe_counter_health *health;
+};
+
+typedef lethe_status (*examine_record)(struct examination *examination, lethe_bytes key,
+                                       lethe_bytes value);
+
+static lethe_status examine_state(struct examination *examination, lethe_bytes key,
+                                  lethe_bytes value) {
+    const char *name = key.data;
+    if (key.size > 1 && key.size <= LETHE_KEY_LIMIT_BYTES + 1 && name[0] == 'm' && value.size > 0 &&
+        value.size <= LETHE_KEY_LIMIT_BYTES) {
+        examination->health->marks++;
+        return LETHE_OK;
+    }
+    return key.size == 5 && memcmp(name, "state", 5) == 0 ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+static lethe_status examine_ids(struct examination *examination, lethe_bytes key,
+                                lethe_bytes value) {
+    uint64_t commit;
+    lethe_ids ids;
+    lethe_status status = lethe_ids_open(value, &ids);
+    if (status != LETHE_OK) return status;
+    if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit) {
+        return LETHE_ECORRUPT;
+    }
+    examination->health->log_segments++;
+    examination->health->log_ids += ids.count;
+    return LETHE_OK;
+}
+
+static lethe_status examine_changes(struct examination *examination, lethe_bytes key,
+                                    lethe_bytes value) {
+    uint64_t commit;
+    lethe_changes changes;
+    lethe_status status = lethe_changes_open(value, &changes);
+    if (status != LETHE_OK) return status;
+    if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit) {
+        return LETHE_ECORRUPT;
+    }
+    examination->health->change_segments++;
+    examination->health->changes += changes.left;
+    while (status == LETHE_OK && changes.left > 0) {
+        lethe_new_value change;
+        status = lethe_changes_next(&changes, &change);
+    }
+    return status;
+}
+
+static lethe_status examine_counter(struct examination *examination, lethe_bytes key,
+                                    lethe_bytes value) {
+    int64_t number;
+    if (key.size < 1 || key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_ECORRUPT;
+    examination->health->counters++;
+    return lethe_value_load(value, &number);
+}
+
+static lethe_status examine_index(struct examination *examination, lethe_bytes key,
+                                  lethe_bytes value) {
+    lethe_index_entry entry;
+    if (key.size != LETHE_LOG_ID_BYTES) return LETHE_ECORRUPT;
+    examination->health->index_entries++;
+    return lethe_index_load(value, &entry);
+}
+
+static lethe_status examine(lethe_store *store, enum lethe_family family, const char *what,
+                            examine_record record, struct examination *examination,
+                            lethe_detail *detail) {
+    lethe_walk *walk;
+    lethe_status status = lethe_walk_begin(store, family, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
+    lethe_bytes key, value;
+    uint64_t number = 0;
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        status = record(examination, key, value);
+        number++;
+    }
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "%s number %llu is not as lethe writes it", what,
+                                 (unsigned long long)number);
+    }
+    return ended;
+}
+
+static lethe_status examine_all(lethe_store *store, struct examination *examination,
+                                lethe_detail *detail) {
+    static const struct {
+        enum lethe_family family;
+        const char *what;
+        examine_record record;
+    } parts[] = {
+        {LETHE_FAMILY_STATE, "record", examine_state},
+        {LETHE_FAMILY_IDS, "segment of ids", examine_ids},
+        {LETHE_FAMILY_CHANGES, "segment of changes", examine_changes},
+        {LETHE_FAMILY_COUNTERS, "counter", examine_counter},
+        {LETHE_FAMILY_INDEX, "entry of the index", examine_index},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        lethe_status status =
+            examine(store, parts[i].family, parts[i].what, parts[i].record, examination, detail);
+        if (status != LETHE_OK) return status;
+    }
+    if (examination->health->log_ids != examination->state.log_ids) {
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "the log has %llu ids, and the state says %llu",
+                                 (unsigned long long)examination->health->log_ids,
+                                 (unsigned long long)examination->state.log_ids);
+    }
+    return LETHE_OK;
+}
+
+lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
+                                 lethe_detail *detail) {
+    *out = (lethe_counter_health){0};
+    lethe_store *store;
+    lethe_status status = lethe_store_open(folder, LETHE_STORE_EXAMINE, false, &store, detail);
+    if (status != LETHE_OK) return status;
+    struct examination examination = {.health = out};
+    status = lethe_state_load(store, &examination.state, detail);
+    if (status == LETHE_OK) status = examine_all(store, &examination, detail);
+    lethe_store_close(store);
+    return status;
+}
+
+lethe_status lethe_counter_backup(const char *folder, const char *backups, lethe_detail *detail) {
+    lethe_store *store;
+    lethe_status status = lethe_store_open(folder, LETHE_STORE_WRITE, false, &store, detail);
+    if (status != LETHE_OK) return status;
+    lethe_state state;
+    status = lethe_state_load(store, &state, detail);
+    if (status == LETHE_OK) status = lethe_store_backup(store, backups, detail);
+    lethe_store_close(store);
+    return status;
+}
+
+lethe_status lethe_counter_restore(const char *backups, const char *folder, lethe_detail *detail) {
+    return lethe_store_restore(backups, folder, detail);
+}

@@ -1,0 +1,165 @@
+/* engine/engine.h - the inside of a counter store, shared by the files of this folder.
+ *
+ *   open.c     options, opening, closing          recover.c  from the log on disk to memory
+ *   apply.c    deciding operations                group.c    what belongs to one commit
+ *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
+ *   read.c     get, each, top, marks              info.c     numbers      check.c  verifying
+ *
+ * Everything here is guarded by `lock`, but the group that is being committed: that belongs to the
+ * committing thread, and the array that is being folded, which belongs to the folding one. */
+#ifndef LETHE_ENGINE_ENGINE_H
+#define LETHE_ENGINE_ENGINE_H
+
+#include "engine/buffer.h"
+#include "engine/segment.h"
+#include "engine/state.h"
+#include "engine/store.h"
+#include "engine/tally.h"
+#include "os/lock.h"
+#include "os/thread.h"
+
+enum {
+    LETHE_GROUPS = 4,          /* one filling, the others being written or waiting for it */
+    LETHE_GROUP_LIMIT = 65536, /* operations */
+    LETHE_CHUNK = 1024,        /* operations decided together */
+    LETHE_PERIODS = LETHE_PERIODS_SHOWN,
+    LETHE_CLOCK_STEPS = 64, /* ids within W / 64 are recorded under one time */
+    LETHE_PERIOD_STEPS = 16 /* the log is dropped in periods of W / 16 */
+};
+
+/* An id on its way to disk, for exact mode: the index does not have it yet. */
+typedef struct lethe_pending {
+    lethe_log_id id;
+    lethe_index_entry entry;
+} lethe_pending;
+
+/* Operations that are committed together. */
+typedef struct lethe_group {
+    uint64_t number;    /* of the commit */
+    uint64_t opened_ms; /* by the machine's clock, when the first came */
+    uint32_t
+        operations;     /* decided in it, whatever the outcome; sets, deletes and marks count too */
+    lethe_batch *batch; /* marks, entries of the index */
+    lethe_buffer ids, runs, touched, changes; /* touched: pointers to records of the tally */
+    lethe_buffer pending;                     /* exact: lethe_pending each */
+    uint32_t *pending_slots;                  /* exact: places in pending + 1, by hash */
+    lethe_state state;                        /* as it is after this commit */
+    bool drops_ids; /* the commit deletes segments of IDS in [drop_from, drop_to) */
+    uint64_t drop_from, drop_to;
+    bool drops_changes; /* ... and of CHANGES up to state.folded */
+} lethe_group;
+
+/* A stretch of the log that is dropped as a whole. */
+typedef struct lethe_period {
+    uint64_t first_ms, last_ms;
+    uint64_t first_commit, last_commit;
+    uint64_t ids;
+} lethe_period;
+
+/* One value that is being folded. */
+typedef struct lethe_folding {
+    uint64_t prefix; /* the key's first bytes, to sort by */
+    const lethe_tally_record *record;
+    int64_t value;
+    bool absent;
+} lethe_folding;
+
+struct lethe_counter {
+    lethe_counter_options options; /* with defaults filled in */
+    const lethe_allocator *allocator;
+    lethe_store *store;
+    lethe_os_lock lock;
+    lethe_state state;    /* what the filling group will be committed with */
+    lethe_window *window; /* NULL when read_only */
+    uint64_t kept_ms;     /* W and one step of the clock: how long the log is kept */
+    uint64_t step_ms;     /* of the clock: see LETHE_CLOCK_STEPS */
+    uint64_t base_clock_ms,
+        base_boot_ms;   /* wall clock: the store's time when the machine's was that */
+    uint64_t looked_ms; /* when the window was last asked for its numbers */
+
+    lethe_tally *tally;
+    bool tally_complete;   /* a key that is not in it is not in the store */
+    uint32_t *tags;        /* of the changes of a chunk */
+    bool *was_absent;      /* by each change of an operation */
+    uint64_t base_commit;  /* stamp of commit n is n - base_commit + 1 */
+    uint32_t folded_stamp; /* records with a larger one are not in COUNTERS */
+
+    lethe_period periods[LETHE_PERIODS];
+    uint32_t period_count;
+
+    lethe_group groups[LETHE_GROUPS];
+    uint64_t filling;    /* the group with number n is groups[n % LETHE_GROUPS] */
+    uint64_t sealed;     /* the last one that takes no more; filling = sealed + 1 */
+    uint64_t durable;    /* the last one on disk */
+    lethe_status failed; /* of a commit or a fold; then nothing goes on */
+    lethe_detail failure;
+    lethe_os_condition work; /* something to seal or write */
+    lethe_os_condition done; /* something is durable, or failed */
+    lethe_os_thread committer, folder;
+    bool committer_runs, folder_runs, stopping;
+
+    bool fold_wanted, fold_running;
+    uint64_t fold_cut;  /* the commit a running fold goes up to */
+    uint64_t fold_done; /* the last one folded, to be noted by the next commit */
+    uint64_t unfolded_bytes, unfolded_changes;
+    lethe_os_condition fold;
+};
+
+static inline uint32_t lethe_engine_stamp(const lethe_counter *counter, uint64_t commit) {
+    return (uint32_t)(commit - counter->base_commit + 1);
+}
+
+static inline lethe_group *lethe_engine_filling(lethe_counter *counter) {
+    return &counter->groups[counter->filling % LETHE_GROUPS];
+}
+
+/* The store's time now: the wall clock's, advanced by the machine's; or the latest event's. */
+uint64_t lethe_engine_now(const lethe_counter *counter);
+/* Notes the first failure; nothing is committed after it. With the lock. */
+void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail);
+
+/* recover.c: fills tally, window, periods, index. */
+LETHE_MUST_CHECK lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail);
+/* Sums up the log in periods, without touching the ids. For readers. */
+LETHE_MUST_CHECK lethe_status lethe_engine_survey(lethe_counter *counter, lethe_detail *detail);
+void lethe_engine_add_period(lethe_counter *counter, uint64_t commit, uint64_t clock_ms,
+                             uint64_t ids);
+
+/* group.c */
+LETHE_MUST_CHECK lethe_status lethe_group_prepare(lethe_group *group,
+                                                  const lethe_allocator *allocator, bool exact);
+void lethe_group_drop(lethe_group *group, bool exact);
+LETHE_MUST_CHECK lethe_status lethe_group_begin(lethe_group *group, uint64_t number);
+/* Notes that a record changes in this group. */
+LETHE_MUST_CHECK lethe_status lethe_group_touch(lethe_group *group, lethe_tally_record *record,
+                                                uint32_t stamp);
+/* Adds an id that is recorded under clock_ms; the caller has reserved its room. */
+LETHE_MUST_CHECK lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id,
+                                                 uint64_t clock_ms);
+LETHE_MUST_CHECK lethe_status lethe_group_add_pending(lethe_group *group, lethe_pending pending);
+const lethe_pending *lethe_group_find_pending(const lethe_group *group, lethe_log_id id);
+static inline bool lethe_group_is_empty(const lethe_group *group) {
+    return group->operations == 0;
+}
+
+/* commit.c: with the lock. */
+/* Closes the filling group and hands it to the committer; begins the next, waiting for room. Does nothing to
+ * an empty one. */
+LETHE_MUST_CHECK lethe_status lethe_engine_seal(lethe_counter *counter);
+LETHE_MUST_CHECK lethe_status lethe_engine_wait_durable(lethe_counter *counter, uint64_t number);
+void *lethe_engine_committer_main(void *counter);
+
+/* fold.c */
+void *lethe_engine_folder_main(void *counter);
+/* With the lock: folds everything up to now, and waits for it. */
+LETHE_MUST_CHECK lethe_status lethe_engine_fold_all(lethe_counter *counter);
+
+/* apply.c: finds a counter's record, reading it from disk if it is not in memory. With the lock. */
+LETHE_MUST_CHECK lethe_status lethe_engine_record(lethe_counter *counter, uint32_t tag,
+                                                  lethe_bytes key, lethe_tally_record **out);
+static inline uint32_t lethe_engine_tag(const lethe_counter *counter, lethe_bytes key) {
+    return lethe_tally_tag(lethe_hash_bytes(counter->state.seed, key.data, key.size));
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* engine/fold.c - moving values from the log into COUNTERS, now and then.
+ *
+ * IDEA    A fold takes all values that changed since the last one, as they are after some commit, sorts them by key
+ *         and hands them to the store as one table. Then the log's changes up to that commit can go.
+ * I1      The values are those of a sealed group's end, and they are written only when that group is durable.
+ * I2      The note of how far is folded goes with the next commit. Until then the changes are still in the
+ *         log, and replaying them over the folded values gives the same: they are absolute.
+ * WHY     Merging every touched counter in each commit would cost more than all the rest together. */
+#include <stdlib.h>
+
+#include "core/allocator.h"
+#include "engine/engine.h"
+
+static uint64_t prefix_of(const lethe_tally_record *record) {
+    uint64_t prefix = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        prefix = prefix << 8 | (i < record->key_size ? (unsigned char)record->key[i] : 0);
+    }
+    return prefix;
+}
+
+static int by_key(const void *left, const void *right) {
+    const lethe_folding *a = left, *b = right;
+    if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
+    size_t size =
+        a->record->key_size < b->record->key_size ? a->record->key_size : b->record->key_size;
+    int order = memcmp(a->record->key, b->record->key, size);
+    if (order != 0) return order;
+    return (a->record->key_size > b->record->key_size) -
+           (a->record->key_size < b->record->key_size);
+}
+
+/* Collects what the store does not have. With the lock, and an empty filling group. */
+static lethe_status collect(lethe_counter *counter, lethe_buffer *out) {
+    uint64_t position = 0;
+    const lethe_tally_record *record;
+    while ((record = lethe_tally_each(counter->tally, &position)) != NULL) {
+        if (record->stamp <= counter->folded_stamp) continue;
+        if (!lethe_buffer_reserve(out, sizeof(lethe_folding))) return LETHE_ENOMEM;
+        lethe_folding folding = {.prefix = prefix_of(record),
+                                 .record = record,
+                                 .value = record->value,
+                                 .absent = record->absent};
+        lethe_buffer_append(out, &folding, sizeof folding);
+    }
+    return LETHE_OK;
+}
+
+/* Without the lock: records' keys never change, and nothing drops them while fold_running. */
+static lethe_status write_table(lethe_counter *counter, lethe_buffer *foldings,
+                                lethe_detail *detail) {
+    lethe_folding *all = (void *)foldings->data;
+    size_t count = foldings->size / sizeof *all;
+    if (count == 0) return LETHE_OK;
+    qsort(all, count, sizeof *all, by_key);
+    lethe_fold_table *table;
+    lethe_status status = lethe_fold_table_begin(counter->store, &table, detail);
+    if (status != LETHE_OK) return status;
+    for (size_t i = 0; i < count; i++) {
+        if (i + 8 < count) __builtin_prefetch(all[i + 8].record);
+        lethe_bytes key = {.data = all[i].record->key, .size = all[i].record->key_size};
+        unsigned char value[LETHE_VALUE_LIMIT_BYTES];
+        if (all[i].absent) {
+            lethe_fold_table_delete(table, key);
+        } else {
+            size_t size = lethe_value_store(value, all[i].value);
+            lethe_fold_table_put(table, key, (lethe_bytes){.data = value, .size = size});
+        }
+    }
+    return lethe_fold_table_end(table, detail);
+}
+
+/* Drops counters from memory that the store has, when they take too much of it. */
+static lethe_status evict(lethe_counter *counter) {
+    if (lethe_tally_memory_bytes(counter->tally) <= counter->options.counters_memory_bytes) {
+        return LETHE_OK;
+    }
+    /* The filling group points to records; a sealed one does not. */
+    lethe_status status = lethe_engine_seal(counter);
+    if (status != LETHE_OK) return status;
+    status = lethe_tally_keep(counter->tally, counter->folded_stamp, counter->state.seed);
+    if (status == LETHE_OK) counter->tally_complete = false;
+    return status == LETHE_ENOMEM ? LETHE_OK : status; /* there will be another time */
+}
+
+/* With the lock, which is given up while the table is written. */
+static lethe_status fold(lethe_counter *counter, lethe_detail *detail) {
+    lethe_status status = lethe_engine_seal(counter);
+    if (status != LETHE_OK) return status;
+    lethe_buffer foldings = {.allocator = counter->allocator};
+    status = collect(counter, &foldings);
+    counter->fold_cut = counter->sealed;
+    uint64_t bytes = counter->unfolded_bytes, changes = counter->unfolded_changes;
+    if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->fold_cut);
+    if (status == LETHE_OK) {
+        lethe_os_lock_give(&counter->lock);
+        status = write_table(counter, &foldings, detail);
+        lethe_os_lock_take(&counter->lock);
+    }
+    lethe_buffer_free(&foldings);
+    if (status != LETHE_OK) return status;
+    counter->fold_done = counter->fold_cut;
+    counter->folded_stamp = lethe_engine_stamp(counter, counter->fold_cut);
+    counter->unfolded_bytes -= bytes;
+    counter->unfolded_changes -= changes;
+    return evict(counter);
+}
+
+void *lethe_engine_folder_main(void *context) {
+    lethe_counter *counter = context;
+    lethe_os_lock_take(&counter->lock);
+    for (;;) {
+        while (!counter->stopping && (!counter->fold_wanted || counter->failed != LETHE_OK))
+            lethe_os_condition_wait(&counter->fold, &counter->lock);
+        if (counter->stopping) break;
+        counter->fold_running = true;
+        lethe_detail detail = {""};
+        lethe_status status = fold(counter, &detail);
+        counter->fold_running = counter->fold_wanted = false;
+        if (status != LETHE_OK) lethe_engine_fail(counter, status, &detail);
+        lethe_os_condition_wake_all(&counter->done);
+    }
+    lethe_os_lock_give(&counter->lock);
+    return NULL;
+}
+
+lethe_status lethe_engine_fold_all(lethe_counter *counter) {
+    /* One that is running may have begun before the last change. */
+    while (counter->fold_running && counter->failed == LETHE_OK)
+        lethe_os_condition_wait(&counter->done, &counter->lock);
+    counter->fold_wanted = true;
+    lethe_os_condition_wake_all(&counter->fold);
+    while (counter->fold_wanted && counter->failed == LETHE_OK)
+        lethe_os_condition_wait(&counter->done, &counter->lock);
+    return counter->failed;
+}

@@ -1,0 +1,94 @@
+/* engine/group.c - what belongs to one commit, while it fills up.
+ *
+ * WHY     Its buffers are kept from one commit to the next, so that after the first few nothing is
+ *         allocated. The table of pending ids exists only in exact mode: otherwise an id is in the window as
+ *         soon as it is decided, and a copy's answer waits for its own group, which is never
+ *         written before its original's. */
+#include "core/allocator.h"
+#include "engine/engine.h"
+
+enum { PENDING_SLOTS = 2 * LETHE_GROUP_LIMIT };
+
+lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allocator, bool exact) {
+    lethe_buffer *const buffers[] = {&group->ids, &group->runs, &group->touched, &group->changes,
+                                     &group->pending};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+        buffers[i]->allocator = allocator;
+    }
+    group->batch = lethe_batch_new();
+    if (group->batch == NULL) return LETHE_ENOMEM;
+    if (!exact) return LETHE_OK;
+    group->pending_slots =
+        lethe_alloc_zeroed(allocator, PENDING_SLOTS * sizeof *group->pending_slots);
+    return group->pending_slots != NULL ? LETHE_OK : LETHE_ENOMEM;
+}
+
+void lethe_group_drop(lethe_group *group, bool exact) {
+    lethe_batch_free(group->batch);
+    if (exact) {
+        lethe_release(group->ids.allocator, group->pending_slots,
+                      PENDING_SLOTS * sizeof *group->pending_slots);
+    }
+    lethe_buffer_free(&group->ids);
+    lethe_buffer_free(&group->runs);
+    lethe_buffer_free(&group->touched);
+    lethe_buffer_free(&group->changes);
+    lethe_buffer_free(&group->pending);
+}
+
+lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
+    group->number = number;
+    group->operations = 0;
+    group->drops_ids = group->drops_changes = false;
+    group->runs.size = group->touched.size = 0;
+    if (group->pending.size > 0) {
+        memset(group->pending_slots, 0, PENDING_SLOTS * sizeof *group->pending_slots);
+        group->pending.size = 0;
+    }
+    lethe_batch_clear(group->batch);
+    lethe_status status = lethe_ids_begin(&group->ids);
+    return status == LETHE_OK ? lethe_changes_begin(&group->changes) : status;
+}
+
+lethe_status lethe_group_touch(lethe_group *group, lethe_tally_record *record, uint32_t stamp) {
+    if (record->stamp == stamp) return LETHE_OK;
+    if (!lethe_buffer_reserve(&group->touched, sizeof record)) return LETHE_ENOMEM;
+    lethe_buffer_append(&group->touched, (const void *)&record, sizeof record);
+    record->stamp = stamp;
+    return LETHE_OK;
+}
+
+lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id, uint64_t clock_ms) {
+    if (!lethe_buffer_reserve(&group->ids, LETHE_LOG_ID_BYTES)) return LETHE_ENOMEM;
+    lethe_id_run *runs = (void *)group->runs.data;
+    size_t count = group->runs.size / sizeof *runs;
+    if (count == 0 || runs[count - 1].clock_ms != clock_ms) {
+        if (!lethe_buffer_reserve(&group->runs, sizeof *runs)) return LETHE_ENOMEM;
+        lethe_buffer_append(&group->runs, &(lethe_id_run){.clock_ms = clock_ms}, sizeof *runs);
+        runs = (void *)group->runs.data;
+        count++;
+    }
+    runs[count - 1].count++;
+    lethe_ids_append(&group->ids, id);
+    return LETHE_OK;
+}
+
+lethe_status lethe_group_add_pending(lethe_group *group, lethe_pending pending) {
+    if (!lethe_buffer_reserve(&group->pending, sizeof pending)) return LETHE_ENOMEM;
+    lethe_buffer_append(&group->pending, &pending, sizeof pending);
+    uint32_t at = (uint32_t)(pending.id.low % PENDING_SLOTS);
+    while (group->pending_slots[at] != 0)
+        at = (at + 1) % PENDING_SLOTS;
+    group->pending_slots[at] = (uint32_t)(group->pending.size / sizeof pending);
+    return LETHE_OK;
+}
+
+const lethe_pending *lethe_group_find_pending(const lethe_group *group, lethe_log_id id) {
+    const lethe_pending *all = (const void *)group->pending.data, *latest = NULL;
+    uint32_t at = (uint32_t)(id.low % PENDING_SLOTS);
+    for (; group->pending_slots[at] != 0; at = (at + 1) % PENDING_SLOTS) {
+        const lethe_pending *found = &all[group->pending_slots[at] - 1];
+        if (found->id.low == id.low && found->id.high == id.high) latest = found;
+    }
+    return latest;
+}

@@ -1,0 +1,152 @@
+/* engine/records.c - reading and writing the store's records. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/store_internal.h"
+
+/* Batches are RocksDB's own; only the name of the type is ours. */
+static rocksdb_writebatch_t *inner(lethe_batch *batch) {
+    return (rocksdb_writebatch_t *)batch;
+}
+
+lethe_batch *lethe_batch_new(void) {
+    return (lethe_batch *)rocksdb_writebatch_create();
+}
+
+void lethe_batch_free(lethe_batch *batch) {
+    if (batch != NULL) rocksdb_writebatch_destroy(inner(batch));
+}
+
+void lethe_batch_clear(lethe_batch *batch) {
+    rocksdb_writebatch_clear(inner(batch));
+}
+
+void lethe_batch_put(lethe_batch *batch, lethe_store *store, enum lethe_family family,
+                     lethe_bytes key, lethe_bytes value) {
+    rocksdb_writebatch_put_cf(inner(batch), store->families[family], key.data, key.size, value.data,
+                              value.size);
+}
+
+void lethe_batch_delete(lethe_batch *batch, lethe_store *store, enum lethe_family family,
+                        lethe_bytes key) {
+    rocksdb_writebatch_delete_cf(inner(batch), store->families[family], key.data, key.size);
+}
+
+void lethe_batch_delete_range(lethe_batch *batch, lethe_store *store, enum lethe_family family,
+                              lethe_bytes from, lethe_bytes to) {
+    rocksdb_writebatch_delete_range_cf(inner(batch), store->families[family], from.data, from.size,
+                                       to.data, to.size);
+}
+
+lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch, lethe_detail *detail) {
+    char *message = NULL;
+    rocksdb_write(store->database, store->write, inner(batch), &message);
+    return lethe_store_translate(message, "cannot write to the store", detail);
+}
+
+lethe_status lethe_store_follow(lethe_store *store, lethe_detail *detail) {
+    char *message = NULL;
+    rocksdb_try_catch_up_with_primary(store->database, &message);
+    return lethe_store_translate(message, "cannot read what was written meanwhile", detail);
+}
+
+lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail) {
+    char *message = NULL;
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    rocksdb_flushoptions_set_wait(options, 1);
+    /* With atomic_flush this flushes all families. */
+    rocksdb_flush_cf(store->database, options, store->families[LETHE_FAMILY_STATE], &message);
+    rocksdb_flushoptions_destroy(options);
+    return lethe_store_translate(message, "cannot write to the store", detail);
+}
+
+lethe_status lethe_store_get(lethe_store *store, enum lethe_family family, lethe_bytes key,
+                             lethe_record *out, lethe_detail *detail) {
+    *out = (lethe_record){0};
+    char *message = NULL;
+    rocksdb_pinnableslice_t *slice = rocksdb_get_pinned_cf(
+        store->database, store->read, store->families[family], key.data, key.size, &message);
+    if (message != NULL) return lethe_store_translate(message, "cannot read the store", detail);
+    if (slice == NULL) return LETHE_OK;
+    out->owner = slice;
+    out->data = rocksdb_pinnableslice_value(slice, &out->size);
+    return LETHE_OK;
+}
+
+void lethe_record_release(lethe_record *record) {
+    if (record->owner != NULL) rocksdb_pinnableslice_destroy(record->owner);
+    *record = (lethe_record){0};
+}
+
+void lethe_store_reclaim(lethe_store *store, enum lethe_family family, lethe_bytes from,
+                         lethe_bytes to) {
+    char *message = NULL;
+    rocksdb_delete_file_in_range_cf(store->database, store->families[family], from.data, from.size,
+                                    to.data, to.size, &message);
+    /* The range is deleted already; this only gives its space back sooner. */
+    if (message != NULL) rocksdb_free(message);
+}
+
+void lethe_store_expire_index(lethe_store *store, uint64_t before_ms) {
+    atomic_store_explicit(&store->expire_before_ms, before_ms, memory_order_relaxed);
+}
+
+struct lethe_walk {
+    rocksdb_iterator_t *iterator;
+    bool begun;
+};
+
+lethe_status lethe_walk_begin(lethe_store *store, enum lethe_family family, lethe_bytes from,
+                              lethe_walk **out) {
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) return LETHE_ENOMEM;
+    (*out)->iterator =
+        rocksdb_create_iterator_cf(store->database, store->scan, store->families[family]);
+    if (from.size == 0) {
+        rocksdb_iter_seek_to_first((*out)->iterator);
+    } else {
+        rocksdb_iter_seek((*out)->iterator, from.data, from.size);
+    }
+    return LETHE_OK;
+}
+
+bool lethe_walk_next(lethe_walk *walk, lethe_bytes *key, lethe_bytes *value) {
+    if (walk->begun && rocksdb_iter_valid(walk->iterator)) rocksdb_iter_next(walk->iterator);
+    walk->begun = true;
+    if (!rocksdb_iter_valid(walk->iterator)) return false;
+    key->data = rocksdb_iter_key(walk->iterator, &key->size);
+    value->data = rocksdb_iter_value(walk->iterator, &value->size);
+    return true;
+}
+
+lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail) {
+    char *message = NULL;
+    rocksdb_iter_get_error(walk->iterator, &message);
+    rocksdb_iter_destroy(walk->iterator);
+    free(walk);
+    return lethe_store_translate(message, "cannot read the store", detail);
+}
+
+static uint64_t property(lethe_store *store, enum lethe_family family, const char *name) {
+    uint64_t value = 0;
+    (void)rocksdb_property_int_cf(store->database, store->families[family], name, &value);
+    return value;
+}
+
+uint64_t lethe_store_records(lethe_store *store, enum lethe_family family) {
+    return property(store, family, "rocksdb.estimate-num-keys");
+}
+
+uint64_t lethe_store_bytes(lethe_store *store, enum lethe_family family) {
+    return property(store, family, "rocksdb.total-sst-files-size") +
+           property(store, family, "rocksdb.cur-size-all-mem-tables");
+}
+
+uint64_t lethe_store_memory_bytes(lethe_store *store) {
+    uint64_t total = property(store, LETHE_FAMILY_STATE, "rocksdb.block-cache-usage");
+    for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
+        total += property(store, (enum lethe_family)i, "rocksdb.size-all-mem-tables");
+        total += property(store, (enum lethe_family)i, "rocksdb.estimate-table-readers-mem");
+    }
+    return total;
+}

@@ -1,0 +1,229 @@
+/* engine/recover.c - from what is on disk to what must be in memory.
+ *
+ * IDEA    Three walks: CHANGES behind the last fold, over the counters; COUNTERS, if they all fit into memory; IDS,
+ *         into the window. Each record is checked before it is believed.
+ * I1      Ids come back under the clock they were recorded with, in their order, so the window is the one that
+ *         was lost, or one that forgets a little later.
+ * WHY     The ids of a log hold 80 bits each, so that the window may be made anew with another size, error or W. */
+#include "engine/detail.h"
+#include "engine/engine.h"
+
+enum { BATCH = 1024 };
+
+static lethe_status damaged(lethe_detail *detail, const char *what, lethe_status status) {
+    if (status == LETHE_EVERSION) {
+        return lethe_detail_fill(detail, status,
+                                 "the store was written by a newer version of lethe; use that one");
+    }
+    if (status == LETHE_ENOMEM) {
+        return lethe_detail_fill(detail, status, "not enough memory to open the store");
+    }
+    return lethe_detail_fill(detail, status, "%s is damaged; restore a backup", what);
+}
+
+static lethe_status replay_segment(lethe_counter *counter, lethe_bytes segment) {
+    lethe_changes changes;
+    lethe_status status = lethe_changes_open(segment, &changes);
+    while (status == LETHE_OK && changes.left > 0) {
+        lethe_new_value change;
+        status = lethe_changes_next(&changes, &change);
+        if (status != LETHE_OK) break;
+        uint32_t tag = lethe_engine_tag(counter, change.key);
+        lethe_tally_record *record = lethe_tally_find(counter->tally, tag, change.key);
+        if (record == NULL) record = lethe_tally_add(counter->tally, tag, change.key);
+        if (record == NULL) return LETHE_ENOMEM;
+        record->value = change.value;
+        record->absent = change.deleted;
+        record->stamp = 1;
+        counter->unfolded_changes++;
+    }
+    counter->unfolded_bytes += segment.size;
+    return status;
+}
+
+lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail) {
+    unsigned char from[LETHE_COMMIT_KEY_BYTES];
+    lethe_commit_key(counter->state.folded + 1, from);
+    lethe_walk *walk;
+    lethe_status status = lethe_walk_begin(counter->store, LETHE_FAMILY_CHANGES,
+                                           (lethe_bytes){.data = from, .size = sizeof from}, &walk);
+    if (status != LETHE_OK) return damaged(detail, "", status);
+    lethe_bytes key, value;
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        status = replay_segment(counter, value);
+    }
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status != LETHE_OK) return damaged(detail, "a segment of changes", status);
+    return ended;
+}
+
+/* Reads all counters into memory, unless they might take more than half of what they may. */
+static lethe_status load_counters(lethe_counter *counter, lethe_detail *detail) {
+    uint64_t count = lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS);
+    uint64_t each = 64 + lethe_store_bytes(counter->store, LETHE_FAMILY_COUNTERS) / (count + 1);
+    if (count > counter->options.counters_memory_bytes / 2 / each) return LETHE_OK;
+    lethe_walk *walk;
+    lethe_status status =
+        lethe_walk_begin(counter->store, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return damaged(detail, "", status);
+    lethe_bytes key, value;
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        if (key.size < 1 || key.size > LETHE_KEY_LIMIT_BYTES) {
+            status = LETHE_ECORRUPT;
+            break;
+        }
+        uint32_t tag = lethe_engine_tag(counter, key);
+        if (lethe_tally_find(counter->tally, tag, key) != NULL) continue; /* the log knows better */
+        lethe_tally_record *record = lethe_tally_add(counter->tally, tag, key);
+        status = record == NULL ? LETHE_ENOMEM : lethe_value_load(value, &record->value);
+    }
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status != LETHE_OK) return damaged(detail, "a counter", status);
+    counter->tally_complete = ended == LETHE_OK;
+    return ended;
+}
+
+void lethe_engine_add_period(lethe_counter *counter, uint64_t commit, uint64_t clock_ms,
+                             uint64_t ids) {
+    lethe_period *last =
+        counter->period_count > 0 ? &counter->periods[counter->period_count - 1] : NULL;
+    bool is_full = counter->period_count == LETHE_PERIODS;
+    if (last == NULL || (!is_full && clock_ms - last->first_ms >=
+                                         counter->options.window_ms / LETHE_PERIOD_STEPS)) {
+        last = &counter->periods[counter->period_count++];
+        *last = (lethe_period){.first_ms = clock_ms, .first_commit = commit};
+    }
+    last->last_ms = clock_ms;
+    last->last_commit = commit;
+    last->ids += ids;
+}
+
+/* Records one run of ids, in batches. */
+static lethe_status record_run(lethe_counter *counter, const unsigned char *ids, lethe_id_run run) {
+    lethe_hash hashes[BATCH];
+    for (uint32_t done = 0, size; done < run.count; done += size) {
+        size = run.count - done < BATCH ? run.count - done : BATCH;
+        for (uint32_t i = 0; i < size; i++) {
+            hashes[i] = lethe_log_id_expand(
+                lethe_log_id_load(ids + (size_t)(done + i) * LETHE_LOG_ID_BYTES));
+        }
+        for (uint32_t i = 0; i < size; i++) {
+            lethe_status status = lethe_window_record(counter->window, hashes[i], run.clock_ms);
+            if (status != LETHE_OK) return status;
+        }
+    }
+    return LETHE_OK;
+}
+
+/* Ids in the index, for a store that had none so far. */
+static lethe_status index_run(lethe_counter *counter, const unsigned char *ids, lethe_id_run run,
+                              lethe_batch *batch) {
+    unsigned char value[LETHE_INDEX_VALUE_BYTES];
+    lethe_index_store(value, (lethe_index_entry){.clock_ms = run.clock_ms});
+    lethe_batch_clear(batch);
+    for (uint32_t i = 0; i < run.count; i++) {
+        lethe_batch_put(
+            batch, counter->store, LETHE_FAMILY_INDEX,
+            (lethe_bytes){.data = ids + (size_t)i * LETHE_LOG_ID_BYTES, .size = LETHE_LOG_ID_BYTES},
+            (lethe_bytes){.data = value, .size = sizeof value});
+    }
+    return lethe_store_commit(counter->store, batch, NULL);
+}
+
+/* What to do with a segment of ids; the walk is the same. */
+struct purpose {
+    bool records;       /* into the window */
+    lethe_batch *index; /* into the index, unless NULL */
+};
+
+static lethe_status take_segment(lethe_counter *counter, uint64_t commit, lethe_bytes segment,
+                                 const struct purpose *purpose) {
+    lethe_ids ids;
+    lethe_status status = lethe_ids_open(segment, &ids);
+    if (status != LETHE_OK || ids.count == 0) return status;
+    const unsigned char *at = ids.ids;
+    for (uint32_t i = 0; i < ids.run_count && status == LETHE_OK; i++) {
+        lethe_id_run run = lethe_ids_run(&ids, i);
+        if (purpose->records && run.clock_ms + counter->kept_ms >= counter->state.clock_ms) {
+            status = record_run(counter, at, run);
+        }
+        if (status == LETHE_OK && purpose->index != NULL) {
+            status = index_run(counter, at, run, purpose->index);
+        }
+        at += (size_t)run.count * LETHE_LOG_ID_BYTES;
+    }
+    lethe_engine_add_period(counter, commit, lethe_ids_run(&ids, ids.run_count - 1).clock_ms,
+                            ids.count);
+    return status;
+}
+
+static lethe_status walk_ids(lethe_counter *counter, const struct purpose *purpose,
+                             lethe_detail *detail) {
+    lethe_walk *walk;
+    lethe_status status =
+        lethe_walk_begin(counter->store, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return damaged(detail, "", status);
+    lethe_bytes key, value;
+    uint64_t commit, log_ids = 0;
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        status = lethe_commit_of_key(key, &commit) && commit <= counter->state.commit
+                     ? take_segment(counter, commit, value, purpose)
+                     : LETHE_ECORRUPT;
+    }
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status == LETHE_EFULL) {
+        return lethe_detail_fill(detail, status,
+                                 "the window's memory cap is too small for the ids that it must "
+                                 "remember; raise it");
+    }
+    if (status != LETHE_OK) return damaged(detail, "a segment of ids", status);
+    for (uint32_t i = 0; i < counter->period_count; i++) {
+        log_ids += counter->periods[i].ids;
+    }
+    if (ended == LETHE_OK && !counter->options.read_only && log_ids != counter->state.log_ids) {
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "the log has %llu ids, and the state says %llu; restore a backup",
+                                 (unsigned long long)log_ids,
+                                 (unsigned long long)counter->state.log_ids);
+    }
+    return ended;
+}
+
+/* Makes INDEX what the options want: complete, or empty. */
+static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
+    *out = NULL;
+    if (counter->options.exact == counter->state.has_index) return LETHE_OK;
+    lethe_batch *batch = lethe_batch_new();
+    if (batch == NULL) return LETHE_ENOMEM;
+    if (counter->options.exact) {
+        *out = batch; /* the walk fills it */
+        return LETHE_OK;
+    }
+    unsigned char end[LETHE_LOG_ID_BYTES + 1];
+    memset(end, 0xff, sizeof end);
+    counter->state.has_index = false;
+    lethe_batch_delete_range(batch, counter->store, LETHE_FAMILY_INDEX, (lethe_bytes){.data = ""},
+                             (lethe_bytes){.data = end, .size = sizeof end});
+    lethe_status status = lethe_state_put(&counter->state, batch, counter->store);
+    if (status == LETHE_OK) status = lethe_store_commit(counter->store, batch, NULL);
+    lethe_batch_free(batch);
+    return status;
+}
+
+lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail) {
+    lethe_status status = lethe_engine_replay(counter, detail);
+    if (status == LETHE_OK) status = load_counters(counter, detail);
+    if (status != LETHE_OK) return status;
+    struct purpose purpose = {.records = true};
+    status = turn_index(counter, &purpose.index);
+    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot change the index");
+    status = walk_ids(counter, &purpose, detail);
+    lethe_batch_free(purpose.index);
+    if (status == LETHE_OK) counter->state.has_index = counter->options.exact;
+    return status;
+}
+
+lethe_status lethe_engine_survey(lethe_counter *counter, lethe_detail *detail) {
+    counter->period_count = 0;
+    return walk_ids(counter, &(struct purpose){0}, detail);
+}

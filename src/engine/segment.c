@@ -1,0 +1,229 @@
+/* engine/segment.c - encoding and checking the log's records.
+ *
+ * LAYOUT  ids:      [version 1][0 0 0][count u32] count x [id, 10 bytes]
+ *                   [run count u32] runs x [clock u64][count u32]
+ *         changes:  [version 1][0 0 0][count u32] count x [2 * key size + deleted, varint][key][value]
+ *         value:    the number folded over zero (0, -1, 1, -2, ...) as a varint
+ *         All numbers are little-endian but the keys of segments, which must sort as bytes.
+ * WHY     Ids come first and runs last, so that ids are written where they stay while a commit fills up.
+ *         Values are absolute: a segment may be replayed any number of times. */
+#include "engine/segment.h"
+
+enum { VERSION = 1, HEADER_BYTES = 8, RUN_BYTES = 12 };
+
+static void store_u32(unsigned char *out, uint32_t value) {
+    for (unsigned i = 0; i < 4; i++) {
+        out[i] = (unsigned char)(value >> 8 * i);
+    }
+}
+
+static uint32_t load_u32(const unsigned char *data) {
+    uint32_t value = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        value |= (uint32_t)data[i] << 8 * i;
+    }
+    return value;
+}
+
+static void store_u64(unsigned char *out, uint64_t value) {
+    store_u32(out, (uint32_t)value);
+    store_u32(out + 4, (uint32_t)(value >> 32));
+}
+
+static uint64_t load_u64(const unsigned char *data) {
+    return load_u32(data) | (uint64_t)load_u32(data + 4) << 32;
+}
+
+void lethe_log_id_store(unsigned char *out, lethe_log_id id) {
+    store_u64(out, id.low);
+    out[8] = (unsigned char)id.high;
+    out[9] = (unsigned char)(id.high >> 8);
+}
+
+lethe_log_id lethe_log_id_load(const unsigned char *data) {
+    return (lethe_log_id){.low = load_u64(data), .high = (uint16_t)(data[8] | data[9] << 8)};
+}
+
+void lethe_commit_key(uint64_t commit, unsigned char out[LETHE_COMMIT_KEY_BYTES]) {
+    for (unsigned i = 0; i < LETHE_COMMIT_KEY_BYTES; i++) {
+        out[i] = (unsigned char)(commit >> (56 - 8 * i));
+    }
+}
+
+bool lethe_commit_of_key(lethe_bytes key, uint64_t *out) {
+    if (key.size != LETHE_COMMIT_KEY_BYTES) return false;
+    const unsigned char *data = key.data;
+    *out = 0;
+    for (unsigned i = 0; i < LETHE_COMMIT_KEY_BYTES; i++) {
+        *out = *out << 8 | data[i];
+    }
+    return true;
+}
+
+/* Both kinds of segment begin alike. */
+static lethe_status begin(lethe_buffer *buffer) {
+    buffer->size = 0;
+    if (!lethe_buffer_reserve(buffer, HEADER_BYTES)) return LETHE_ENOMEM;
+    memset(buffer->data, 0, HEADER_BYTES);
+    buffer->data[0] = VERSION;
+    buffer->size = HEADER_BYTES;
+    return LETHE_OK;
+}
+
+static lethe_status open_header(lethe_bytes segment, uint32_t *count) {
+    const unsigned char *data = segment.data;
+    if (segment.size < HEADER_BYTES) return LETHE_ECORRUPT;
+    if (data[0] > VERSION) return LETHE_EVERSION;
+    if (data[0] != VERSION || data[1] != 0 || data[2] != 0 || data[3] != 0) return LETHE_ECORRUPT;
+    *count = load_u32(data + 4);
+    return LETHE_OK;
+}
+
+lethe_status lethe_ids_begin(lethe_buffer *buffer) {
+    return begin(buffer);
+}
+
+lethe_status lethe_ids_end(lethe_buffer *buffer, const lethe_id_run *runs, size_t run_count) {
+    uint32_t count = (uint32_t)((buffer->size - HEADER_BYTES) / LETHE_LOG_ID_BYTES);
+    if (!lethe_buffer_reserve(buffer, 4 + run_count * RUN_BYTES)) return LETHE_ENOMEM;
+    store_u32(buffer->data + 4, count);
+    unsigned char *at = buffer->data + buffer->size;
+    store_u32(at, (uint32_t)run_count);
+    at += 4;
+    for (size_t i = 0; i < run_count; i++, at += RUN_BYTES) {
+        store_u64(at, runs[i].clock_ms);
+        store_u32(at + 8, runs[i].count);
+    }
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
+lethe_id_run lethe_ids_run(const lethe_ids *ids, uint32_t index) {
+    const unsigned char *run = ids->runs + (size_t)index * RUN_BYTES;
+    return (lethe_id_run){.clock_ms = load_u64(run), .count = load_u32(run + 8)};
+}
+
+lethe_status lethe_ids_open(lethe_bytes segment, lethe_ids *out) {
+    *out = (lethe_ids){0};
+    lethe_status status = open_header(segment, &out->count);
+    if (status != LETHE_OK) return status;
+    uint64_t before_runs = HEADER_BYTES + (uint64_t)out->count * LETHE_LOG_ID_BYTES + 4;
+    if (segment.size < before_runs) return LETHE_ECORRUPT;
+    out->ids = (const unsigned char *)segment.data + HEADER_BYTES;
+    out->runs = (const unsigned char *)segment.data + before_runs;
+    out->run_count = load_u32(out->runs - 4);
+    if (segment.size - before_runs != (uint64_t)out->run_count * RUN_BYTES) return LETHE_ECORRUPT;
+    uint64_t total = 0, clock_ms = 0;
+    for (uint32_t i = 0; i < out->run_count; i++) {
+        lethe_id_run run = lethe_ids_run(out, i);
+        if (run.clock_ms < clock_ms) return LETHE_ECORRUPT;
+        clock_ms = run.clock_ms;
+        total += run.count;
+    }
+    return total == out->count ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+static size_t store_varint(unsigned char *out, uint64_t value) {
+    size_t size = 0;
+    for (; value >= 0x80; value >>= 7) {
+        out[size++] = (unsigned char)(value | 0x80);
+    }
+    out[size++] = (unsigned char)value;
+    return size;
+}
+
+/* Returns the bytes read, or 0 if there is no whole number before end. */
+static size_t load_varint(const unsigned char *at, const unsigned char *end, uint64_t *out) {
+    *out = 0;
+    for (size_t i = 0; i < 10 && at + i < end; i++) {
+        uint64_t low = at[i] & 0x7f;
+        if (i == 9 && low > 1) return 0;
+        *out |= low << 7 * i;
+        if (at[i] < 0x80) return i + 1;
+    }
+    return 0;
+}
+
+static uint64_t fold_sign(int64_t value) {
+    return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static int64_t unfold_sign(uint64_t value) {
+    return (int64_t)(value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
+}
+
+size_t lethe_value_store(unsigned char out[LETHE_VALUE_LIMIT_BYTES], int64_t value) {
+    return store_varint(out, fold_sign(value));
+}
+
+lethe_status lethe_value_load(lethe_bytes record, int64_t *out) {
+    const unsigned char *data = record.data;
+    uint64_t folded;
+    size_t used = record.size == 0 ? 0 : load_varint(data, data + record.size, &folded);
+    if (used == 0 || used != record.size) return LETHE_ECORRUPT;
+    *out = unfold_sign(folded);
+    return LETHE_OK;
+}
+
+lethe_status lethe_changes_begin(lethe_buffer *buffer) {
+    return begin(buffer);
+}
+
+lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *change) {
+    if (!lethe_buffer_reserve(buffer, change->key.size + 4 + LETHE_VALUE_LIMIT_BYTES)) {
+        return LETHE_ENOMEM;
+    }
+    unsigned char *at = buffer->data + buffer->size;
+    at += store_varint(at, (uint64_t)change->key.size << 1 | (change->deleted ? 1 : 0));
+    memcpy(at, change->key.data, change->key.size);
+    at += change->key.size;
+    if (!change->deleted) at += store_varint(at, fold_sign(change->value));
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
+void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
+    store_u32(buffer->data + 4, count);
+}
+
+lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
+    *out = (lethe_changes){0};
+    lethe_status status = open_header(segment, &out->left);
+    if (status != LETHE_OK) return status;
+    out->at = (const unsigned char *)segment.data + HEADER_BYTES;
+    out->end = (const unsigned char *)segment.data + segment.size;
+    if (out->left == 0 && out->at != out->end) return LETHE_ECORRUPT;
+    return LETHE_OK;
+}
+
+lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out) {
+    uint64_t head, value = 0;
+    size_t used = load_varint(changes->at, changes->end, &head);
+    if (changes->left == 0 || used == 0) return LETHE_ECORRUPT;
+    changes->at += used;
+    size_t left = (size_t)(changes->end - changes->at), size = (size_t)(head >> 1);
+    if (size == 0 || size > LETHE_KEY_LIMIT_BYTES || size > left) return LETHE_ECORRUPT;
+    out->key = (lethe_bytes){.data = changes->at, .size = size};
+    changes->at += size;
+    out->deleted = (head & 1) != 0;
+    if (!out->deleted) {
+        used = load_varint(changes->at, changes->end, &value);
+        if (used == 0) return LETHE_ECORRUPT;
+        changes->at += used;
+    }
+    out->value = unfold_sign(value);
+    changes->left--;
+    return changes->left > 0 || changes->at == changes->end ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+void lethe_index_store(unsigned char out[LETHE_INDEX_VALUE_BYTES], lethe_index_entry entry) {
+    store_u64(out, entry.clock_ms);
+    store_u32(out + 8, entry.digest);
+}
+
+lethe_status lethe_index_load(lethe_bytes record, lethe_index_entry *out) {
+    if (record.size != LETHE_INDEX_VALUE_BYTES) return LETHE_ECORRUPT;
+    const unsigned char *data = record.data;
+    *out = (lethe_index_entry){.clock_ms = load_u64(data), .digest = load_u32(data + 8)};
+    return LETHE_OK;
+}

@@ -1,0 +1,111 @@
+/* engine/state.c - reading and writing the store's record about itself, in Lethe's usual frame. */
+#include "engine/state.h"
+
+#include "core/codec.h"
+#include "engine/detail.h"
+
+enum { VERSION = 1, PAYLOAD_BYTES = 8 * 20 + 16 + 4 };
+static const char TYPE[] = "CNTR";
+static const lethe_bytes KEY = {.data = "state", .size = 5};
+
+enum { HAS_INDEX = 1, EXACT = 2, CHECK_PAYLOAD = 4, EVENT_TIME = 8, ALL_FLAGS = 15 };
+
+static uint32_t flags_of(const lethe_state *state) {
+    return (state->has_index ? HAS_INDEX : 0) | (state->exact ? EXACT : 0) |
+           (state->check_payload ? CHECK_PAYLOAD : 0) | (state->event_time ? EVENT_TIME : 0);
+}
+
+lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe_store *store) {
+    lethe_memory_writer writer = {0};
+    lethe_encoder *encoder;
+    lethe_status status = lethe_encoder_begin(lethe_sink_to_memory(&writer), TYPE, VERSION,
+                                              PAYLOAD_BYTES, NULL, &encoder);
+    if (status != LETHE_OK) return status;
+    const lethe_totals *totals = &state->totals;
+    const uint64_t words[] = {
+        state->seed,       state->commit,           state->folded,
+        state->clock_ms,   state->boot_ms,          state->window_ms,
+        state->log_ids,    totals->applied,         totals->duplicates,
+        totals->late,      totals->ahead,           totals->refused,
+        totals->differing, totals->confirmed_false, state->window_memory_bytes,
+        state->window_ids};
+    lethe_encoder_put_words(encoder, words, sizeof words / sizeof words[0]);
+    lethe_encoder_put_f64(encoder, state->error);
+    lethe_encoder_put_f64(encoder, state->window_error);
+    lethe_encoder_put_u64(encoder, 0); /* room for what a later version may need to know */
+    lethe_encoder_put_u64(encoder, 0);
+    lethe_encoder_put_bytes(encoder, state->boot_id, sizeof state->boot_id);
+    lethe_encoder_put_u32(encoder, flags_of(state));
+    status = lethe_encoder_end(encoder);
+    if (status == LETHE_OK) {
+        lethe_batch_put(batch, store, LETHE_FAMILY_STATE, KEY,
+                        (lethe_bytes){.data = writer.data, .size = writer.size});
+    }
+    lethe_memory_writer_free(&writer);
+    return status;
+}
+
+static void decode(lethe_decoder *decoder, lethe_state *out) {
+    lethe_totals *totals = &out->totals;
+    uint64_t *const words[] = {&out->seed,
+                               &out->commit,
+                               &out->folded,
+                               &out->clock_ms,
+                               &out->boot_ms,
+                               &out->window_ms,
+                               &out->log_ids,
+                               &totals->applied,
+                               &totals->duplicates,
+                               &totals->late,
+                               &totals->ahead,
+                               &totals->refused,
+                               &totals->differing,
+                               &totals->confirmed_false,
+                               &out->window_memory_bytes,
+                               &out->window_ids};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        *words[i] = lethe_decoder_get_u64(decoder);
+    }
+    out->error = lethe_decoder_get_f64(decoder);
+    out->window_error = lethe_decoder_get_f64(decoder);
+    (void)lethe_decoder_get_u64(decoder);
+    (void)lethe_decoder_get_u64(decoder);
+    lethe_decoder_get_bytes(decoder, out->boot_id, sizeof out->boot_id);
+    uint32_t flags = lethe_decoder_get_u32(decoder);
+    out->has_index = (flags & HAS_INDEX) != 0;
+    out->exact = (flags & EXACT) != 0;
+    out->check_payload = (flags & CHECK_PAYLOAD) != 0;
+    out->event_time = (flags & EVENT_TIME) != 0;
+}
+
+static bool is_sound(const lethe_state *state) {
+    return state->folded <= state->commit && state->error >= 1e-12 && state->error <= 0.1 &&
+           state->window_ms >= 1000 && state->window_ms <= UINT64_C(2592000000);
+}
+
+lethe_status lethe_state_load(lethe_store *store, lethe_state *out, lethe_detail *detail) {
+    *out = (lethe_state){0};
+    lethe_record record;
+    lethe_status status = lethe_store_get(store, LETHE_FAMILY_STATE, KEY, &record, detail);
+    if (status != LETHE_OK) return status;
+    if (record.data == NULL) {
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "the store has no state");
+    }
+    lethe_memory_reader reader = {.data = record.data, .size = record.size};
+    lethe_decoder *decoder;
+    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, VERSION, NULL, &decoder);
+    if (status == LETHE_OK) {
+        decode(decoder, out);
+        status = lethe_decoder_end(decoder);
+        if (status == LETHE_OK && !is_sound(out)) status = LETHE_ECORRUPT;
+    }
+    lethe_record_release(&record);
+    if (status == LETHE_EVERSION) {
+        return lethe_detail_fill(detail, status,
+                                 "the store was written by a newer version of lethe; use that one");
+    }
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "the store's state is damaged; restore a backup");
+    }
+    return LETHE_OK;
+}

@@ -1,0 +1,313 @@
+/* engine/store.c - opening RocksDB, and translating what it says.
+ *
+ * LAYOUT  FOLDER/lethe.lock   claimed by the writer; says who that is
+ *         FOLDER/data/        RocksDB
+ *         FOLDER/fold.sst     a table being made (fold_table.c)
+ * I1      A commit is one write batch, synced before it returns: RocksDB's log is our log's log.
+ * I2      Families are flushed together (atomic_flush), so that a reader in another process never sees
+ *         one family ahead of another.
+ * WHY     kTolerateCorruptedTailRecords: a process killed while it wrote leaves a piece of a record at the
+ *         end, which was never acknowledged and may go; but a damaged record anywhere is an error. The
+ *         default would stop reading there, silently, and lose what follows.
+ * LIMIT   A log that was cut off by hand just behind a whole record, after a crash and before the next
+ *         open, looks like one that was never written further; logs before the last are checked for
+ *         their length (track_and_verify_wals_in_manifest). */
+#include "engine/store.h"
+
+#include <errno.h>
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/detail.h"
+#include "engine/store_internal.h"
+#include "os/folder.h"
+
+static const char *const FAMILY_NAMES[LETHE_FAMILY_COUNT] = {"default", "ids", "changes",
+                                                             "counters", "index"};
+
+lethe_status lethe_store_translate(char *message, const char *what, lethe_detail *detail) {
+    if (message == NULL) return LETHE_OK;
+    lethe_status status = LETHE_EIO;
+    if (strncmp(message, "Corruption", 10) == 0) status = LETHE_ECORRUPT;
+    if (strstr(message, "No such file") != NULL) status = LETHE_ECORRUPT;
+    if (strncmp(message, "Invalid argument", 16) == 0) status = LETHE_ECORRUPT;
+    if (strstr(message, "No space left") != NULL || strstr(message, "Disk quota") != NULL ||
+        strstr(message, "NoSpace") != NULL || strstr(message, "File too large") != NULL) {
+        status = LETHE_ENOSPACE;
+    }
+    (void)lethe_detail_fill(detail, status, "%s: %s", what, message);
+    rocksdb_free(message);
+    return status;
+}
+
+/* The index's entries go when they are too old to matter; asked by RocksDB's own threads. */
+static unsigned char index_filter(void *state, int level, const char *key, size_t key_size,
+                                  const char *value, size_t value_size, char **new_value,
+                                  size_t *new_value_size, unsigned char *value_changed) {
+    (void)level, (void)key, (void)key_size, (void)new_value, (void)new_value_size,
+        (void)value_changed;
+    const lethe_store *store = state;
+    if (value_size < 8) return 0;
+    uint64_t time_ms = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        time_ms |= (uint64_t)(unsigned char)value[i] << 8 * i;
+    }
+    return time_ms < atomic_load_explicit(&store->expire_before_ms, memory_order_relaxed);
+}
+
+static void no_destructor(void *state) {
+    (void)state;
+}
+
+static const char *index_filter_name(void *state) {
+    (void)state;
+    return "lethe.index";
+}
+
+/* The options of the whole, and of a family where they differ. */
+static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family family) {
+    rocksdb_options_t *base = rocksdb_options_create(), *options = rocksdb_options_create();
+    char *message = NULL;
+    rocksdb_get_options_from_string(base, "track_and_verify_wals_in_manifest=true", options,
+                                    &message);
+    rocksdb_options_destroy(base);
+    if (message != NULL) rocksdb_free(message); /* an older RocksDB without it: we go on without */
+    rocksdb_options_set_wal_recovery_mode(options,
+                                          rocksdb_tolerate_corrupted_tail_records_recovery);
+    rocksdb_options_set_atomic_flush(options, 1);
+    rocksdb_options_set_max_background_jobs(options, 2);
+    rocksdb_options_set_keep_log_file_num(options, 2);
+    rocksdb_options_set_max_log_file_size(options, (size_t)1 << 20);
+    rocksdb_options_set_info_log_level(options, 2); /* warnings */
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_max_total_wal_size(options, (uint64_t)128 << 20);
+    rocksdb_options_set_max_open_files(options, store->mode == LETHE_STORE_WRITE ? 512 : -1);
+    rocksdb_options_set_write_buffer_size(options, (size_t)24 << 20);
+    rocksdb_options_set_max_write_buffer_number(options, 3);
+    rocksdb_options_set_compression(options, rocksdb_no_compression);
+
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(table, store->cache);
+    rocksdb_block_based_options_set_format_version(table, 5);
+    if (family == LETHE_FAMILY_COUNTERS || family == LETHE_FAMILY_INDEX) {
+        rocksdb_block_based_options_set_filter_policy(table,
+                                                      rocksdb_filterpolicy_create_bloom_full(10));
+    }
+    if (family == LETHE_FAMILY_COUNTERS) {
+        rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+        rocksdb_block_based_options_set_block_size(table, 16 << 10);
+    }
+    if (family == LETHE_FAMILY_INDEX) rocksdb_options_set_compaction_filter(options, store->filter);
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+    return options;
+}
+
+/* A family that this version does not know of was made by a newer one. */
+static lethe_status refuse_unknown_families(const lethe_store *store, lethe_detail *detail) {
+    char *message = NULL;
+    size_t count = 0;
+    char **names = rocksdb_list_column_families(store->options[0], store->data, &count, &message);
+    if (message != NULL) return lethe_store_translate(message, store->data, detail);
+    lethe_status status = LETHE_OK;
+    for (size_t i = 0; i < count && status == LETHE_OK; i++) {
+        bool known = false;
+        for (size_t j = 0; j < LETHE_FAMILY_COUNT; j++) {
+            known = known || strcmp(names[i], FAMILY_NAMES[j]) == 0;
+        }
+        if (!known) {
+            status = lethe_detail_fill(detail, LETHE_EVERSION,
+                                       "%s has records of a kind \"%.60s\" that this version does "
+                                       "not know; use the version that wrote it",
+                                       store->data, names[i]);
+        }
+    }
+    if (status == LETHE_OK && count < LETHE_FAMILY_COUNT) {
+        status =
+            lethe_detail_fill(detail, LETHE_ECORRUPT,
+                              "%s lacks some kinds of records: it was not made by lethe, or is "
+                              "damaged",
+                              store->data);
+    }
+    rocksdb_list_column_families_destroy(names, count);
+    return status;
+}
+
+static lethe_status open_database(lethe_store *store, bool is_new, lethe_detail *detail) {
+    char *message = NULL;
+    const rocksdb_options_t *const *family_options =
+        (const rocksdb_options_t *const *)store->options;
+    if (is_new) {
+        rocksdb_options_set_create_if_missing(store->options[0], 1);
+        rocksdb_options_set_create_missing_column_families(store->options[0], 1);
+    } else {
+        lethe_status status = refuse_unknown_families(store, detail);
+        if (status != LETHE_OK) return status;
+    }
+    switch (store->mode) {
+    case LETHE_STORE_WRITE:
+        store->database =
+            rocksdb_open_column_families(store->options[0], store->data, LETHE_FAMILY_COUNT,
+                                         FAMILY_NAMES, family_options, store->families, &message);
+        break;
+    case LETHE_STORE_FOLLOW:
+        store->database = rocksdb_open_as_secondary_column_families(
+            store->options[0], store->data, store->temporary, LETHE_FAMILY_COUNT, FAMILY_NAMES,
+            family_options, store->families, &message);
+        break;
+    case LETHE_STORE_EXAMINE:
+        store->database = rocksdb_open_for_read_only_column_families(
+            store->options[0], store->data, LETHE_FAMILY_COUNT, FAMILY_NAMES, family_options,
+            store->families, 0, &message);
+        break;
+    }
+    if (message == NULL && store->mode == LETHE_STORE_FOLLOW) {
+        rocksdb_try_catch_up_with_primary(store->database, &message);
+    }
+    return lethe_store_translate(message, "cannot open the store", detail);
+}
+
+/* Says why a folder is no store, or takes it for one. */
+static lethe_status look(lethe_store *store, const char *folder, bool create, bool *is_new,
+                         lethe_detail *detail) {
+    *is_new = false;
+    lethe_os_folder_state state;
+    lethe_status status = lethe_os_folder_look(folder, &state);
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot look into %s: %s", folder,
+                                 strerror(errno));
+    }
+    if (state == LETHE_OS_NO_FOLDER) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "%s is a file; name a folder", folder);
+    }
+    if (state == LETHE_OS_FILLED && lethe_os_exists(store->data)) return LETHE_OK;
+    /* A lock file alone is what a first run leaves that was killed before it began. */
+    bool begun = state == LETHE_OS_FILLED && lethe_os_exists(store->lock);
+    if (state == LETHE_OS_FILLED && !begun) {
+        return lethe_detail_fill(
+            detail, LETHE_EINVAL,
+            "%s has other files in it; name an empty folder, or one that lethe "
+            "made",
+            folder);
+    }
+    if (!create) {
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there is no store in %s", folder);
+    }
+    *is_new = true;
+    status = lethe_os_folder_make(folder);
+    return status == LETHE_OK
+               ? LETHE_OK
+               : lethe_detail_fill(detail, status, "cannot make %s: %s", folder, strerror(errno));
+}
+
+static lethe_status claim(lethe_store *store, lethe_detail *detail) {
+    char holder[200] = "";
+    lethe_status status = lethe_os_claim_take(store->lock, &store->claim, holder, sizeof holder);
+    if (status == LETHE_EBUSY) {
+        return lethe_detail_fill(detail, status, "%s is being written by %s", store->folder,
+                                 holder);
+    }
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot write %s: %s", store->lock,
+                                 strerror(errno));
+    }
+    return LETHE_OK;
+}
+
+static bool join(char **out, const char *folder, const char *name) {
+    size_t size = strlen(folder) + strlen(name) + 2;
+    *out = malloc(size);
+    if (*out == NULL) return false;
+    (void)snprintf(*out, size, "%s/%s", folder, name);
+    return true;
+}
+
+static lethe_status prepare(lethe_store *store, const char *folder, lethe_detail *detail) {
+    if (!join(&store->folder, folder, "") || !join(&store->data, folder, "data") ||
+        !join(&store->lock, folder, "lethe.lock") || !join(&store->fold, folder, "fold.sst")) {
+        return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
+    }
+    store->folder[strlen(folder)] = '\0';
+    store->cache = rocksdb_cache_create_lru((size_t)16 << 20);
+    store->filter =
+        rocksdb_compactionfilter_create(store, no_destructor, index_filter, index_filter_name);
+    store->read = rocksdb_readoptions_create();
+    store->scan = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_fill_cache(store->scan, 0);
+    rocksdb_readoptions_set_readahead_size(store->scan, (size_t)2 << 20);
+    store->write = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(store->write, 1);
+    for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
+        store->options[i] = options_for(store, (enum lethe_family)i);
+    }
+    return LETHE_OK;
+}
+
+static lethe_status open_prepared(lethe_store *store, bool create, lethe_detail *detail) {
+    bool is_new = false;
+    lethe_status status = look(store, store->folder, create, &is_new, detail);
+    if (status != LETHE_OK) return status;
+    if (store->mode == LETHE_STORE_WRITE) {
+        status = claim(store, detail);
+        if (status != LETHE_OK) return status;
+        lethe_os_remove(store->fold);
+    }
+    if (store->mode == LETHE_STORE_EXAMINE) {
+        status = claim(store, detail);
+        /* One that can't be written has no writer. */
+        if (status == LETHE_EBUSY) return status;
+    }
+    if (store->mode == LETHE_STORE_FOLLOW) {
+        status = lethe_os_folder_make_temporary(store->temporary, sizeof store->temporary);
+        if (status != LETHE_OK) {
+            return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
+                                     strerror(errno));
+        }
+    }
+    return open_database(store, is_new, detail);
+}
+
+lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool create,
+                              lethe_store **out, lethe_detail *detail) {
+    *out = NULL;
+    lethe_store *store = calloc(1, sizeof *store);
+    if (store == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
+    store->mode = mode;
+    store->claim.descriptor = -1;
+    lethe_status status = prepare(store, folder, detail);
+    if (status == LETHE_OK) status = open_prepared(store, create, detail);
+    if (status != LETHE_OK) {
+        lethe_store_close(store);
+        return status;
+    }
+    *out = store;
+    return LETHE_OK;
+}
+
+void lethe_store_close(lethe_store *store) {
+    if (store == NULL) return;
+    if (store->database != NULL) {
+        for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
+            rocksdb_column_family_handle_destroy(store->families[i]);
+        }
+        rocksdb_close(store->database);
+    }
+    for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
+        if (store->options[i] != NULL) rocksdb_options_destroy(store->options[i]);
+    }
+    if (store->write != NULL) rocksdb_writeoptions_destroy(store->write);
+    if (store->read != NULL) rocksdb_readoptions_destroy(store->read);
+    if (store->scan != NULL) rocksdb_readoptions_destroy(store->scan);
+    if (store->filter != NULL) rocksdb_compactionfilter_destroy(store->filter);
+    if (store->cache != NULL) rocksdb_cache_destroy(store->cache);
+    if (store->temporary[0] != '\0') lethe_os_folder_remove(store->temporary);
+    lethe_os_claim_give(&store->claim);
+    free(store->folder);
+    free(store->data);
+    free(store->lock);
+    free(store->fold);
+    free(store);
+}

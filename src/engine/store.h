@@ -1,0 +1,116 @@
+/* engine/store.h - the store on disk: RocksDB, and nothing else in Lethe knows of it.
+ *
+ * Five families of records, which one atomic batch can change together:
+ *
+ *   STATE     one record: clock, totals, how far folded      and the marks
+ *   IDS       a segment of ids a commit                       dropped when they age
+ *   CHANGES   a segment of new counter values a commit        dropped when they are folded
+ *   COUNTERS  key -> value, as of the last fold
+ *   INDEX     id -> time and digest, with exact or check_payload
+ *
+ * docs/format/counter.md has them byte by byte. */
+#ifndef LETHE_ENGINE_STORE_H
+#define LETHE_ENGINE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/counter.h"
+
+enum lethe_family {
+    LETHE_FAMILY_STATE,
+    LETHE_FAMILY_IDS,
+    LETHE_FAMILY_CHANGES,
+    LETHE_FAMILY_COUNTERS,
+    LETHE_FAMILY_INDEX,
+    LETHE_FAMILY_COUNT
+};
+
+typedef enum lethe_store_mode {
+    LETHE_STORE_WRITE,  /* the one writer */
+    LETHE_STORE_FOLLOW, /* see what another process writes */
+    LETHE_STORE_EXAMINE /* nothing changes, not even a file that recovery would tidy */
+} lethe_store_mode;
+
+typedef struct lethe_store lethe_store;
+
+/* Opens the store in folder. In WRITE mode the folder is made if `create` says so.
+ * Errors: those of lethe_counter_open; detail tells which file. */
+LETHE_MUST_CHECK lethe_status lethe_store_open(const char *folder, lethe_store_mode mode,
+                                               bool create, lethe_store **out,
+                                               lethe_detail *detail);
+void lethe_store_close(lethe_store *store); /* takes NULL */
+
+/* FOLLOW: catches up with the writer. */
+LETHE_MUST_CHECK lethe_status lethe_store_follow(lethe_store *store, lethe_detail *detail);
+
+/* Writes what is in memory to tables, so that a clean end leaves no log to read. */
+LETHE_MUST_CHECK lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail);
+
+/* A record's value, borrowed until released. data is NULL if there is no such record. */
+typedef struct lethe_record {
+    const char *data;
+    size_t size;
+    void *owner;
+} lethe_record;
+LETHE_MUST_CHECK lethe_status lethe_store_get(lethe_store *store, enum lethe_family family,
+                                              lethe_bytes key, lethe_record *out,
+                                              lethe_detail *detail);
+void lethe_record_release(lethe_record *record);
+
+/* Changes that are made together. */
+typedef struct lethe_batch lethe_batch;
+lethe_batch *lethe_batch_new(void); /* NULL when there is no memory */
+void lethe_batch_free(lethe_batch *batch);
+void lethe_batch_clear(lethe_batch *batch);
+void lethe_batch_put(lethe_batch *batch, lethe_store *store, enum lethe_family family,
+                     lethe_bytes key, lethe_bytes value);
+void lethe_batch_delete(lethe_batch *batch, lethe_store *store, enum lethe_family family,
+                        lethe_bytes key);
+/* Keys from `from` up to but without `to`. */
+void lethe_batch_delete_range(lethe_batch *batch, lethe_store *store, enum lethe_family family,
+                              lethe_bytes from, lethe_bytes to);
+/* On LETHE_OK it is on disk, synced. */
+LETHE_MUST_CHECK lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch,
+                                                 lethe_detail *detail);
+
+/* Gives the space of tables that hold nothing but keys in this range back at once. */
+void lethe_store_reclaim(lethe_store *store, enum lethe_family family, lethe_bytes from,
+                         lethe_bytes to);
+
+/* Walks through a family in the order of keys. */
+typedef struct lethe_walk lethe_walk;
+LETHE_MUST_CHECK lethe_status lethe_walk_begin(lethe_store *store, enum lethe_family family,
+                                               lethe_bytes from, lethe_walk **out);
+/* Stores the next record, valid until the next call, and returns whether there is one. */
+bool lethe_walk_next(lethe_walk *walk, lethe_bytes *key, lethe_bytes *value);
+/* Ends it; tells whether it ended because there was no more. */
+LETHE_MUST_CHECK lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail);
+
+/* A table of counters made apart, and then taken into the store as a whole. */
+typedef struct lethe_fold_table lethe_fold_table;
+LETHE_MUST_CHECK lethe_status lethe_fold_table_begin(lethe_store *store, lethe_fold_table **out,
+                                                     lethe_detail *detail);
+/* In ascending order of keys. Errors stick till the end. */
+void lethe_fold_table_put(lethe_fold_table *table, lethe_bytes key, lethe_bytes value);
+void lethe_fold_table_delete(lethe_fold_table *table, lethe_bytes key);
+/* Takes it into LETHE_FAMILY_COUNTERS, durably. Frees the table either way. */
+LETHE_MUST_CHECK lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail);
+
+/* Entries of INDEX whose time is below this are dropped when RocksDB compacts them. */
+void lethe_store_expire_index(lethe_store *store, uint64_t before_ms);
+
+/* Roughly. */
+uint64_t lethe_store_records(lethe_store *store, enum lethe_family family);
+uint64_t lethe_store_bytes(lethe_store *store, enum lethe_family family);
+/* What RocksDB holds in memory: memtables, caches, indexes. */
+uint64_t lethe_store_memory_bytes(lethe_store *store);
+
+/* Copies the store to, or from, a folder of backups. */
+LETHE_MUST_CHECK lethe_status lethe_store_backup(lethe_store *store, const char *backups,
+                                                 lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_store_restore(const char *backups, const char *folder,
+                                                  lethe_detail *detail);
+
+#endif

@@ -1,0 +1,155 @@
+/* os/folder.c - folders, and who may write into one.
+ *
+ * WHY     A claim is a lock of the open file (flock), which ends with the process however that
+ *         ends: after a crash nothing is left to clean up, and a process number that was given
+ *         to somebody else means nothing. The text in the file is only for the message. */
+#include "os/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static lethe_status status_of(int error) {
+    switch (error) {
+    case ENOENT:
+        return LETHE_ENOTFOUND;
+    case ENOSPC:
+    case EDQUOT:
+        return LETHE_ENOSPACE;
+    default:
+        return LETHE_EIO;
+    }
+}
+
+static bool is_no_entry(const char *name) {
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+lethe_status lethe_os_folder_look(const char *path, lethe_os_folder_state *out) {
+    *out = LETHE_OS_MISSING;
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        if (errno == ENOENT) return LETHE_OK;
+        if (errno != ENOTDIR) return status_of(errno);
+        *out = LETHE_OS_NO_FOLDER;
+        return LETHE_OK;
+    }
+    *out = LETHE_OS_EMPTY;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (!is_no_entry(entry->d_name)) *out = LETHE_OS_FILLED;
+    }
+    closedir(folder);
+    return LETHE_OK;
+}
+
+/* Makes the name of path in its parent folder durable. */
+static void sync_parent(const char *path) {
+    char parent[4096];
+    size_t size = strlen(path);
+    if (size >= sizeof parent) return;
+    memcpy(parent, path, size + 1);
+    while (size > 1 && parent[size - 1] == '/')
+        parent[--size] = '\0';
+    char *slash = strrchr(parent, '/');
+    if (slash == NULL) {
+        strcpy(parent, ".");
+    } else {
+        slash[slash == parent ? 1 : 0] = '\0';
+    }
+    int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    (void)fsync(
+        descriptor); /* some file systems can't; then the name is as durable as they make it */
+    close(descriptor);
+}
+
+lethe_status lethe_os_folder_make(const char *path) {
+    if (mkdir(path, 0777) == 0) {
+        sync_parent(path);
+        return LETHE_OK;
+    }
+    return errno == EEXIST ? LETHE_OK : status_of(errno);
+}
+
+lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
+    int length = snprintf(path, size, "%s/lethe-XXXXXX", parent);
+    if (length < 0 || (size_t)length >= size) {
+        errno = ENAMETOOLONG;
+        return LETHE_EIO;
+    }
+    return mkdtemp(path) != NULL ? LETHE_OK : status_of(errno);
+}
+
+void lethe_os_folder_remove(const char *path) {
+    DIR *folder = opendir(path);
+    if (folder == NULL) return;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (!is_no_entry(entry->d_name)) (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    closedir(folder);
+    (void)rmdir(path);
+}
+
+bool lethe_os_exists(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+void lethe_os_remove(const char *path) {
+    (void)unlink(path);
+}
+
+/* Writes who we are into the claimed file. That it may fail costs a message its detail. */
+static void sign(int descriptor) {
+    char host[128] = "?", name[64] = "?", text[256];
+    (void)gethostname(host, sizeof host - 1);
+    int source = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    if (source >= 0) {
+        ssize_t got = read(source, name, sizeof name - 1);
+        if (got > 0) name[got - 1] = '\0';
+        close(source);
+    }
+    int length =
+        snprintf(text, sizeof text, "process %ld (%s) on %s\n", (long)getpid(), name, host);
+    if (length <= 0 || ftruncate(descriptor, 0) != 0) return;
+    if (pwrite(descriptor, text, (size_t)length, 0) < 0) return;
+}
+
+/* Reads who holds the file. */
+static void read_holder(int descriptor, char *holder, size_t size) {
+    ssize_t got = pread(descriptor, holder, size - 1, 0);
+    holder[got > 0 ? got : 0] = '\0';
+    holder[strcspn(holder, "\n")] = '\0';
+    if (holder[0] == '\0') (void)snprintf(holder, size, "another process");
+}
+
+lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out, char *holder,
+                                 size_t holder_size) {
+    out->descriptor = -1;
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return status_of(errno);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        lethe_status status = errno == EWOULDBLOCK ? LETHE_EBUSY : LETHE_EIO;
+        if (status == LETHE_EBUSY) read_holder(descriptor, holder, holder_size);
+        close(descriptor);
+        return status;
+    }
+    sign(descriptor);
+    out->descriptor = descriptor;
+    return LETHE_OK;
+}
+
+void lethe_os_claim_give(lethe_os_claim *claim) {
+    if (claim->descriptor < 0) return;
+    (void)ftruncate(claim->descriptor, 0) /* nobody holds it now */;
+    close(claim->descriptor);
+    claim->descriptor = -1;
+}

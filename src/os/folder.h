@@ -1,0 +1,47 @@
+/* os/folder.h - folders, and the claim of one process to write into one.
+ *
+ * Errors come as lethe_status with errno kept for whoever prints the message. */
+#ifndef LETHE_OS_FOLDER_H
+#define LETHE_OS_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lethe/status.h"
+
+typedef enum lethe_os_folder_state {
+    LETHE_OS_MISSING,
+    LETHE_OS_EMPTY,
+    LETHE_OS_FILLED,
+    LETHE_OS_NO_FOLDER /* it is a file */
+} lethe_os_folder_state;
+
+/* Errors: LETHE_EIO (no permission to look). */
+LETHE_MUST_CHECK lethe_status lethe_os_folder_look(const char *path, lethe_os_folder_state *out);
+
+/* Makes a folder, whose parent must be there; one that is there already is fine. Its name is on
+ * disk on return. Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_folder_make(const char *path);
+
+/* Makes a folder of its own for this process under the system's folder for temporary things. */
+LETHE_MUST_CHECK lethe_status lethe_os_folder_make_temporary(char *path, size_t size);
+/* Removes a folder and what is in it, one level deep. */
+void lethe_os_folder_remove(const char *path);
+
+/* Whether there is a file (or anything else) of that name. */
+bool lethe_os_exists(const char *path);
+/* Removes a file if it is there. */
+void lethe_os_remove(const char *path);
+
+typedef struct lethe_os_claim {
+    int descriptor; /* -1: none */
+} lethe_os_claim;
+
+/* Claims the file at path, which is made if it is not there, for this process until it ends or
+ * gives the claim up. The file says who that is. When another process has it: LETHE_EBUSY, and
+ * holder says who, as far as it is known. Errors: LETHE_ENOSPACE, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out,
+                                                  char *holder, size_t holder_size);
+void lethe_os_claim_give(lethe_os_claim *claim);
+
+#endif
