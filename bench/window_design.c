@@ -77,11 +77,11 @@ static inline bool ring_check_and_record(struct ring *ring, lethe_hash id) {
     return false;
 }
 
-/* What a ring made for the purpose would take: two bits and a remainder a slot. */
+/* What a ring made for the purpose would take: remainders, and a byte a block for how many there are. */
 static uint64_t ring_bytes(const struct ring *ring) {
     const struct lethe_table_shape *shape = &ring->shape;
-    return ring->count * shape->segments * shape->blocks * LETHE_BLOCK_SLOTS *
-           (2 + (uint64_t)shape->remainder_bits) / 8;
+    return ring->count * shape->segments * shape->blocks *
+           ((uint64_t)shape->queue.slots * shape->queue.bits + 8) / 8;
 }
 
 /* Either of the two, and what passes through it. */

@@ -32,19 +32,19 @@
 #define DEFAULT_WINDOW_MS 600000
 #define DEFAULT_ERROR 1e-6
 #define DEFAULT_SLACK 0.25
-#define HEADROOM 1.1      /* of a table over the rate it is made for */
-#define HINTED_SHARE 0.92 /* of e, for the first table when the capacity was told */
-#define LARGE_SHARE 0.5   /* of what is left of e, for a large table */
-#define SMALL_SHARE 0.125 /* and for a small one */
-#define LEAST_SHARE 1e-4  /* of e, when nothing is left */
-#define LEAST_ERROR 5e-16 /* of a table: what the longest remainders give */
+#define HEADROOM 1.1       /* of a table over the rate it is made for */
+#define HINTED_SHARE 0.995 /* of e, for the first table when the capacity was told */
+#define LARGE_SHARE 0.5    /* of what is left of e, for a large table */
+#define SMALL_SHARE 0.125  /* and for a small one */
+#define LEAST_SHARE 1e-4   /* of e, when nothing is left */
+#define LEAST_ERROR 5e-16  /* of a table: what the longest remainders give */
 
 enum {
     SMALL_CAPACITY = 1 << 20,
     MIN_CAPACITY = 1024,
     MAX_GROWTH = 4,
     SHRINK_FACTOR = 8,
-    MIN_DEGRADED_BITS = 2,
+    MIN_DEGRADED_BITS = 7,
     MIN_REOPENED = 64,
     CALLS_A_DIG = 256
 };
@@ -68,10 +68,10 @@ lethe_status lethe_chain_plan(const lethe_window_options *options, lethe_window_
     return LETHE_OK;
 }
 
-/* The number of periods to a window: 14 fit into four bits of age, which is the cheapest; only a
- * smaller slack than that gives asks for more. */
+/* The number of periods to a window. A period costs every block a bit, and saves what is remembered for too
+ * long: about thirty is the cheapest. Only a smaller slack than that gives asks for more. */
 static unsigned generations_for(double slack) {
-    unsigned generations = 14;
+    unsigned generations = 30;
     while (1.0 / generations > slack)
         generations = 2 * generations + 2;
     return generations;
@@ -171,7 +171,7 @@ static double error_of_all(const lethe_chain *chain) {
 static double forecast(const lethe_chain *chain) {
     uint64_t elapsed_ms = chain->clock_ms - start_of(chain, chain->period) + 1;
     double elapsed = (double)elapsed_ms * chain->generations / (double)chain->options.window_ms;
-    if (elapsed < 0.05) elapsed = 0.05; /* a moment says little */
+    if (elapsed < 0.11) elapsed = 0.11; /* a moment says little */
     double rate = fmax((double)chain->arrivals / elapsed, (double)chain->arrivals_before);
     return rate * (chain->generations + 1) * HEADROOM;
 }
@@ -189,7 +189,7 @@ static lethe_status plan_smaller(const lethe_chain *chain, uint64_t capacity, do
 /* A table with shorter remainders, and for fewer ids only if the shortest are too long. */
 static lethe_status plan_degraded(const lethe_chain *chain, uint64_t capacity, double share,
                                   uint64_t room_bytes, struct lethe_table_shape *shape) {
-    while (shape->remainder_bits > MIN_DEGRADED_BITS) {
+    while (shape->queue.bits > MIN_DEGRADED_BITS) {
         share *= 2; /* one bit less */
         if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
         if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
@@ -444,10 +444,26 @@ static lethe_status insert(lethe_chain *chain, lethe_hash id) {
 }
 
 lethe_status lethe_chain_record(lethe_chain *chain, lethe_hash id, uint64_t now_ms) {
+    return lethe_chain_record_batch(chain, &id, 1, now_ms);
+}
+
+lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids, size_t count,
+                                      uint64_t now_ms) {
     advance(chain, now_ms);
-    lethe_table *table = chain->tables[0];
-    if (table->operations->refresh(table, id, chain->period)) return LETHE_OK;
-    return insert(chain, id);
+    lethe_status first = LETHE_OK;
+    for (size_t done = 0; done < count; done++) {
+        lethe_table *table = chain->tables[0];
+        lethe_table_result result;
+        uint64_t inserted;
+        done += table->operations->record_batch(table, ids + done, count - done, chain->period,
+                                                &inserted, &result);
+        chain->arrivals += inserted;
+        if (done == count) break;
+        /* This one found no room. */
+        lethe_status status = insert(chain, ids[done]);
+        if (first == LETHE_OK) first = status;
+    }
+    return first;
 }
 
 lethe_status lethe_chain_check_and_record(lethe_chain *chain, lethe_hash id, uint64_t now_ms,

@@ -49,6 +49,8 @@ void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms);
 lethe_window_answer lethe_chain_check(const lethe_chain *chain, lethe_hash id, uint64_t now_ms);
 LETHE_MUST_CHECK lethe_status lethe_chain_record(lethe_chain *chain, lethe_hash id,
                                                  uint64_t now_ms);
+LETHE_MUST_CHECK lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids,
+                                                       size_t count, uint64_t now_ms);
 LETHE_MUST_CHECK lethe_status lethe_chain_check_and_record(lethe_chain *chain, lethe_hash id,
                                                            uint64_t now_ms,
                                                            lethe_window_answer *answer);

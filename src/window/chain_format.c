@@ -4,12 +4,11 @@
  * checked on the way, so a forged file can't lead an operation out of its block. */
 #include "window/chain.h"
 
-enum { CHAIN_FIELDS = 8, TABLE_FIELDS = 10, STRAY_BYTES = 16 };
+enum { CHAIN_FIELDS = 8, TABLE_FIELDS = 9 };
 
 static uint64_t table_bytes(const lethe_table *table) {
     uint64_t map_words = (table->shape.segments + 63) / 64;
-    return 8 * (TABLE_FIELDS + map_words) + table->segments_allocated * table->shape.segment_bytes +
-           (table->strays > 0 ? table->shape.stash * STRAY_BYTES : 0);
+    return 8 * (TABLE_FIELDS + map_words) + table->segments_allocated * table->shape.segment_bytes;
 }
 
 uint64_t lethe_chain_saved_bytes(const lethe_chain *chain) {
@@ -21,20 +20,15 @@ uint64_t lethe_chain_saved_bytes(const lethe_chain *chain) {
 
 static void encode_table(const lethe_table *table, lethe_encoder *encoder) {
     const struct lethe_table_shape *shape = &table->shape;
-    lethe_encoder_put_u64(encoder, shape->remainder_bits);
-    lethe_encoder_put_u64(encoder, shape->planes);
-    lethe_encoder_put_u64(encoder, shape->generations);
+    lethe_encoder_put_u64(encoder, shape->queue.bits);
+    lethe_encoder_put_u64(encoder, shape->queue.block_bytes);
+    lethe_encoder_put_u64(encoder, shape->queue.generations);
     lethe_encoder_put_u64(encoder, shape->segments);
     lethe_encoder_put_u64(encoder, shape->blocks);
     lethe_encoder_put_u64(encoder, shape->capacity);
     lethe_encoder_put_u64(encoder, table->period);
     lethe_encoder_put_u64(encoder, table->sweep_block);
     lethe_encoder_put_u64(encoder, table->segments_allocated);
-    lethe_encoder_put_u64(encoder, table->strays > 0);
-    for (uint64_t i = 0; i < shape->stash && table->strays > 0; i++) {
-        lethe_encoder_put_u64(encoder, table->stash[i].key);
-        lethe_encoder_put_u64(encoder, table->stash[i].period);
-    }
     for (uint64_t first = 0; first < shape->segments; first += 64) {
         uint64_t map = 0;
         for (uint64_t i = first; i < first + 64 && i < shape->segments; i++)
@@ -62,19 +56,19 @@ void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder) {
 
 static lethe_status decode_shape(lethe_decoder *decoder, const lethe_chain *chain,
                                  struct lethe_table_shape *shape) {
-    uint64_t bits = lethe_decoder_get_u64(decoder), planes = lethe_decoder_get_u64(decoder);
+    uint64_t bits = lethe_decoder_get_u64(decoder), block_bytes = lethe_decoder_get_u64(decoder);
     uint64_t generations = lethe_decoder_get_u64(decoder);
     uint64_t segments = lethe_decoder_get_u64(decoder), blocks = lethe_decoder_get_u64(decoder);
     uint64_t capacity = lethe_decoder_get_u64(decoder);
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
-    if (bits > LETHE_TABLE_MAX_REMAINDER_BITS || planes > LETHE_TABLE_MAX_PLANES ||
+    if (bits > LETHE_QUEUE_MAX_BITS || block_bytes > UINT32_MAX ||
         generations != chain->generations) {
         return LETHE_ECORRUPT;
     }
     *shape = (struct lethe_table_shape){
-        .remainder_bits = (unsigned)bits,
-        .planes = (unsigned)planes,
-        .generations = (unsigned)generations,
+        .queue.bits = (unsigned)bits,
+        .queue.block_bytes = (unsigned)block_bytes,
+        .queue.generations = (unsigned)generations,
         .segments = segments,
         .blocks = blocks,
         .capacity = capacity,
@@ -108,16 +102,6 @@ static lethe_status decode_segments(lethe_table *table, uint64_t count, lethe_de
     return lethe_decoder_status(decoder);
 }
 
-static lethe_status decode_stash(lethe_table *table, lethe_decoder *decoder) {
-    if (table->shape.stash > lethe_decoder_left(decoder) / STRAY_BYTES) return LETHE_ECORRUPT;
-    if (!lethe_table_ensure_stash(table)) return LETHE_ENOMEM;
-    for (uint64_t i = 0; i < table->shape.stash; i++) {
-        table->stash[i].key = lethe_decoder_get_u64(decoder);
-        table->stash[i].period = lethe_decoder_get_u64(decoder);
-    }
-    return lethe_decoder_status(decoder);
-}
-
 static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, lethe_table **out) {
     *out = NULL;
     struct lethe_table_shape shape = {0};
@@ -125,22 +109,17 @@ static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, let
     if (status != LETHE_OK) return status;
     uint64_t period = lethe_decoder_get_u64(decoder), sweep_block = lethe_decoder_get_u64(decoder);
     uint64_t allocated = lethe_decoder_get_u64(decoder);
-    uint64_t has_strays = lethe_decoder_get_u64(decoder);
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
     bool valid = period == chain->period && sweep_block <= shape.segments * shape.blocks &&
-                 allocated <= shape.segments && has_strays <= 1 &&
+                 allocated <= shape.segments &&
                  /* the list of segments must be in proportion to the data as well */
                  shape.segments / 8 <= lethe_decoder_left(decoder);
     if (!valid) return LETHE_ECORRUPT;
     lethe_table *table = lethe_table_new(&shape, period, chain->options.allocator);
     if (table == NULL) return LETHE_ENOMEM;
     table->sweep_block = sweep_block;
-    if (has_strays != 0) status = decode_stash(table, decoder);
-    if (status == LETHE_OK) status = decode_segments(table, allocated, decoder);
-    if (status == LETHE_OK) {
-        bool is_whole = lethe_table_recount(table) && (table->strays > 0) == (has_strays != 0);
-        if (!is_whole) status = LETHE_ECORRUPT;
-    }
+    status = decode_segments(table, allocated, decoder);
+    if (status == LETHE_OK && !lethe_table_recount(table)) status = LETHE_ECORRUPT;
     if (status != LETHE_OK) {
         lethe_table_free(table);
         return status;

@@ -9,50 +9,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "filter/quotient/block.h"
 #include "lethe/allocator.h"
 #include "lethe/hash.h"
+#include "window/queue.h"
 
-enum {
-    LETHE_TABLE_MAX_PLANES = 6,
-    LETHE_TABLE_MAX_AGES = 1 << LETHE_TABLE_MAX_PLANES,
-    LETHE_TABLE_MAX_REMAINDER_BITS = 52
-};
-
-/* How full a table gets, in entries alive, when it is at its capacity. */
-#define LETHE_TABLE_FULL_LOAD 0.93
+/* Places to count the entries of a period in: more than there are periods alive. */
+enum { LETHE_TABLE_PERIODS = 64 };
 
 struct lethe_table_shape {
-    unsigned remainder_bits;
-    unsigned planes;      /* bits of an age */
-    unsigned generations; /* G: an entry of age 0..G is alive; G + 2 <= 2^planes */
+    struct lethe_queue_shape queue; /* of a block */
     uint64_t segments;
     uint64_t blocks;   /* of a segment */
     uint64_t capacity; /* entries alive at once, of all segments together */
-    uint64_t stash;    /* places for entries that found both their blocks full */
-    size_t head_bytes; /* of a block: counts and ages */
     size_t segment_bytes;
-};
-
-/* An entry outside the blocks: its id in 64 bits (0: removed) and its period plus one (0: empty). */
-struct lethe_table_stray {
-    uint64_t key, period;
 };
 
 struct lethe_table_operations;
 
 typedef struct lethe_table {
     struct lethe_table_shape shape;
-    unsigned char **segments;        /* NULL until something is recorded there */
-    struct lethe_table_stray *stash; /* NULL until an entry is put there */
-    uint64_t strays;                 /* entries ever put there and not known to have expired */
+    unsigned char **segments; /* NULL until something is recorded there */
     uint64_t remainder_mask;
-    size_t remainders_at, stamps_at; /* where these begin in a segment, in bytes */
     const struct lethe_table_operations *operations;
     const lethe_allocator *allocator;
-    uint64_t period;                         /* the latest it was told of */
-    uint64_t alive;                          /* entries not expired in that period */
-    uint64_t recorded[LETHE_TABLE_MAX_AGES]; /* entries of period i, at i mod 2^planes */
+    uint64_t period;                        /* the latest it was told of */
+    uint64_t alive;                         /* entries not expired in that period */
+    uint64_t recorded[LETHE_TABLE_PERIODS]; /* entries of period i, at i mod 64 */
     uint64_t segments_allocated;
     uint64_t sweep_block; /* the next block of all that the slow sweep visits */
 } lethe_table;
@@ -71,8 +53,6 @@ struct lethe_table_operations {
     lethe_table_result (*check_and_insert)(lethe_table *table, lethe_hash id, uint64_t period,
                                            bool *is_duplicate);
     lethe_table_result (*insert)(lethe_table *table, lethe_hash id, uint64_t period);
-    /* Sets the age of an entry that is there to now; false when none is. */
-    bool (*refresh)(lethe_table *table, lethe_hash id, uint64_t period);
     /* How many living entries the id matches: its own, and with luck against it others'. */
     unsigned (*count_matches)(const lethe_table *table, lethe_hash id, uint64_t period);
     /* Removes one entry; false when none is there. */
@@ -84,22 +64,39 @@ struct lethe_table_operations {
     size_t (*check_and_insert_batch)(lethe_table *const *tables, unsigned count,
                                      const lethe_hash *ids, size_t id_count, uint64_t period,
                                      uint8_t *answers, lethe_table_result *result);
+    /* Refreshes each id that is there and inserts the others; *inserted counts these. Returns as
+     * check_and_insert_batch does. */
+    size_t (*record_batch)(lethe_table *table, const lethe_hash *ids, size_t id_count,
+                           uint64_t period, uint64_t *inserted, lethe_table_result *result);
     /* Drops what has expired from blocks first..first+count-1 of all. */
     void (*sweep)(lethe_table *table, uint64_t first, uint64_t count, uint64_t period);
 };
 
-extern const struct lethe_table_operations lethe_table_portable;
+/* What lethe_table_plan chooses for an error of 1e-6 and of 1e-3, where the number of ids is known. */
+enum { LETHE_TABLE_USUAL = 2 };
+static const struct lethe_queue_shape lethe_table_usual[LETHE_TABLE_USUAL] = {
+    {.bits = 25, .generations = 30, .block_bytes = 64, .slots = 18, .head_at = 56},
+    {.bits = 16, .generations = 30, .block_bytes = 64, .slots = 27, .head_at = 54},
+};
+
+/* For each instruction set: the operations on tables of each usual shape, and of any shape. */
+extern const struct lethe_table_operations lethe_table_portable[LETHE_TABLE_USUAL + 1];
 #if defined(__x86_64__)
-extern const struct lethe_table_operations lethe_table_bmi2;
+extern const struct lethe_table_operations lethe_table_bmi2[LETHE_TABLE_USUAL + 1];
 #endif
 
+/* Those of a set that are made for a shape. */
+const struct lethe_table_operations *
+lethe_table_operations_for(const struct lethe_table_operations *set,
+                           const struct lethe_queue_shape *shape);
+
 /* Plans a table for capacity entries alive at once and at most that error. Its segments have
- * about 2 MiB; a small table has one smaller segment. False when that is out of range. */
+ * 2 to 4 MiB; a small table has one smaller segment. False when that is out of range. */
 bool lethe_table_plan(uint64_t capacity, double error, unsigned generations,
                       struct lethe_table_shape *out);
 
-/* Fills in the segment's size of a shape that was saved; false when it is not one that
- * lethe_table_plan could have made. */
+/* Fills in what follows from the rest of a shape that was saved (bits, generations and bytes of a block,
+ * segments, blocks, capacity); false when it is not one that lethe_table_plan could have made. */
 bool lethe_table_finish_shape(struct lethe_table_shape *shape);
 
 /* Memory of the table when all its segments are allocated. */
@@ -117,15 +114,6 @@ bool lethe_table_free_some(lethe_table *table, unsigned budget);
 /* Allocates segment number index if need be; false when there is no memory. */
 bool lethe_table_ensure_segment(lethe_table *table, uint64_t index);
 
-/* Makes the stash, if need be; false when there is no memory. */
-bool lethe_table_ensure_stash(lethe_table *table);
-
-/* The living stray of an id, or NULL. Only worth asking when strays is not 0. */
-struct lethe_table_stray *lethe_table_find_stray(const lethe_table *table, lethe_hash id,
-                                                 uint64_t period);
-/* Puts an entry into the stash; false when there is no place. */
-bool lethe_table_add_stray(lethe_table *table, lethe_hash id, uint64_t period);
-
 /* Brings the table's counts to period, and sweeps a little. */
 void lethe_table_advance(lethe_table *table, uint64_t period);
 
@@ -142,21 +130,18 @@ bool lethe_table_oldest_at(const lethe_table *table, uint64_t period, uint64_t *
 /* The probability that a fresh id matches an entry, with that many alive. */
 double lethe_table_error(const struct lethe_table_shape *shape, uint64_t alive);
 
-/* A segment holds first the heads of all its blocks (counts, then ages), then all remainders, then
- * all stamps, and some bytes that keep every access inside. */
-static inline uint64_t *lethe_table_unary(const lethe_table *table, unsigned char *segment,
-                                          uint64_t block) {
-    return (uint64_t *)(segment + block * table->shape.head_bytes);
+static inline unsigned char *lethe_table_block(const lethe_table *table, unsigned char *segment,
+                                               uint64_t block) {
+    return segment + block * table->shape.queue.block_bytes;
 }
 
-static inline uint32_t *lethe_table_planes(const lethe_table *table, unsigned char *segment,
-                                           uint64_t block) {
-    return (uint32_t *)(lethe_table_unary(table, segment, block) + 1);
-}
-
-static inline uint8_t *lethe_table_stamp(const lethe_table *table, unsigned char *segment,
-                                         uint64_t block) {
-    return segment + table->stamps_at + block;
+/* The other block of the entry with that remainder, from either of its two: their numbers add up, modulo
+ * the number of blocks, to one that the remainder gives. So an entry can be moved without its id. */
+static inline uint64_t lethe_table_other_block(const lethe_table *table, uint64_t remainder,
+                                               uint64_t block) {
+    uint64_t scrambled = (remainder * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    uint64_t sum = (scrambled * table->shape.blocks) >> 32;
+    return sum >= block ? sum - block : sum + table->shape.blocks - block;
 }
 
 #endif

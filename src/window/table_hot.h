@@ -1,408 +1,431 @@
 /* window/table_hot.h - the operations on entries, written once and compiled for each instruction set.
  *
- * The including file defines OPERATIONS, the name of the table of functions at the end. Functions
- * take the number of age planes as an argument: four, for nearly all windows, is handed down as a
- * constant from the top, which unrolls every loop over planes. */
+ * The including file defines OPERATIONS, the name of the tables of functions at the end. What is called for
+ * every id takes the shape of a block as an argument: for the shapes of the usual windows it is a
+ * constant, and all that depends on it is settled when this is compiled. Ids are handed down by
+ * pointers: as an argument gcc would store the two halves of one and load them as one vector, which can't
+ * begin before everything earlier is done with. */
 #include "window/table.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NEVER_INLINE static __attribute__((noinline))
 
-/* How many ids ahead a batch asks for memory. */
-enum { AHEAD = 12, USUAL_PLANES = 4 };
+/* How many ids ahead a batch asks for memory, and how many entries of a full block are considered at once
+ * when one has to move. */
+enum { AHEAD = 32, CONSIDERED = 2, LINE_BYTES = 64 };
 
-/* One of an id's two blocks. */
-struct spot {
-    uint64_t *unary;
-    uint32_t *planes;
-    unsigned char *remainders;
-    uint8_t *stamp; /* the period, modulo 256, in which the block was last written */
-};
-
-/* Where an id belongs. Segment and blocks come from the high half of its hash, bucket and remainder
- * from the low half, whose upper six bits are left to stripes. */
+/* Where an id belongs: its two blocks, NULL if their segment is not there. Segment and first block come from
+ * the high half of its hash, the remainder from the low half, whose upper six bits are left to
+ * stripes. */
 struct place {
-    uint64_t segment_index;
+    unsigned char *first, *second;
     uint64_t remainder;
-    unsigned bucket;
-    bool exists; /* whether its segment does, and so the spots */
-    struct spot first, second;
 };
 
-ALWAYS_INLINE struct spot spot_of(const lethe_table *table, const unsigned char *segment,
-                                  uint64_t block, unsigned planes) {
-    /* As numbers, since a segment may not exist: then these are not used. */
-    uintptr_t base = (uintptr_t)segment, head = base + block * (8 + 4 * ((planes + 1) & ~1U));
-    return (struct spot){
-        .unary = (uint64_t *)head,
-        .planes = (uint32_t *)(head + 8),
-        .remainders = (unsigned char *)(base + table->remainders_at +
-                                        block * table->shape.remainder_bits * 4),
-        .stamp = (uint8_t *)(base + table->stamps_at + block),
-    };
+ALWAYS_INLINE uint64_t segment_of(const lethe_table *table, const lethe_hash *id) {
+    return lethe_multiply_high(id->high, table->shape.segments);
 }
 
-ALWAYS_INLINE struct place place_of(const lethe_table *table, lethe_hash id, unsigned planes) {
-    uint64_t index = lethe_multiply_high(id.high, table->shape.segments);
-    uint64_t first = ((id.high & UINT32_MAX) * table->shape.blocks) >> 32;
-    uint64_t scrambled = (id.high * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    uint64_t second = (scrambled * table->shape.blocks) >> 32;
-    unsigned char *segment = table->segments[index];
+ALWAYS_INLINE uint64_t first_block_of(const lethe_table *table, const lethe_hash *id) {
+    return ((id->high & UINT32_MAX) * table->shape.blocks) >> 32;
+}
+
+ALWAYS_INLINE struct place place_of(const struct lethe_queue_shape *shape, const lethe_table *table,
+                                    const lethe_hash *id) {
+    uint64_t remainder = id->low & table->remainder_mask;
+    uint64_t first = first_block_of(table, id);
+    uint64_t second = lethe_table_other_block(table, remainder, first);
+    unsigned char *segment = table->segments[segment_of(table, id)];
+    if (__builtin_expect(segment == NULL, 0)) return (struct place){NULL, NULL, remainder};
     return (struct place){
-        .segment_index = index,
-        .remainder = id.low & table->remainder_mask,
-        .bucket = (unsigned)(id.low >> LETHE_TABLE_MAX_REMAINDER_BITS) % LETHE_BLOCK_BUCKETS,
-        .exists = segment != NULL,
-        .first = spot_of(table, segment, first, planes),
-        .second = spot_of(table, segment, second, planes),
+        .first = segment + first * shape->block_bytes,
+        .second = segment + second * shape->block_bytes,
+        .remainder = remainder,
     };
 }
 
-/* The age of a slot's entry in period; above generations it has expired. */
-static inline uint64_t age_of(const lethe_table *table, const struct spot *spot, unsigned slot,
-                              uint64_t period) {
-    unsigned planes = table->shape.planes;
-    unsigned value = lethe_block_get_planes(spot->planes, planes, slot);
-    unsigned at_stamp = (*spot->stamp - value) & ((1U << planes) - 1);
-    return at_stamp + (uint64_t)(uint8_t)((uint8_t)period - *spot->stamp);
-}
-
-/* Whether the run's entry number index holds the remainder, if it has so many. */
-ALWAYS_INLINE bool matches(const lethe_table *table, const struct place *place,
-                           const struct spot *spot, struct lethe_block_run run, unsigned index) {
-    uint64_t remainder = lethe_block_remainder(spot->remainders, table->shape.remainder_bits,
-                                               table->remainder_mask, run.start + index);
-    return (remainder == place->remainder) & (index < run.count);
-}
-
-/* Whether an entry of the run, alive or expired, matches. Most buckets have no more than two entries:
- * these are compared without a branch, since their number can't be guessed. The second of a bucket in the
- * last slot is read from beyond, and not counted. */
-ALWAYS_INLINE bool might_match(const lethe_table *table, const struct place *place,
-                               const struct spot *spot, struct lethe_block_run run) {
-    unsigned bits = table->shape.remainder_bits, at = run.start * bits, next = at + bits;
-    uint64_t first = lethe_block_load(spot->remainders + at / 8) >> (at % 8);
-    uint64_t second = lethe_block_load(spot->remainders + next / 8) >> (next % 8);
-    bool match = (((first ^ place->remainder) & table->remainder_mask) == 0) & (run.count > 0);
-    match |= (((second ^ place->remainder) & table->remainder_mask) == 0) & (run.count > 1);
-    for (unsigned i = 2; i < run.count; i++)
-        match |= matches(table, place, spot, run, i);
-    return match;
-}
-
-/* The slot of a living entry that matches, or 32. */
-static unsigned find_in(const lethe_table *table, const struct place *place,
-                        const struct spot *spot, uint64_t period) {
-    struct lethe_block_run run = lethe_block_find(*spot->unary, place->bucket);
-    for (unsigned i = 0; i < run.count; i++) {
-        if (!matches(table, place, spot, run, i)) continue;
-        if (age_of(table, spot, run.start + i, period) <= table->shape.generations)
-            return run.start + i;
+/* As place_of, and asks for the blocks. */
+ALWAYS_INLINE struct place prefetch(const struct lethe_queue_shape *shape, const lethe_table *table,
+                                    const lethe_hash *id) {
+    struct place place = place_of(shape, table, id);
+    for (unsigned at = 0; at < shape->block_bytes; at += LINE_BYTES) {
+        __builtin_prefetch(place.first + at, 1);
+        __builtin_prefetch(place.second + at, 1);
     }
-    return LETHE_BLOCK_SLOTS;
+    return place;
 }
 
-/* The block that has a living entry that matches, and its slot; NULL when none has. */
-static const struct spot *locate(const lethe_table *table, const struct place *place,
-                                 uint64_t period, unsigned *slot) {
-    if (!place->exists) return NULL;
-    *slot = find_in(table, place, &place->first, period);
-    if (*slot < LETHE_BLOCK_SLOTS) return &place->first;
-    *slot = find_in(table, place, &place->second, period);
-    return *slot < LETHE_BLOCK_SLOTS ? &place->second : NULL;
+/* A living entry: its block, NULL when there is none, and its number there. */
+struct found {
+    unsigned char *block;
+    unsigned number;
+};
+
+/* The entry among those that match, by the masks of either block. */
+NEVER_INLINE struct found find_among(const lethe_table *table, const struct place *place,
+                                     uint32_t in_first, uint32_t in_second, uint64_t period) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    unsigned number = lethe_queue_find(shape, place->first, in_first, period);
+    if (number < shape->slots) return (struct found){place->first, number};
+    number = lethe_queue_find(shape, place->second, in_second, period);
+    if (number < shape->slots) return (struct found){place->second, number};
+    return (struct found){NULL, 0};
 }
 
-/* How many living entries of a block match. */
-static unsigned count_in_block(const lethe_table *table, const struct place *place,
-                               const struct spot *spot, uint64_t period) {
-    struct lethe_block_run run = lethe_block_find(*spot->unary, place->bucket);
-    unsigned count = 0;
-    for (unsigned i = 0; i < run.count; i++) {
-        if (!matches(table, place, spot, run, i)) continue;
-        count += age_of(table, spot, run.start + i, period) <= table->shape.generations;
-    }
-    return count;
+static struct found find(const lethe_table *table, const struct place *place, uint64_t period) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    if (place->first == NULL) return (struct found){NULL, 0};
+    return find_among(table, place, lethe_queue_match(shape, place->first, place->remainder),
+                      lethe_queue_match(shape, place->second, place->remainder), period);
 }
 
-/* The slots whose entries expire between a block's stamp and elapsed periods later. */
-static inline uint32_t expired_slots(const lethe_table *table, const struct spot *spot,
-                                     unsigned elapsed, unsigned planes) {
-    unsigned used = lethe_block_used(*spot->unary), generations = table->shape.generations;
-    uint32_t used_mask = (uint32_t)((UINT64_C(1) << used) - 1);
-    if (elapsed > generations) return used_mask;
-    uint32_t expired = 0;
-    /* What was this old when the block was stamped is too old now. */
-    for (unsigned age = generations - elapsed + 1; age <= generations; age++) {
-        unsigned value = (*spot->stamp - age) & ((1U << planes) - 1);
-        expired |= lethe_block_match_planes(spot->planes, planes, value);
-    }
-    return expired & used_mask;
-}
-
-/* Drops what has expired and stamps the block with the period. */
-static void purge(const lethe_table *table, const struct spot *spot, uint64_t period) {
-    unsigned elapsed = (uint8_t)((uint8_t)period - *spot->stamp), planes = table->shape.planes;
-    if (elapsed == 0) return;
-    uint32_t expired = expired_slots(table, spot, elapsed, planes);
-    *spot->stamp = (uint8_t)period;
-    if (expired == 0) return;
-    lethe_block_drop(spot->unary, spot->planes, planes, spot->remainders,
-                     table->shape.remainder_bits, expired);
-}
-
-/* Purges a block that was not written in this period; run is then found again. Each block is purged
- * once a period, whichever of its ids comes first. */
-ALWAYS_INLINE void refresh_block(const lethe_table *table, const struct spot *spot, uint64_t period,
-                                 unsigned bucket, struct lethe_block_run *run) {
-    if (__builtin_expect(*spot->stamp == (uint8_t)period, 1)) return;
-    purge(table, spot, period);
-    *run = lethe_block_find(*spot->unary, bucket);
-}
-
-/* Adds an entry whose runs in both blocks are known. */
-ALWAYS_INLINE lethe_table_result insert_at(lethe_table *table, lethe_hash id,
-                                           const struct place *place, struct lethe_block_run first,
-                                           struct lethe_block_run second, uint64_t period,
-                                           unsigned planes) {
-    if (table->alive >= table->shape.capacity) return LETHE_TABLE_IS_FULL;
-    /* Only what is alive counts when the emptier block is chosen. */
-    refresh_block(table, &place->first, period, place->bucket, &first);
-    refresh_block(table, &place->second, period, place->bucket, &second);
-    unsigned used_first = lethe_block_used(*place->first.unary);
-    unsigned used_second = lethe_block_used(*place->second.unary);
-    bool take_second = used_second < used_first;
-    struct spot spot = take_second ? place->second : place->first;
-    struct lethe_block_run run = take_second ? second : first;
-    unsigned used = take_second ? used_second : used_first;
-    unsigned value = (unsigned)period & ((1U << planes) - 1);
-    if (__builtin_expect(used == LETHE_BLOCK_SLOTS, 0)) {
-        if (!lethe_table_add_stray(table, id, period)) return LETHE_TABLE_IS_FULL;
-    } else {
-        lethe_block_insert(spot.unary, spot.planes, planes, spot.remainders,
-                           table->shape.remainder_bits, run, used, place->remainder, value);
-    }
-    table->alive++;
-    table->recorded[value]++;
-    return LETHE_TABLE_ADDED;
-}
-
-/* Makes the id's segment if it is not there yet. */
-ALWAYS_INLINE bool ensure_exists(lethe_table *table, lethe_hash id, struct place *place,
-                                 unsigned planes) {
-    if (__builtin_expect(place->exists, 1)) return true;
-    if (!lethe_table_ensure_segment(table, place->segment_index)) return false;
-    *place = place_of(table, id, planes);
-    return true;
-}
-
-ALWAYS_INLINE bool is_stray(const lethe_table *table, lethe_hash id, uint64_t period) {
-    return table->strays > 0 && lethe_table_find_stray(table, id, period) != NULL;
-}
-
-ALWAYS_INLINE bool check_with(const lethe_table *table, lethe_hash id, uint64_t period,
-                              unsigned planes) {
-    struct place place = place_of(table, id, planes);
-    if (!place.exists) return false;
-    struct lethe_block_run first = lethe_block_find(*place.first.unary, place.bucket);
-    struct lethe_block_run second = lethe_block_find(*place.second.unary, place.bucket);
-    unsigned slot;
-    bool in_first = might_match(table, &place, &place.first, first);
-    bool in_second = might_match(table, &place, &place.second, second);
-    return ((in_first || in_second) && locate(table, &place, period, &slot) != NULL) ||
-           is_stray(table, id, period);
-}
-
-/* known says that another table has the id already. */
-ALWAYS_INLINE lethe_table_result check_and_insert_with(lethe_table *table, lethe_hash id,
-                                                       uint64_t period, bool known,
-                                                       bool *is_duplicate, unsigned planes) {
-    struct place place = place_of(table, id, planes);
-    if (!ensure_exists(table, id, &place, planes)) return LETHE_TABLE_NO_MEMORY;
-    struct lethe_block_run first = lethe_block_find(*place.first.unary, place.bucket);
-    struct lethe_block_run second = lethe_block_find(*place.second.unary, place.bucket);
-    *is_duplicate = known;
-    bool in_first = might_match(table, &place, &place.first, first);
-    bool in_second = might_match(table, &place, &place.second, second);
-    if (in_first || in_second) {
-        struct place copy = place; /* so that the original can stay in registers */
-        unsigned slot;
-        *is_duplicate |= locate(table, &copy, period, &slot) != NULL;
-    }
-    if (*is_duplicate || is_stray(table, id, period)) {
-        *is_duplicate = true;
-        return LETHE_TABLE_ADDED;
-    }
-    return insert_at(table, id, &place, first, second, period, planes);
-}
-
-static bool check(const lethe_table *table, lethe_hash id, uint64_t period) {
-    if (table->shape.planes == USUAL_PLANES) return check_with(table, id, period, USUAL_PLANES);
-    return check_with(table, id, period, table->shape.planes);
-}
-
-static lethe_table_result insert(lethe_table *table, lethe_hash id, uint64_t period) {
-    unsigned planes = table->shape.planes;
-    struct place place = place_of(table, id, planes);
-    if (!ensure_exists(table, id, &place, planes)) return LETHE_TABLE_NO_MEMORY;
-    return insert_at(table, id, &place, lethe_block_find(*place.first.unary, place.bucket),
-                     lethe_block_find(*place.second.unary, place.bucket), period, planes);
+/* Whether an entry in the blocks is the id's. Mostly nothing matches, and ages need not be looked at. */
+ALWAYS_INLINE bool is_in_blocks(const struct lethe_queue_shape *shape, const lethe_table *table,
+                                const struct place *place, uint64_t period, struct found *found) {
+    uint32_t in_first = lethe_queue_match(shape, place->first, place->remainder);
+    uint32_t in_second = lethe_queue_match(shape, place->second, place->remainder);
+    if (__builtin_expect((in_first | in_second) == 0, 1)) return false;
+    struct place copy = *place; /* so that the original can stay in registers */
+    *found = find_among(table, &copy, in_first, in_second, period);
+    return found->block != NULL;
 }
 
 /* Counts an entry of that age out of the table's records. */
 static void uncount(lethe_table *table, uint64_t period, uint64_t age) {
     table->alive--;
-    table->recorded[(period - age) & ((1U << table->shape.planes) - 1)]--;
+    table->recorded[(period - age) % LETHE_TABLE_PERIODS]--;
 }
 
-static void count_in(lethe_table *table, uint64_t period) {
+ALWAYS_INLINE void count_in(lethe_table *table, uint64_t period) {
     table->alive++;
-    table->recorded[period & ((1U << table->shape.planes) - 1)]++;
+    table->recorded[period % LETHE_TABLE_PERIODS]++;
 }
 
-static bool refresh_stray(lethe_table *table, lethe_hash id, uint64_t period) {
-    struct lethe_table_stray *stray = lethe_table_find_stray(table, id, period);
-    if (stray == NULL) return false;
-    uncount(table, period, period + 1 - stray->period);
+/* An entry of a full block and the other block that it could be in. */
+struct move {
+    unsigned char *from, *to;
+    unsigned number;
+    uint64_t remainder;
+};
+
+static struct move plan_move(const lethe_table *table, unsigned char *segment, unsigned char *from,
+                             unsigned number) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    unsigned slot = lethe_queue_turn(shape, lethe_queue_head(shape, from), number);
+    uint64_t remainder = lethe_queue_remainder(shape, from, slot);
+    uint64_t block = (uint64_t)(from - segment) / shape->block_bytes;
+    uint64_t other = lethe_table_other_block(table, remainder, block);
+    return (struct move){from, lethe_table_block(table, segment, other), number, remainder};
+}
+
+/* Carries a move out, unless the other block is full, too. */
+static bool try_move(const lethe_table *table, const struct move *move, uint64_t period) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    if (move->to == move->from) return false;
+    unsigned end = lethe_queue_end(shape, lethe_queue_ages_at(shape, move->to, period));
+    if (lethe_queue_is_full(shape, end)) return false;
+    unsigned age =
+        lethe_queue_age(shape, lethe_queue_ages_at(shape, move->from, period), move->number);
+    lethe_queue_remove(shape, move->from, period, move->number);
+    lethe_queue_insert(shape, move->to, period, age, move->remainder);
+    return true;
+}
+
+/* Moves an entry of either of two full blocks to its other block, and returns the one that has room now. The
+ * youngest are tried first, since they are moved with the least effort; a few at a time are asked for
+ * together, since none of their other blocks will be in the cache. */
+static unsigned char *make_way(const lethe_table *table, unsigned char *segment,
+                               const struct place *place, uint64_t period) {
+    unsigned char *const full[2] = {place->first, place->second};
+    const unsigned slots = table->shape.queue.slots;
+    for (unsigned number = 0; number < slots; number += CONSIDERED) {
+        struct move moves[2 * CONSIDERED];
+        unsigned count = 0;
+        for (unsigned i = number; i < number + CONSIDERED && i < slots; i++) {
+            for (unsigned j = 0; j < 2; j++) {
+                moves[count] = plan_move(table, segment, full[j], i);
+                __builtin_prefetch(moves[count++].to, 1);
+            }
+        }
+        for (unsigned i = 0; i < count; i++) {
+            if (try_move(table, &moves[i], period)) return moves[i].from;
+        }
+    }
+    return NULL;
+}
+
+/* Adds an entry whose blocks are both full. */
+NEVER_INLINE lethe_table_result insert_crowded(lethe_table *table, const lethe_hash *id,
+                                               uint64_t period) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    struct place place = place_of(shape, table, id);
+    unsigned char *block = make_way(table, table->segments[segment_of(table, id)], &place, period);
+    if (block == NULL) return LETHE_TABLE_IS_FULL;
+    lethe_queue_insert(shape, block, period, 0, place.remainder);
     count_in(table, period);
-    stray->period = period + 1;
+    return LETHE_TABLE_ADDED;
+}
+
+/* Adds an entry to the emptier of its blocks: only what is alive counts. Which one that is can't be guessed,
+ * so there is no branch on it. */
+ALWAYS_INLINE lethe_table_result insert_at(const struct lethe_queue_shape *shape,
+                                           lethe_table *table, const lethe_hash *id,
+                                           const struct place *place, uint64_t period) {
+    if (table->alive >= table->shape.capacity) return LETHE_TABLE_IS_FULL;
+    lethe_queue_ages ages_first = lethe_queue_ages_at(shape, place->first, period);
+    lethe_queue_ages ages_second = lethe_queue_ages_at(shape, place->second, period);
+    unsigned end_first = lethe_queue_end(shape, ages_first);
+    unsigned end_second = lethe_queue_end(shape, ages_second);
+    bool take_second = end_second < end_first;
+    unsigned end = take_second ? end_second : end_first;
+    if (__builtin_expect(lethe_queue_is_full(shape, end), 0))
+        return insert_crowded(table, id, period);
+    unsigned char *block = place->first;
+    block += (place->second - place->first) & -(ptrdiff_t)take_second;
+    lethe_queue_ages ages =
+        ages_first ^ ((ages_first ^ ages_second) & -(lethe_queue_ages)take_second);
+    lethe_queue_append(shape, block, ages, end, period, place->remainder);
+    count_in(table, period);
+    return LETHE_TABLE_ADDED;
+}
+
+/* Makes the id's segment if it is not there yet. */
+ALWAYS_INLINE bool ensure_exists(const struct lethe_queue_shape *shape, lethe_table *table,
+                                 const lethe_hash *id, struct place *place) {
+    if (__builtin_expect(place->first != NULL, 1)) return true;
+    if (!lethe_table_ensure_segment(table, segment_of(table, id))) return false;
+    *place = place_of(shape, table, id);
     return true;
 }
 
-static bool remove_stray(lethe_table *table, lethe_hash id, uint64_t period) {
-    struct lethe_table_stray *stray = lethe_table_find_stray(table, id, period);
-    if (stray == NULL) return false;
-    uncount(table, period, period + 1 - stray->period);
-    stray->key = 0; /* keeps its place, so that searches pass on */
-    return true;
+ALWAYS_INLINE bool check_at(const struct lethe_queue_shape *shape, const lethe_table *table,
+                            const struct place *place, uint64_t period) {
+    struct found found;
+    if (__builtin_expect(place->first == NULL, 0)) return false;
+    return is_in_blocks(shape, table, place, period, &found);
 }
 
-static bool refresh(lethe_table *table, lethe_hash id, uint64_t period) {
-    struct place place = place_of(table, id, table->shape.planes);
-    unsigned slot;
-    const struct spot *spot = locate(table, &place, period, &slot);
-    if (spot == NULL) return refresh_stray(table, id, period);
-    uint64_t age = age_of(table, spot, slot, period);
-    if (age == 0) return true;
-    purge(table, spot, period); /* moves entries, so the slot is found again */
-    slot = find_in(table, &place, spot, period);
-    unsigned value = (unsigned)period & ((1U << table->shape.planes) - 1);
-    lethe_block_set_planes(spot->planes, table->shape.planes, slot, value);
+ALWAYS_INLINE bool check_with(const struct lethe_queue_shape *shape, const lethe_table *table,
+                              const lethe_hash *id, uint64_t period) {
+    struct place place = place_of(shape, table, id);
+    return check_at(shape, table, &place, period);
+}
+
+/* known says that another table has the id already. */
+ALWAYS_INLINE lethe_table_result check_and_insert_at(const struct lethe_queue_shape *shape,
+                                                     lethe_table *table, const lethe_hash *id,
+                                                     struct place *place, uint64_t period,
+                                                     bool known, bool *is_duplicate) {
+    if (!ensure_exists(shape, table, id, place)) return LETHE_TABLE_NO_MEMORY;
+    struct found found;
+    *is_duplicate = known || is_in_blocks(shape, table, place, period, &found);
+    return *is_duplicate ? LETHE_TABLE_ADDED : insert_at(shape, table, id, place, period);
+}
+
+ALWAYS_INLINE lethe_table_result check_and_insert_with(const struct lethe_queue_shape *shape,
+                                                       lethe_table *table, const lethe_hash *id,
+                                                       uint64_t period, bool *is_duplicate) {
+    struct place place = place_of(shape, table, id);
+    return check_and_insert_at(shape, table, id, &place, period, false, is_duplicate);
+}
+
+static lethe_table_result insert(lethe_table *table, lethe_hash id, uint64_t period) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    struct place place = place_of(shape, table, &id);
+    if (!ensure_exists(shape, table, &id, &place)) return LETHE_TABLE_NO_MEMORY;
+    return insert_at(shape, table, &id, &place, period);
+}
+
+/* Makes an entry the youngest of its block. */
+NEVER_INLINE void refresh_entry(lethe_table *table, struct found found, uint64_t remainder,
+                                uint64_t period) {
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    lethe_queue_ages ages = lethe_queue_ages_at(shape, found.block, period);
+    unsigned age = lethe_queue_age(shape, ages, found.number);
+    if (age == 0) return;
+    lethe_queue_remove(shape, found.block, period, found.number);
+    lethe_queue_insert(shape, found.block, period, 0, remainder);
     uncount(table, period, age);
     count_in(table, period);
-    return true;
+}
+
+ALWAYS_INLINE lethe_table_result record_at(const struct lethe_queue_shape *shape,
+                                           lethe_table *table, const lethe_hash *id,
+                                           struct place *place, uint64_t period,
+                                           uint64_t *inserted) {
+    if (!ensure_exists(shape, table, id, place)) return LETHE_TABLE_NO_MEMORY;
+    struct found found;
+    if (is_in_blocks(shape, table, place, period, &found)) {
+        refresh_entry(table, found, place->remainder, period);
+        return LETHE_TABLE_ADDED;
+    }
+    lethe_table_result result = insert_at(shape, table, id, place, period);
+    *inserted += result == LETHE_TABLE_ADDED;
+    return result;
 }
 
 static unsigned count_matches(const lethe_table *table, lethe_hash id, uint64_t period) {
-    struct place place = place_of(table, id, table->shape.planes);
-    if (!place.exists) return 0;
-    unsigned count = count_in_block(table, &place, &place.first, period);
-    if (place.first.unary != place.second.unary)
-        count += count_in_block(table, &place, &place.second, period);
-    return count + is_stray(table, id, period);
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    struct place place = place_of(shape, table, &id);
+    if (place.first == NULL) return 0;
+    uint32_t match = lethe_queue_match(shape, place.first, place.remainder);
+    unsigned count = lethe_queue_count(shape, place.first, match, period);
+    if (place.first == place.second) return count;
+    match = lethe_queue_match(shape, place.second, place.remainder);
+    return count + lethe_queue_count(shape, place.second, match, period);
 }
 
 static bool remove_one(lethe_table *table, lethe_hash id, uint64_t period) {
-    struct place place = place_of(table, id, table->shape.planes);
-    unsigned slot;
-    const struct spot *spot = locate(table, &place, period, &slot);
-    if (spot == NULL) return remove_stray(table, id, period);
-    uncount(table, period, age_of(table, spot, slot, period));
-    lethe_block_drop(spot->unary, spot->planes, table->shape.planes, spot->remainders,
-                     table->shape.remainder_bits, UINT32_C(1) << slot);
+    const struct lethe_queue_shape *shape = &table->shape.queue;
+    struct place place = place_of(shape, table, &id);
+    struct found found = find(table, &place, period);
+    if (found.block == NULL) return false;
+    lethe_queue_ages ages = lethe_queue_ages_at(shape, found.block, period);
+    uncount(table, period, lethe_queue_age(shape, ages, found.number));
+    lethe_queue_remove(shape, found.block, period, found.number);
     return true;
 }
 
-/* Asks for a block's head and for the remainders that will be compared, or moved by an insert: from
- * where the bucket's would be in a block as full as most, to the end. Always inlined, since gcc takes a
- * function that only prefetches for one without effect, and drops its calls. */
-ALWAYS_INLINE void prefetch_spot(const struct spot *spot, unsigned bucket, unsigned bits,
-                                 unsigned planes) {
-    __builtin_prefetch(spot->unary, 1);
-    __builtin_prefetch(spot->planes + planes - 1, 1);
-    __builtin_prefetch(spot->remainders + (size_t)bucket * bits / 8 * 7 / 8, 1);
-    __builtin_prefetch(spot->remainders + (size_t)4 * bits - 1, 1);
-    __builtin_prefetch(spot->stamp, 1);
+/* The places of the next ids of a batch, whose blocks have been asked for. */
+struct pipeline {
+    struct place places[AHEAD];
+};
+
+ALWAYS_INLINE void pipeline_fill(const struct lethe_queue_shape *shape, const lethe_table *table,
+                                 const lethe_hash *ids, size_t count, struct pipeline *pipeline) {
+    for (size_t i = 0; i < count && i < AHEAD; i++)
+        pipeline->places[i] = prefetch(shape, table, &ids[i]);
 }
 
-ALWAYS_INLINE void prefetch(const lethe_table *table, lethe_hash id, unsigned planes) {
-    struct place place = place_of(table, id, planes);
-    if (!place.exists) return;
-    prefetch_spot(&place.first, place.bucket, table->shape.remainder_bits, planes);
-    prefetch_spot(&place.second, place.bucket, table->shape.remainder_bits, planes);
+/* Takes the place of id number i, and asks for the one that is AHEAD of it. */
+ALWAYS_INLINE struct place pipeline_next(const struct lethe_queue_shape *shape,
+                                         const lethe_table *table, const lethe_hash *ids,
+                                         size_t count, size_t i, struct pipeline *pipeline) {
+    struct place *slot = &pipeline->places[i % AHEAD], place = *slot;
+    if (i + AHEAD < count) *slot = prefetch(shape, table, &ids[i + AHEAD]);
+    return place;
 }
 
-/* Even alone it pays to ask for everything first, so that nothing waits for anything else. */
-static lethe_table_result check_and_insert(lethe_table *table, lethe_hash id, uint64_t period,
-                                           bool *is_duplicate) {
-    unsigned planes = table->shape.planes;
-    prefetch(table, id, planes);
-    if (planes == USUAL_PLANES)
-        return check_and_insert_with(table, id, period, false, is_duplicate, USUAL_PLANES);
-    return check_and_insert_with(table, id, period, false, is_duplicate, planes);
+/* The other tables of a chain, those that are only read: there are none most of the time. */
+ALWAYS_INLINE void prefetch_older(lethe_table *const *tables, unsigned count, const lethe_hash *ids,
+                                  size_t id_count, size_t i) {
+    for (unsigned t = 1; t < count && i < id_count; t++)
+        (void)prefetch(&tables[t]->shape.queue, tables[t], &ids[i]);
 }
 
-static void check_batch(lethe_table *const *tables, unsigned count, const lethe_hash *ids,
-                        size_t id_count, uint64_t period, uint8_t *answers) {
-    for (size_t i = 0; i < id_count + AHEAD; i++) {
-        for (unsigned t = 0; t < count && i < id_count; t++)
-            prefetch(tables[t], ids[i], tables[t]->shape.planes);
-        if (i < AHEAD) continue;
-        bool is_duplicate = false;
-        for (unsigned t = 0; t < count && !is_duplicate; t++)
-            is_duplicate = check(tables[t], ids[i - AHEAD], period);
-        answers[i - AHEAD] = is_duplicate;
+ALWAYS_INLINE bool check_older(lethe_table *const *tables, unsigned count, const lethe_hash *id,
+                               uint64_t period) {
+    for (unsigned t = 1; t < count; t++) {
+        if (tables[t]->operations->check(tables[t], *id, period)) return true;
+    }
+    return false;
+}
+
+ALWAYS_INLINE void check_batch_with(const struct lethe_queue_shape *shape,
+                                    lethe_table *const *tables, unsigned count,
+                                    const lethe_hash *ids, size_t id_count, uint64_t period,
+                                    uint8_t *answers) {
+    struct pipeline pipeline;
+    pipeline_fill(shape, tables[0], ids, id_count, &pipeline);
+    for (size_t i = 0; i < AHEAD; i++)
+        prefetch_older(tables, count, ids, id_count, i);
+    for (size_t i = 0; i < id_count; i++) {
+        struct place place = pipeline_next(shape, tables[0], ids, id_count, i, &pipeline);
+        prefetch_older(tables, count, ids, id_count, i + AHEAD);
+        answers[i] = check_at(shape, tables[0], &place, period) ||
+                     check_older(tables, count, &ids[i], period);
     }
 }
 
-ALWAYS_INLINE size_t check_and_insert_batch_with(lethe_table *const *tables, unsigned count,
+ALWAYS_INLINE size_t check_and_insert_batch_with(const struct lethe_queue_shape *shape,
+                                                 lethe_table *const *tables, unsigned count,
                                                  const lethe_hash *ids, size_t id_count,
                                                  uint64_t period, uint8_t *answers,
-                                                 lethe_table_result *result, unsigned planes) {
-    *result = LETHE_TABLE_ADDED;
-    for (size_t i = 0; i < id_count + AHEAD; i++) {
-        for (unsigned t = 0; t < count && i < id_count; t++)
-            prefetch(tables[t], ids[i], planes);
-        if (i < AHEAD) continue;
-        lethe_hash id = ids[i - AHEAD];
-        bool is_duplicate = false;
-        for (unsigned t = 1; t < count && !is_duplicate; t++)
-            is_duplicate = check(tables[t], id, period);
-        *result = check_and_insert_with(tables[0], id, period, is_duplicate, &is_duplicate, planes);
-        if (*result != LETHE_TABLE_ADDED) return i - AHEAD;
-        answers[i - AHEAD] = is_duplicate;
+                                                 lethe_table_result *result) {
+    struct pipeline pipeline;
+    pipeline_fill(shape, tables[0], ids, id_count, &pipeline);
+    for (size_t i = 0; i < AHEAD; i++)
+        prefetch_older(tables, count, ids, id_count, i);
+    for (size_t i = 0; i < id_count; i++) {
+        struct place place = pipeline_next(shape, tables[0], ids, id_count, i, &pipeline);
+        prefetch_older(tables, count, ids, id_count, i + AHEAD);
+        bool is_duplicate, known = check_older(tables, count, &ids[i], period);
+        *result =
+            check_and_insert_at(shape, tables[0], &ids[i], &place, period, known, &is_duplicate);
+        if (__builtin_expect(*result != LETHE_TABLE_ADDED, 0)) return i;
+        answers[i] = is_duplicate;
     }
+    *result = LETHE_TABLE_ADDED;
     return id_count;
 }
 
-/* All tables of a chain have the same number of planes. */
-static size_t check_and_insert_batch(lethe_table *const *tables, unsigned count,
-                                     const lethe_hash *ids, size_t id_count, uint64_t period,
-                                     uint8_t *answers, lethe_table_result *result) {
-    unsigned planes = tables[0]->shape.planes;
-    if (planes == USUAL_PLANES) {
-        return check_and_insert_batch_with(tables, count, ids, id_count, period, answers, result,
-                                           USUAL_PLANES);
+ALWAYS_INLINE size_t record_batch_with(const struct lethe_queue_shape *shape, lethe_table *table,
+                                       const lethe_hash *ids, size_t id_count, uint64_t period,
+                                       uint64_t *inserted, lethe_table_result *result) {
+    struct pipeline pipeline;
+    uint64_t count = 0;
+    size_t done = 0;
+    *result = LETHE_TABLE_ADDED;
+    pipeline_fill(shape, table, ids, id_count, &pipeline);
+    for (; done < id_count; done++) {
+        struct place place = pipeline_next(shape, table, ids, id_count, done, &pipeline);
+        *result = record_at(shape, table, &ids[done], &place, period, &count);
+        if (__builtin_expect(*result != LETHE_TABLE_ADDED, 0)) break;
     }
-    return check_and_insert_batch_with(tables, count, ids, id_count, period, answers, result,
-                                       planes);
+    *inserted = count;
+    return done;
 }
 
 static void sweep(lethe_table *table, uint64_t first, uint64_t count, uint64_t period) {
     for (uint64_t i = first; i < first + count; i++) {
         unsigned char *segment = table->segments[i / table->shape.blocks];
         if (segment == NULL) continue;
-        struct spot spot = spot_of(table, segment, i % table->shape.blocks, table->shape.planes);
-        purge(table, &spot, period);
+        lethe_queue_refresh(&table->shape.queue,
+                            lethe_table_block(table, segment, i % table->shape.blocks), period);
     }
 }
 
-const struct lethe_table_operations OPERATIONS = {
-    .check = check,
-    .check_and_insert = check_and_insert,
-    .insert = insert,
-    .refresh = refresh,
-    .count_matches = count_matches,
-    .remove = remove_one,
-    .check_batch = check_batch,
-    .check_and_insert_batch = check_and_insert_batch,
-    .sweep = sweep,
-};
+/* The functions for tables of one shape: a constant, or the table's own. */
+#define OPERATIONS_FOR(name, shape)                                                               \
+    static bool check_##name(const lethe_table *table, lethe_hash id, uint64_t period) {          \
+        return check_with(shape, table, &id, period);                                             \
+    }                                                                                             \
+    static lethe_table_result check_and_insert_##name(lethe_table *table, lethe_hash id,          \
+                                                      uint64_t period, bool *is_duplicate) {      \
+        return check_and_insert_with(shape, table, &id, period, is_duplicate);                    \
+    }                                                                                             \
+    static void check_batch_##name(lethe_table *const *tables, unsigned count,                    \
+                                   const lethe_hash *ids, size_t id_count, uint64_t period,       \
+                                   uint8_t *answers) {                                            \
+        const lethe_table *table = tables[0];                                                     \
+        (void)table;                                                                              \
+        check_batch_with(shape, tables, count, ids, id_count, period, answers);                   \
+    }                                                                                             \
+    static size_t check_and_insert_batch_##name(                                                  \
+        lethe_table *const *tables, unsigned count, const lethe_hash *ids, size_t id_count,       \
+        uint64_t period, uint8_t *answers, lethe_table_result *result) {                          \
+        const lethe_table *table = tables[0];                                                     \
+        (void)table;                                                                              \
+        return check_and_insert_batch_with(shape, tables, count, ids, id_count, period, answers,  \
+                                           result);                                               \
+    }                                                                                             \
+    static size_t record_batch_##name(lethe_table *table, const lethe_hash *ids, size_t id_count, \
+                                      uint64_t period, uint64_t *inserted,                        \
+                                      lethe_table_result *result) {                               \
+        return record_batch_with(shape, table, ids, id_count, period, inserted, result);          \
+    }
+
+OPERATIONS_FOR(any, &table->shape.queue)
+OPERATIONS_FOR(first_usual, &lethe_table_usual[0])
+OPERATIONS_FOR(second_usual, &lethe_table_usual[1])
+
+#define OPERATIONS_OF(name)                                                                      \
+    {                                                                                            \
+        .check = check_##name, .check_and_insert = check_and_insert_##name, .insert = insert,    \
+        .count_matches = count_matches, .remove = remove_one, .check_batch = check_batch_##name, \
+        .check_and_insert_batch = check_and_insert_batch_##name,                                 \
+        .record_batch = record_batch_##name, .sweep = sweep,                                     \
+    }
+
+const struct lethe_table_operations OPERATIONS[LETHE_TABLE_USUAL + 1] = {
+    OPERATIONS_OF(first_usual), OPERATIONS_OF(second_usual), OPERATIONS_OF(any)};

@@ -542,7 +542,7 @@ static void a_trickle_is_counted_exactly(void **state) {
     (void)state;
     enum { PERIODS = 150000 };
     lethe_window_options options = {
-        .window_ms = 14000, .error = 1e-12, .capacity = 20000, .seed = 1};
+        .window_ms = 30000, .error = 1e-12, .capacity = 20000, .seed = 1};
     lethe_window *window;
     assert_ok(lethe_window_new(&options, &window));
     for (uint64_t period = 0; period < PERIODS; period++) {
@@ -555,7 +555,7 @@ static void a_trickle_is_counted_exactly(void **state) {
             (void)lethe_window_work(window, now_ms, 1);
         }
         assert_int_equal(answer, LETHE_FRESH);
-        uint64_t first = period < 14 ? 0 : period - 14; /* alive: of this period and 14 before */
+        uint64_t first = period < 30 ? 0 : period - 30; /* alive: of this period and 30 before */
         uint64_t alive = period / 3 - (first + 2) / 3 + 1;
         assert_int_equal(lethe_window_info(window, now_ms).ids, alive);
         uint64_t oldest = (first + 2) / 3 * 3;

@@ -1,0 +1,369 @@
+/* window/queue.h - the block of the forgetful quotient filter: a queue of remainders.
+ *
+ * IDEA    A fingerprint's quotient names its block, its remainder lies in one of the block's S slots. New
+ *         ones go in at one end, and what is old leaves at the other. So one bit for each entry and one
+ *         for each period says how old every entry is, and nothing is ever moved to forget.
+ * LAYOUT  a block of 32, 64 or 128 bytes, for remainders of f = 8 k + j bits and G periods:
+ *         bytes   k arrays of S bytes: byte s of array i is bits 8 i to 8 i + 7 of slot s's remainder.
+ *         planes  j arrays of S bits, packed: bit s of plane i is bit 8 k + i of slot s's remainder.
+ *         head    a byte: the slot that was written last, in its upper five bits. The lower three
+ *                 may belong to the last plane.
+ *         stamp   a byte: the period of the last write, modulo 256.
+ *         ages    S + G bits, as whole bytes up to the end of the block. From the lowest bit on a one for
+ *                 each entry, youngest first, and a zero where one period ends and an older one begins.
+ * I1      The entries are those whose ones come before zero number G (from 0), as of the stamp's
+ *         period; after it there is nothing. An entry's age in periods is the number of zeros before it.
+ * I2      Entry number i, from the youngest, is in slot (head - i) mod S. What is in the other
+ *         slots is of no account.
+ * WHY     As time passes zeros come in from below: one shift brings a block up to date, and the
+ *         position of zero number G, less G, is the number of entries alive. A look compares a byte of all
+ *         slots at once, whichever of them are used, and asks for ages only if something matches.
+ *         64 bytes are one cache line, and hold 18 remainders of 25 bits over 30 periods.
+ * LIMIT   S is at most 32. Stamps must be less than 256 periods old.
+ * SPEED   Hot callers hand down a pointer to a constant shape where they can: all of this then folds to a
+ *         few dozen instructions. Nothing outside a block is ever read. */
+#ifndef LETHE_WINDOW_QUEUE_H
+#define LETHE_WINDOW_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/bits.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "blocks are read by unaligned loads of little-endian words");
+
+enum {
+    LETHE_QUEUE_MAX_SLOTS = 32,
+    LETHE_QUEUE_MAX_BITS = 57,
+    LETHE_QUEUE_MAX_GENERATIONS = 62,
+    LETHE_QUEUE_VECTOR_BYTES = 32, /* a look reads so many bytes at once, all within the block */
+    LETHE_QUEUE_HEAD_SHIFT = 3
+};
+
+struct lethe_queue_shape {
+    unsigned bits;        /* of a remainder: f */
+    unsigned generations; /* G: an entry of age 0..G is alive */
+    unsigned block_bytes;
+    unsigned slots;   /* S: as many as fit */
+    unsigned head_at; /* the byte of the head; the stamp follows, then the ages */
+};
+
+/* An array of bits as long as S + G may be. */
+typedef lethe_uint128 lethe_queue_ages;
+
+#define LETHE_QUEUE_INLINE static inline __attribute__((always_inline))
+
+LETHE_QUEUE_INLINE unsigned lethe_queue_head_at(unsigned slots, unsigned generations,
+                                                unsigned block_bytes) {
+    return block_bytes - 2 - (slots + generations + 7) / 8;
+}
+
+/* Whether so many slots fit into a block, with one to spare in the last word of the ages. */
+static inline bool lethe_queue_fits(unsigned slots, unsigned bits, unsigned generations,
+                                    unsigned block_bytes) {
+    if (2 + (slots + generations + 7) / 8 > block_bytes) return false;
+    unsigned head_at = lethe_queue_head_at(slots, generations, block_bytes);
+    return slots * bits <= 8 * head_at + LETHE_QUEUE_HEAD_SHIFT;
+}
+
+/* The shape with the most slots. False when there is none of at least four. */
+static inline bool lethe_queue_plan(unsigned bits, unsigned generations, unsigned block_bytes,
+                                    struct lethe_queue_shape *out) {
+    bool is_known = block_bytes == 32 || block_bytes == 64 || block_bytes == 128;
+    if (!is_known || bits < 1 || bits > LETHE_QUEUE_MAX_BITS || generations < 1 ||
+        generations > LETHE_QUEUE_MAX_GENERATIONS) {
+        return false;
+    }
+    unsigned slots = LETHE_QUEUE_MAX_SLOTS;
+    while (slots >= 4 && !lethe_queue_fits(slots, bits, generations, block_bytes))
+        slots--;
+    *out = (struct lethe_queue_shape){
+        .bits = bits,
+        .generations = generations,
+        .block_bytes = block_bytes,
+        .slots = slots,
+        .head_at = lethe_queue_head_at(slots, generations, block_bytes),
+    };
+    return slots >= 4;
+}
+
+/* Whether the ages need more than one word. */
+LETHE_QUEUE_INLINE bool lethe_queue_is_wide(const struct lethe_queue_shape *shape) {
+    return shape->slots + shape->generations > 63;
+}
+
+LETHE_QUEUE_INLINE uint64_t lethe_queue_load(const unsigned char *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+LETHE_QUEUE_INLINE void lethe_queue_store(unsigned char *bytes, uint64_t word) {
+    memcpy(bytes, &word, sizeof word);
+}
+
+LETHE_QUEUE_INLINE unsigned lethe_queue_head(const struct lethe_queue_shape *shape,
+                                             const unsigned char *block) {
+    return block[shape->head_at] >> LETHE_QUEUE_HEAD_SHIFT;
+}
+
+LETHE_QUEUE_INLINE uint8_t lethe_queue_stamp(const struct lethe_queue_shape *shape,
+                                             const unsigned char *block) {
+    return block[shape->head_at + 1];
+}
+
+/* How far the ages are from the beginning of the last word, or two words, in bits. */
+LETHE_QUEUE_INLINE unsigned lethe_queue_ages_shift(const struct lethe_queue_shape *shape) {
+    unsigned bytes = lethe_queue_is_wide(shape) ? 16 : 8;
+    return 8 * (bytes - (shape->slots + shape->generations + 7) / 8);
+}
+
+/* The ages as they are in the block. */
+LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_stored_ages(const struct lethe_queue_shape *shape,
+                                                            const unsigned char *block) {
+    unsigned shift = lethe_queue_ages_shift(shape);
+    uint64_t last = lethe_queue_load(block + shape->block_bytes - 8);
+    if (!lethe_queue_is_wide(shape)) return last >> shift;
+    uint64_t before = lethe_queue_load(block + shape->block_bytes - 16);
+    return ((lethe_queue_ages)last << 64 | before) >> shift;
+}
+
+/* The ages as of period, which is less than 256 after the stamp. Whatever is 63 periods old has expired. */
+LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_ages_at(const struct lethe_queue_shape *shape,
+                                                        const unsigned char *block,
+                                                        uint64_t period) {
+    unsigned elapsed = (uint8_t)((uint8_t)period - lethe_queue_stamp(shape, block));
+    if (elapsed > 63) elapsed = 63;
+    lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
+    return lethe_queue_is_wide(shape) ? ages << elapsed : (uint64_t)ages << elapsed;
+}
+
+/* The position of the one numbered index, which there is. */
+LETHE_QUEUE_INLINE unsigned lethe_queue_select(const struct lethe_queue_shape *shape,
+                                               lethe_queue_ages ones, unsigned index) {
+    uint64_t low = (uint64_t)ones;
+    if (!lethe_queue_is_wide(shape)) return lethe_select64_of(low, index);
+    unsigned count = lethe_popcount64(low);
+    if (index < count) return lethe_select64_of(low, index);
+    return 64 + lethe_select64_of((uint64_t)(ones >> 64), index - count);
+}
+
+/* Where the entries alive end: at zero number G. Their number is that less G. */
+LETHE_QUEUE_INLINE unsigned lethe_queue_end(const struct lethe_queue_shape *shape,
+                                            lethe_queue_ages ages) {
+    return lethe_queue_select(shape, ~ages, shape->generations);
+}
+
+LETHE_QUEUE_INLINE bool lethe_queue_is_full(const struct lethe_queue_shape *shape, unsigned end) {
+    return end == shape->slots + shape->generations;
+}
+
+LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_below(const struct lethe_queue_shape *shape,
+                                                      unsigned position) {
+    if (lethe_queue_is_wide(shape)) return ((lethe_queue_ages)1 << position) - 1;
+    return (UINT64_C(1) << position) - 1;
+}
+
+/* Writes ages, head and stamp; the bits around them stay. */
+LETHE_QUEUE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape,
+                                          unsigned char *block, lethe_queue_ages ages,
+                                          unsigned head, uint64_t period) {
+    unsigned shift = lethe_queue_ages_shift(shape);
+    unsigned char *last = block + shape->block_bytes - 8;
+    unsigned char *before = block + shape->block_bytes - 16;
+    unsigned planes = block[shape->head_at] & ((1U << LETHE_QUEUE_HEAD_SHIFT) - 1);
+    if (lethe_queue_is_wide(shape)) {
+        /* The lowest of the sixteen bytes may be remainders. */
+        lethe_queue_ages kept = lethe_queue_load(before), moved = ages << shift;
+        kept &= ((lethe_queue_ages)1 << shift) - 1;
+        lethe_queue_store(before, (uint64_t)(moved | kept));
+        lethe_queue_store(last, (uint64_t)(moved >> 64));
+    } else {
+        uint64_t kept = lethe_queue_load(last) & ((UINT64_C(1) << shift) - 1);
+        lethe_queue_store(last, (uint64_t)ages << shift | kept);
+    }
+    block[shape->head_at] = (unsigned char)(head << LETHE_QUEUE_HEAD_SHIFT | planes);
+    block[shape->head_at + 1] = (uint8_t)period;
+}
+
+/* Which of 32 bytes are value. */
+LETHE_QUEUE_INLINE uint32_t lethe_queue_match_bytes(const unsigned char *bytes, uint8_t value) {
+#if defined(__AVX2__)
+    __m256i equal = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)bytes),
+                                      _mm256_set1_epi8((char)value));
+    return (uint32_t)_mm256_movemask_epi8(equal);
+#else
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint32_t match = 0;
+    for (unsigned i = 0; i < LETHE_QUEUE_VECTOR_BYTES; i += 8) {
+        uint64_t differs = lethe_queue_load(bytes + i) ^ value * UINT64_C(0x0101010101010101);
+        /* A byte's upper bit becomes one unless the byte is zero; then these bits are gathered. */
+        uint64_t zero = ~(((differs & low) + low) | differs | low) >> 7;
+        match |= (uint32_t)((zero * UINT64_C(0x0102040810204080)) >> 56) << i;
+    }
+    return match;
+#endif
+}
+
+/* The slots, used or not, that hold the remainder. */
+LETHE_QUEUE_INLINE uint32_t lethe_queue_match(const struct lethe_queue_shape *shape,
+                                              const unsigned char *block, uint64_t remainder) {
+    const unsigned slots = shape->slots, bytes = shape->bits / 8;
+    const unsigned last = shape->block_bytes - LETHE_QUEUE_VECTOR_BYTES;
+    uint32_t match = (uint32_t)((UINT64_C(1) << slots) - 1);
+    for (unsigned i = 0; i < bytes; i++) {
+        /* The last arrays are read from a bit before, so as to stay within the block. */
+        unsigned at = i * slots < last ? i * slots : last;
+        match &=
+            lethe_queue_match_bytes(block + at, (uint8_t)(remainder >> 8 * i)) >> (i * slots - at);
+    }
+    for (unsigned i = 8 * bytes; i < shape->bits; i++) {
+        unsigned byte = i * slots / 8, most = shape->block_bytes - 8;
+        if (byte > most) byte = most;
+        uint64_t plane = lethe_queue_load(block + byte) >> (i * slots - 8 * byte);
+        match &= (uint32_t)(plane ^ ((remainder >> i & 1) - 1));
+    }
+    return match;
+}
+
+static inline uint64_t lethe_queue_remainder(const struct lethe_queue_shape *shape,
+                                             const unsigned char *block, unsigned slot) {
+    const unsigned bytes = shape->bits / 8;
+    uint64_t remainder = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        remainder |= (uint64_t)block[i * shape->slots + slot] << 8 * i;
+    for (unsigned i = 8 * bytes; i < shape->bits; i++) {
+        unsigned at = i * shape->slots + slot;
+        remainder |= (uint64_t)(block[at / 8] >> at % 8 & 1) << i;
+    }
+    return remainder;
+}
+
+LETHE_QUEUE_INLINE void lethe_queue_put(const struct lethe_queue_shape *shape, unsigned char *block,
+                                        unsigned slot, uint64_t remainder) {
+    const unsigned bytes = shape->bits / 8;
+    for (unsigned i = 0; i < bytes; i++)
+        block[i * shape->slots + slot] = (uint8_t)(remainder >> 8 * i);
+    for (unsigned i = 8 * bytes; i < shape->bits; i++) {
+        unsigned at = i * shape->slots + slot, bit = 1U << at % 8;
+        unsigned rest = block[at / 8] & ~bit;
+        block[at / 8] = (unsigned char)(rest | (unsigned)(remainder >> i & 1) << at % 8);
+    }
+}
+
+/* The slot that follows in the ring. */
+LETHE_QUEUE_INLINE unsigned lethe_queue_next(const struct lethe_queue_shape *shape, unsigned slot) {
+    return slot + 1 == shape->slots ? 0 : slot + 1;
+}
+
+/* An entry's slot from its number, or its number from its slot: (head - number) mod S. */
+static inline unsigned lethe_queue_turn(const struct lethe_queue_shape *shape, unsigned head,
+                                        unsigned number) {
+    return head >= number ? head - number : head + shape->slots - number;
+}
+
+/* Adds an entry to a block that is not full. ages and end are as of period. */
+LETHE_QUEUE_INLINE void lethe_queue_append(const struct lethe_queue_shape *shape,
+                                           unsigned char *block, lethe_queue_ages ages,
+                                           unsigned end, uint64_t period, uint64_t remainder) {
+    unsigned slot = lethe_queue_next(shape, lethe_queue_head(shape, block));
+    lethe_queue_ages alive = ages & lethe_queue_below(shape, end);
+    lethe_queue_write(shape, block, alive << 1 | 1, slot, period);
+    lethe_queue_put(shape, block, slot, remainder);
+}
+
+/* The number of a living entry that matches, youngest first, or S. match is what lethe_queue_match found. */
+static inline unsigned lethe_queue_find(const struct lethe_queue_shape *shape,
+                                        const unsigned char *block, uint32_t match,
+                                        uint64_t period) {
+    if (match == 0) return shape->slots;
+    unsigned end = lethe_queue_end(shape, lethe_queue_ages_at(shape, block, period));
+    unsigned head = lethe_queue_head(shape, block), best = shape->slots;
+    for (; match != 0; match &= match - 1) {
+        unsigned number = lethe_queue_turn(shape, head, (unsigned)__builtin_ctz(match));
+        if (number < end - shape->generations && number < best) best = number;
+    }
+    return best;
+}
+
+/* How many living entries match. */
+static inline unsigned lethe_queue_count(const struct lethe_queue_shape *shape,
+                                         const unsigned char *block, uint32_t match,
+                                         uint64_t period) {
+    unsigned end = lethe_queue_end(shape, lethe_queue_ages_at(shape, block, period)), count = 0;
+    unsigned head = lethe_queue_head(shape, block);
+    for (; match != 0; match &= match - 1) {
+        unsigned number = lethe_queue_turn(shape, head, (unsigned)__builtin_ctz(match));
+        count += number < end - shape->generations;
+    }
+    return count;
+}
+
+/* The age of entry number number. */
+static inline unsigned lethe_queue_age(const struct lethe_queue_shape *shape, lethe_queue_ages ages,
+                                       unsigned number) {
+    return lethe_queue_select(shape, ages, number) - number;
+}
+
+static inline void lethe_queue_copy(const struct lethe_queue_shape *shape, unsigned char *block,
+                                    unsigned from, unsigned to) {
+    lethe_queue_put(shape, block, to, lethe_queue_remainder(shape, block, from));
+}
+
+/* Adds an entry of that age to a block that is not full: the younger ones make room. */
+static inline void lethe_queue_insert(const struct lethe_queue_shape *shape, unsigned char *block,
+                                      uint64_t period, unsigned age, uint64_t remainder) {
+    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
+    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
+    unsigned position = age == 0 ? 0 : lethe_queue_select(shape, ~ages, age - 1) + 1;
+    lethe_queue_ages below = ages & lethe_queue_below(shape, position);
+    ages = below | (lethe_queue_ages)1 << position | (ages ^ below) << 1;
+    unsigned head = lethe_queue_next(shape, lethe_queue_head(shape, block));
+    unsigned number = position - age;
+    lethe_queue_write(shape, block, ages, head, period);
+    for (unsigned i = 0; i < number; i++) {
+        lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i + 1),
+                         lethe_queue_turn(shape, head, i));
+    }
+    lethe_queue_put(shape, block, lethe_queue_turn(shape, head, number), remainder);
+}
+
+/* Removes entry number number, which is alive in period: the younger ones close the gap. */
+static inline void lethe_queue_remove(const struct lethe_queue_shape *shape, unsigned char *block,
+                                      uint64_t period, unsigned number) {
+    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
+    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
+    unsigned position = lethe_queue_select(shape, ages, number);
+    lethe_queue_ages below = ages & lethe_queue_below(shape, position);
+    unsigned head = lethe_queue_head(shape, block);
+    for (unsigned i = number; i > 0; i--) {
+        lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i - 1),
+                         lethe_queue_turn(shape, head, i));
+    }
+    /* The one itself goes; what is above it moves down. */
+    ages = below | (ages >> 1 & ~lethe_queue_below(shape, position));
+    lethe_queue_write(shape, block, ages, lethe_queue_turn(shape, head, 1), period);
+}
+
+/* Drops what has expired and stamps the block with the period. */
+static inline void lethe_queue_refresh(const struct lethe_queue_shape *shape, unsigned char *block,
+                                       uint64_t period) {
+    if (lethe_queue_stamp(shape, block) == (uint8_t)period) return;
+    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
+    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
+    lethe_queue_write(shape, block, ages, lethe_queue_head(shape, block), period);
+}
+
+/* Whether a block is such as these functions leave. */
+static inline bool lethe_queue_is_valid(const struct lethe_queue_shape *shape,
+                                        const unsigned char *block) {
+    lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
+    unsigned end = lethe_queue_end(shape, ages);
+    return end <= shape->slots + shape->generations &&
+           (ages & ~lethe_queue_below(shape, end)) == 0 &&
+           lethe_queue_head(shape, block) < shape->slots;
+}
+
+#endif
