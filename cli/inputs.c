@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "interrupt.h"
 #include "message.h"
+
+/* A name can be 4096 bytes long. */
+enum { TEXT_BYTES = 4096 + 512 };
 
 static bool is_standard_input(const char *path) {
     return strcmp(path, "-") == 0;
@@ -18,14 +22,18 @@ const char *inputs_name(const char *path) {
     return is_standard_input(path) ? "standard input" : path;
 }
 
-int inputs_fail(const char *path) {
-    int error = errno;
+void inputs_explain(const char *path, int error, char *text, size_t size) {
     const char *advice = "check the device";
     if (error == ENOENT || error == ENOTDIR) advice = "check the name";
     if (error == EISDIR) advice = "name the files in it";
     if (error == EACCES || error == EPERM) advice = "check the permissions";
-    return message_fail(EXIT_ENVIRONMENT, "cannot read %s: %s; %s", inputs_name(path),
-                        strerror(error), advice);
+    snprintf(text, size, "cannot read %s: %s; %s", inputs_name(path), strerror(error), advice);
+}
+
+int inputs_fail(const char *path) {
+    char text[TEXT_BYTES];
+    inputs_explain(path, errno, text, sizeof text);
+    return message_fail(EXIT_ENVIRONMENT, "%s", text);
 }
 
 static int status_of(const char *path, struct stat *out) {

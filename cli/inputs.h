@@ -35,4 +35,7 @@ const char *inputs_name(const char *path);
 /* Says that reading it failed, by errno. Returns EXIT_ENVIRONMENT. */
 int inputs_fail(const char *path);
 
+/* Writes what inputs_fail says of an error. */
+void inputs_explain(const char *path, int error, char *text, size_t size);
+
 #endif

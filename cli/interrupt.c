@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "message.h"
@@ -10,7 +11,8 @@
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 enum { CAUGHT_COUNT = sizeof caught / sizeof caught[0] };
 
-static volatile sig_atomic_t signal_that_came;
+/* Any thread may be the one that a signal interrupts, and any may ask. */
+static atomic_int signal_that_came;
 
 static void remember(int signal_number) {
     signal_that_came = signal_number;
@@ -60,7 +62,10 @@ void interrupt_release(void) {
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+int interrupt_code(void) {
+    return EXIT_BY_SIGNAL + signal_that_came;
+}
+
 int interrupt_fail(const char *untouched_path) {
-    return message_fail(EXIT_BY_SIGNAL + signal_that_came, "interrupted; %s was not written",
-                        untouched_path);
+    return message_fail(interrupt_code(), "interrupted; %s was not written", untouched_path);
 }

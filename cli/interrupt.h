@@ -23,6 +23,9 @@ void interrupt_wait_readable(int descriptor);
 void interrupt_hold(void);
 void interrupt_release(void);
 
+/* The exit code for the signal that came. */
+int interrupt_code(void);
+
 /* Says that nothing was changed, and returns the exit code for the signal that came. */
 int interrupt_fail(const char *untouched_path);
 

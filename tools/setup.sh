@@ -21,6 +21,9 @@ cmake            run         cmake           configures the build
 ninja-build      run         ninja           runs the build
 libxxhash-dev    run         xxhash.h        the hash under every filter, compiled in
 librocksdb-dev   run         rocksdb/c.h     the store under the counters
+zlib1g-dev       run         zlib.h          reads events from gzip files
+libzstd-dev      run         zstd.h          reads events from zstd files
+libjansson-dev   run         jansson.h       reads events from JSON lines
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
 pkg-config       bench,test  pkg-config      finds the benchmarks' peers; tests our own lethe.pc
 clang            test        clang           the second compiler, and the one that has libFuzzer
@@ -31,6 +34,7 @@ libsimde-dev     test        (simde/x86/avx512.h)  runs the AVX-512 code on a CP
 libxxhash0       test        -               the hash as a shared library, to compare ours with
 python3          test,lint   python3         runs the tests from outside and the checks of the tree
 python3-pytest   test        import:pytest   the framework of the tests from outside
+zstd             test        (zstd)          makes compressed files for the tests
 zsh              test        (zsh)           tries the zsh completion
 mandoc           test,lint   mandoc          checks the man pages
 gnuplot-nox      test        (gnuplot)       draws the figures of lethe paper

@@ -1,0 +1,31 @@
+/* events.h - reads events in a thread of its own, ahead of the one who counts them.
+ *
+ * Memory   Four batches and a buffer, whatever the input is like: some 20 MiB at most.
+ * Threads  One thread calls these functions. */
+#ifndef LETHE_CLI_EVENTS_H
+#define LETHE_CLI_EVENTS_H
+
+#include "events_gather.h"
+
+struct event_reader;
+
+/* Starts reading. inputs, options and table must outlive the reader, which uses the table alone until it is
+ * freed. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
+int events_open(const struct inputs *inputs, const struct event_options *options,
+                struct resume_table *table, struct event_reader **out);
+
+/* Whether the next call has something to return at once. */
+bool events_are_ready(struct event_reader *reader);
+
+/* The next batch, or NULL when there is no more: all is read, a signal came, or something failed. It stays as it is
+ * until it is released; batches are released in the order in which they came. */
+const struct event_batch *events_next(struct event_reader *reader);
+void events_release(struct event_reader *reader);
+
+/* After NULL: EXIT_DONE, or why there is no more, which this call prints. */
+int events_end(struct event_reader *reader);
+
+/* Stops reading and frees all. Takes NULL. */
+void events_free(struct event_reader *reader);
+
+#endif
