@@ -1,0 +1,183 @@
+/* Goal:   the log's records are read back as they were written, their bytes never change, and no bytes that are
+ *         not theirs are believed or harm the reader.
+ * Method: round trips at the edges of every number; golden files; each byte of a segment altered, cut off and
+ *         added to: either an error, or a segment that keeps all rules. */
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/segment.h"
+#include "support/golden.h"
+#include "support/random.h"
+
+static lethe_bytes bytes_of(const lethe_buffer *buffer) {
+    return (lethe_bytes){.data = buffer->data, .size = buffer->size};
+}
+
+static void make_ids(lethe_buffer *buffer) {
+    const lethe_id_run runs[] = {{.clock_ms = 1600000000000, .count = 2},
+                                 {.clock_ms = 1600000000001, .count = 1}};
+    assert_ok(lethe_ids_begin(buffer));
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_true(lethe_buffer_reserve(buffer, LETHE_LOG_ID_BYTES));
+        lethe_ids_append(buffer, lethe_log_id_of(lethe_hash_u64(1, i)));
+    }
+    assert_ok(lethe_ids_end(buffer, runs, 2));
+}
+
+static const int64_t edges[] = {0, 1, -1, 63, 64, -64, -65, INT64_MAX, INT64_MIN, 1 << 20};
+enum { EDGES = sizeof edges / sizeof edges[0] };
+
+static void make_changes(lethe_buffer *buffer) {
+    static const char key[] = "a key with \0 in it";
+    assert_ok(lethe_changes_begin(buffer));
+    for (size_t i = 0; i < EDGES; i++) {
+        lethe_new_value change = {.key = {key, 1 + i}, .value = edges[i], .deleted = i == 3};
+        if (change.deleted) change.value = 0;
+        assert_ok(lethe_changes_append(buffer, &change));
+    }
+    lethe_changes_end(buffer, EDGES);
+}
+
+static void ids_come_back(void **state) {
+    (void)state;
+    lethe_buffer buffer = {0};
+    make_ids(&buffer);
+    lethe_ids ids;
+    assert_ok(lethe_ids_open(bytes_of(&buffer), &ids));
+    assert_int_equal(ids.count, 3);
+    assert_int_equal(ids.run_count, 2);
+    assert_int_equal(lethe_ids_run(&ids, 1).clock_ms, 1600000000001);
+    for (uint64_t i = 0; i < 3; i++) {
+        lethe_log_id id = lethe_log_id_load(ids.ids + i * LETHE_LOG_ID_BYTES);
+        lethe_hash hash = lethe_hash_u64(1, i);
+        assert_true(id.low == hash.low && id.high == hash.high >> 48);
+    }
+    lethe_buffer_free(&buffer);
+}
+
+static void changes_come_back(void **state) {
+    (void)state;
+    lethe_buffer buffer = {0};
+    make_changes(&buffer);
+    lethe_changes changes;
+    assert_ok(lethe_changes_open(bytes_of(&buffer), &changes));
+    for (size_t i = 0; i < EDGES; i++) {
+        lethe_new_value change;
+        assert_ok(lethe_changes_next(&changes, &change));
+        assert_int_equal(change.key.size, 1 + i);
+        assert_int_equal(change.deleted, i == 3);
+        assert_true(change.value == (i == 3 ? 0 : edges[i]));
+    }
+    assert_int_equal(changes.left, 0);
+    lethe_buffer_free(&buffer);
+}
+
+static void values_come_back(void **state) {
+    (void)state;
+    for (size_t i = 0; i < EDGES; i++) {
+        unsigned char record[LETHE_VALUE_LIMIT_BYTES];
+        size_t size = lethe_value_store(record, edges[i]);
+        int64_t value;
+        assert_ok(lethe_value_load((lethe_bytes){record, size}, &value));
+        assert_true(value == edges[i]);
+        assert_int_equal(lethe_value_load((lethe_bytes){record, size - 1}, &value), LETHE_ECORRUPT);
+    }
+    static const unsigned char endless[] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1};
+    int64_t value;
+    assert_int_equal(lethe_value_load((lethe_bytes){endless, sizeof endless}, &value),
+                     LETHE_ECORRUPT);
+}
+
+/* Two ids of the log are equal only if 80 bits are; what the window sees of them differs with them. */
+static void expanded_ids_differ_as_the_ids_do(void **state) {
+    (void)state;
+    lethe_log_id a = {.low = 5, .high = 7}, b = {.low = 5, .high = 8}, c = {.low = 6, .high = 7};
+    assert_true(lethe_log_id_expand(a).high != lethe_log_id_expand(b).high);
+    assert_true(lethe_log_id_expand(a).high != lethe_log_id_expand(c).high);
+    assert_true(lethe_log_id_expand(a).low != lethe_log_id_expand(c).low);
+}
+
+/* Reads a segment to its end, whatever it is. */
+static void read_ids(lethe_bytes segment) {
+    lethe_ids ids;
+    if (lethe_ids_open(segment, &ids) != LETHE_OK) return;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < ids.run_count; i++) {
+        total += lethe_ids_run(&ids, i).count;
+    }
+    assert_int_equal(total, ids.count);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < ids.count; i++) {
+        sum += lethe_log_id_load(ids.ids + (size_t)i * LETHE_LOG_ID_BYTES).low;
+    }
+    assert_true(sum != 1);
+}
+
+static void read_changes(lethe_bytes segment) {
+    lethe_changes changes;
+    if (lethe_changes_open(segment, &changes) != LETHE_OK) return;
+    while (changes.left > 0) {
+        lethe_new_value change;
+        if (lethe_changes_next(&changes, &change) != LETHE_OK) return;
+        assert_true(change.key.size >= 1 && change.key.size <= LETHE_KEY_LIMIT_BYTES);
+    }
+}
+
+/* Each copy is of exactly its own size, so that the sanitizers see a byte read too far. */
+static void try_all(const lethe_buffer *original, void (*read)(lethe_bytes segment)) {
+    struct test_random random = {.state = 9};
+    for (size_t size = 0; size <= original->size + 1; size++) {
+        for (unsigned round = 0; round < 60; round++) {
+            unsigned char *copy = calloc(1, size > 0 ? size : 1);
+            size_t common = size < original->size ? size : original->size;
+            if (common > 0) memcpy(copy, original->data, common);
+            if (round > 0 && size > 0) {
+                copy[test_random_below(&random, size)] = (unsigned char)test_random_next(&random);
+            }
+            read((lethe_bytes){copy, size});
+            free(copy);
+        }
+    }
+}
+
+static void foreign_bytes_are_harmless(void **state) {
+    (void)state;
+    lethe_buffer ids = {0}, changes = {0};
+    make_ids(&ids);
+    make_changes(&changes);
+    try_all(&ids, read_ids);
+    try_all(&changes, read_changes);
+    lethe_ids opened;
+    for (size_t size = 0; size < ids.size; size++) {
+        assert_int_equal(lethe_ids_open((lethe_bytes){ids.data, size}, &opened), LETHE_ECORRUPT);
+    }
+    ids.data[0] = 2;
+    assert_int_equal(lethe_ids_open(bytes_of(&ids), &opened), LETHE_EVERSION);
+    lethe_buffer_free(&ids);
+    lethe_buffer_free(&changes);
+}
+
+static void bytes_stay_as_they_are(void **state) {
+    (void)state;
+    lethe_buffer ids = {0}, changes = {0};
+    make_ids(&ids);
+    make_changes(&changes);
+    golden_check("counter-ids-v1.bin", ids.data, ids.size);
+    golden_check("counter-changes-v1.bin", changes.data, changes.size);
+    lethe_buffer_free(&ids);
+    lethe_buffer_free(&changes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_come_back),
+        cmocka_unit_test(changes_come_back),
+        cmocka_unit_test(values_come_back),
+        cmocka_unit_test(expanded_ids_differ_as_the_ids_do),
+        cmocka_unit_test(foreign_bytes_are_harmless),
+        cmocka_unit_test(bytes_stay_as_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
