@@ -466,22 +466,17 @@ lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids,
     return first;
 }
 
-lethe_status lethe_chain_check_and_record(lethe_chain *chain, lethe_hash id, uint64_t now_ms,
-                                          lethe_window_answer *answer) {
+/* Whether a call may go straight to the one table there is: most may. */
+static inline bool is_plain(const lethe_chain *chain, uint64_t now_ms) {
+    return now_ms < chain->period_end_ms && chain->table_count == 1 && chain->grave_count == 0 &&
+           !chain->options.refresh_on_duplicate;
+}
+
+static __attribute__((noinline)) lethe_status check_and_record_in_all(lethe_chain *chain,
+                                                                      lethe_hash id,
+                                                                      uint64_t now_ms,
+                                                                      lethe_window_answer *answer) {
     advance(chain, now_ms);
-    if (chain->table_count == 1 && !chain->options.refresh_on_duplicate) {
-        /* The usual case, in one look at the table. */
-        lethe_table *table = chain->tables[0];
-        bool is_duplicate;
-        if (table->operations->check_and_insert(table, id, chain->period, &is_duplicate) ==
-            LETHE_TABLE_ADDED) {
-            *answer = is_duplicate ? LETHE_DUPLICATE : LETHE_FRESH;
-            chain->duplicates += is_duplicate;
-            chain->fresh += !is_duplicate;
-            chain->arrivals += !is_duplicate;
-            return LETHE_OK;
-        }
-    }
     *answer = lethe_chain_check(chain, id, chain->clock_ms);
     if (*answer == LETHE_DUPLICATE) {
         chain->duplicates++;
@@ -495,6 +490,24 @@ lethe_status lethe_chain_check_and_record(lethe_chain *chain, lethe_hash id, uin
         *answer = LETHE_REFUSED;
     }
     return status;
+}
+
+lethe_status lethe_chain_check_and_record(lethe_chain *chain, lethe_hash id, uint64_t now_ms,
+                                          lethe_window_answer *answer) {
+    if (__builtin_expect(is_plain(chain, now_ms), 1)) {
+        if (now_ms > chain->clock_ms) chain->clock_ms = now_ms;
+        lethe_table *table = chain->tables[0];
+        lethe_table_result result = table->operations->check_and_insert(table, id, chain->period);
+        if (__builtin_expect(result <= LETHE_TABLE_IS_DUPLICATE, 1)) {
+            bool is_fresh = result == LETHE_TABLE_ADDED;
+            *answer = (lethe_window_answer)result;
+            chain->duplicates += !is_fresh;
+            chain->fresh += is_fresh;
+            chain->arrivals += is_fresh;
+            return LETHE_OK;
+        }
+    }
+    return check_and_record_in_all(chain, id, now_ms, answer);
 }
 
 /* One by one, where the batch loops of the table do not apply. */

@@ -140,6 +140,15 @@ LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_ages_at(const struct lethe_queue
     return lethe_queue_is_wide(shape) ? ages << elapsed : (uint64_t)ages << elapsed;
 }
 
+/* The same for one that is less than 64 periods after it, as a writer's is. */
+LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_ages_soon(const struct lethe_queue_shape *shape,
+                                                          const unsigned char *block,
+                                                          uint64_t period) {
+    unsigned elapsed = ((unsigned)period - lethe_queue_stamp(shape, block)) % 64;
+    lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
+    return lethe_queue_is_wide(shape) ? ages << elapsed : (uint64_t)ages << elapsed;
+}
+
 /* The position of the one numbered index, which there is. */
 LETHE_QUEUE_INLINE unsigned lethe_queue_select(const struct lethe_queue_shape *shape,
                                                lethe_queue_ages ones, unsigned index) {
@@ -173,6 +182,14 @@ LETHE_QUEUE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape,
     unsigned shift = lethe_queue_ages_shift(shape);
     unsigned char *last = block + shape->block_bytes - 8;
     unsigned char *before = block + shape->block_bytes - 16;
+    if (!lethe_queue_is_wide(shape) && shift >= 16) {
+        /* All of it is in the last word. */
+        unsigned head_at = shift - 16 + LETHE_QUEUE_HEAD_SHIFT;
+        uint64_t kept = lethe_queue_load(last) & ((UINT64_C(1) << head_at) - 1);
+        lethe_queue_store(last, (uint64_t)ages << shift | (period & UINT8_MAX) << (shift - 8) |
+                                    (uint64_t)head << head_at | kept);
+        return;
+    }
     unsigned planes = block[shape->head_at] & ((1U << LETHE_QUEUE_HEAD_SHIFT) - 1);
     if (lethe_queue_is_wide(shape)) {
         /* The lowest of the sixteen bytes may be remainders. */
@@ -228,6 +245,31 @@ LETHE_QUEUE_INLINE uint32_t lethe_queue_match(const struct lethe_queue_shape *sh
     return match;
 }
 
+/* Whether a slot of either block might hold the remainder: a first look, which is wrong for about one in two
+ * thousand that do not. */
+LETHE_QUEUE_INLINE bool lethe_queue_might_match(const struct lethe_queue_shape *shape,
+                                                const unsigned char *first,
+                                                const unsigned char *second, uint64_t remainder) {
+#if defined(__AVX2__)
+    if (shape->bits >= 16 && shape->block_bytes >= 64) {
+        /* Two bytes of each slot. With 32 slots at the most, both arrays are read within the block. */
+        const unsigned slots = shape->slots;
+        __m256i low = _mm256_set1_epi8((char)remainder);
+        __m256i high = _mm256_set1_epi8((char)(remainder >> 8));
+        __m256i in_first = _mm256_and_si256(
+            _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)first), low),
+            _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(first + slots)), high));
+        __m256i in_second = _mm256_and_si256(
+            _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)second), low),
+            _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(second + slots)), high));
+        uint32_t match = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(in_first, in_second));
+        return (match & (uint32_t)((UINT64_C(1) << slots) - 1)) != 0;
+    }
+#endif
+    return (lethe_queue_match(shape, first, remainder) |
+            lethe_queue_match(shape, second, remainder)) != 0;
+}
+
 static inline uint64_t lethe_queue_remainder(const struct lethe_queue_shape *shape,
                                              const unsigned char *block, unsigned slot) {
     const unsigned bytes = shape->bits / 8;
@@ -253,9 +295,10 @@ LETHE_QUEUE_INLINE void lethe_queue_put(const struct lethe_queue_shape *shape, u
     }
 }
 
-/* The slot that follows in the ring. */
+/* The slot that follows in the ring. Without a branch, which would be guessed wrong once in a round. */
 LETHE_QUEUE_INLINE unsigned lethe_queue_next(const struct lethe_queue_shape *shape, unsigned slot) {
-    return slot + 1 == shape->slots ? 0 : slot + 1;
+    unsigned next = slot + 1;
+    return next & -((next - shape->slots) >> 31); /* all ones while next is less */
 }
 
 /* An entry's slot from its number, or its number from its slot: (head - number) mod S. */

@@ -9,7 +9,7 @@
  *         emptier, and if both are full, one of their entries moves to its own other block. That fills all
  *         blocks nearly to the end. Should no entry be able to move, the table says that it is full.
  * I2      A block's stamp is the period of its last write, modulo 256. Stamps are unambiguous
- *         since a slow sweep visits every block once in 128 periods, and a table that slept longer
+ *         since a slow sweep visits every block once in 63 periods, one more than a window can have, and a table that slept longer
  *         is replaced.
  * I3      An entry recorded in period i is alive through period i + G. With G periods to a window W,
  *         an id recorded at any moment of period i is recognised for at least W (P1) and at
@@ -37,7 +37,7 @@
 /* What must be saved for a block to take two lines. */
 #define TWO_LINES_PENALTY 1.02
 
-enum { MIN_BLOCKS = 2, SWEEP_PERIODS = 128 };
+enum { MIN_BLOCKS = 2, SWEEP_PERIODS = 63 };
 
 /* Fills in what follows from the rest. */
 static void derive_sizes(struct lethe_table_shape *shape) {

@@ -11,6 +11,7 @@
 
 #include "lethe/allocator.h"
 #include "lethe/hash.h"
+#include "lethe/window.h"
 #include "window/queue.h"
 
 /* Places to count the entries of a period in: more than there are periods alive. */
@@ -39,8 +40,10 @@ typedef struct lethe_table {
     uint64_t sweep_block; /* the next block of all that the slow sweep visits */
 } lethe_table;
 
+/* The first two are also what a batch answers. */
 typedef enum lethe_table_result {
-    LETHE_TABLE_ADDED,
+    LETHE_TABLE_ADDED = LETHE_FRESH,
+    LETHE_TABLE_IS_DUPLICATE = LETHE_DUPLICATE,
     LETHE_TABLE_IS_FULL,
     LETHE_TABLE_NO_MEMORY
 } lethe_table_result;
@@ -50,8 +53,7 @@ typedef enum lethe_table_result {
 struct lethe_table_operations {
     bool (*check)(const lethe_table *table, lethe_hash id, uint64_t period);
     /* Both for one table: adds the id unless it is there. */
-    lethe_table_result (*check_and_insert)(lethe_table *table, lethe_hash id, uint64_t period,
-                                           bool *is_duplicate);
+    lethe_table_result (*check_and_insert)(lethe_table *table, lethe_hash id, uint64_t period);
     lethe_table_result (*insert)(lethe_table *table, lethe_hash id, uint64_t period);
     /* How many living entries the id matches: its own, and with luck against it others'. */
     unsigned (*count_matches)(const lethe_table *table, lethe_hash id, uint64_t period);

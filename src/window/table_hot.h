@@ -14,6 +14,26 @@
  * when one has to move. */
 enum { AHEAD = 32, CONSIDERED = 2, LINE_BYTES = 64 };
 
+/* A living entry: its block, NULL when there is none, and its number there. */
+struct found {
+    unsigned char *block;
+    unsigned number;
+};
+
+/* The shape of a table's blocks, and what is called now and then, made for it. Always a constant that the
+ * compiler sees through; with shape NULL it is the table's own. */
+struct hot {
+    const struct lethe_queue_shape *shape;
+    struct found (*find)(const lethe_table *table, unsigned char *first, unsigned char *second,
+                         uint64_t remainder, uint64_t period);
+    lethe_table_result (*insert_crowded)(lethe_table *table, const lethe_hash *id, uint64_t period);
+};
+
+ALWAYS_INLINE const struct lethe_queue_shape *shape_of(const struct hot *hot,
+                                                       const lethe_table *table) {
+    return hot->shape != NULL ? hot->shape : &table->shape.queue;
+}
+
 /* Where an id belongs: its two blocks, NULL if their segment is not there. Segment and first block come from
  * the high half of its hash, the remainder from the low half, whose upper six bits are left to
  * stripes. */
@@ -55,39 +75,25 @@ ALWAYS_INLINE struct place prefetch(const struct lethe_queue_shape *shape, const
     return place;
 }
 
-/* A living entry: its block, NULL when there is none, and its number there. */
-struct found {
-    unsigned char *block;
-    unsigned number;
-};
-
-/* The entry among those that match, by the masks of either block. */
-NEVER_INLINE struct found find_among(const lethe_table *table, const struct place *place,
-                                     uint32_t in_first, uint32_t in_second, uint64_t period) {
-    const struct lethe_queue_shape *shape = &table->shape.queue;
-    unsigned number = lethe_queue_find(shape, place->first, in_first, period);
-    if (number < shape->slots) return (struct found){place->first, number};
-    number = lethe_queue_find(shape, place->second, in_second, period);
-    if (number < shape->slots) return (struct found){place->second, number};
+/* The id's entry. */
+ALWAYS_INLINE struct found find_with(const struct lethe_queue_shape *shape, unsigned char *first,
+                                     unsigned char *second, uint64_t remainder, uint64_t period) {
+    uint32_t match = lethe_queue_match(shape, first, remainder);
+    unsigned number = lethe_queue_find(shape, first, match, period);
+    if (number < shape->slots) return (struct found){first, number};
+    match = lethe_queue_match(shape, second, remainder);
+    number = lethe_queue_find(shape, second, match, period);
+    if (number < shape->slots) return (struct found){second, number};
     return (struct found){NULL, 0};
 }
 
-static struct found find(const lethe_table *table, const struct place *place, uint64_t period) {
-    const struct lethe_queue_shape *shape = &table->shape.queue;
-    if (place->first == NULL) return (struct found){NULL, 0};
-    return find_among(table, place, lethe_queue_match(shape, place->first, place->remainder),
-                      lethe_queue_match(shape, place->second, place->remainder), period);
-}
-
-/* Whether an entry in the blocks is the id's. Mostly nothing matches, and ages need not be looked at. */
-ALWAYS_INLINE bool is_in_blocks(const struct lethe_queue_shape *shape, const lethe_table *table,
-                                const struct place *place, uint64_t period, struct found *found) {
-    uint32_t in_first = lethe_queue_match(shape, place->first, place->remainder);
-    uint32_t in_second = lethe_queue_match(shape, place->second, place->remainder);
-    if (__builtin_expect((in_first | in_second) == 0, 1)) return false;
-    struct place copy = *place; /* so that the original can stay in registers */
-    *found = find_among(table, &copy, in_first, in_second, period);
-    return found->block != NULL;
+/* The same, where mostly there is none and a first look tells. */
+ALWAYS_INLINE struct found look(const struct hot *hot, const lethe_table *table,
+                                const struct place *place, uint64_t period) {
+    bool might = lethe_queue_might_match(shape_of(hot, table), place->first, place->second,
+                                         place->remainder);
+    if (__builtin_expect(!might, 1)) return (struct found){NULL, 0};
+    return hot->find(table, place->first, place->second, place->remainder, period);
 }
 
 /* Counts an entry of that age out of the table's records. */
@@ -108,19 +114,18 @@ struct move {
     uint64_t remainder;
 };
 
-static struct move plan_move(const lethe_table *table, unsigned char *segment, unsigned char *from,
-                             unsigned number) {
-    const struct lethe_queue_shape *shape = &table->shape.queue;
+ALWAYS_INLINE struct move plan_move(const struct lethe_queue_shape *shape, const lethe_table *table,
+                                    unsigned char *segment, unsigned char *from, unsigned number) {
     unsigned slot = lethe_queue_turn(shape, lethe_queue_head(shape, from), number);
     uint64_t remainder = lethe_queue_remainder(shape, from, slot);
     uint64_t block = (uint64_t)(from - segment) / shape->block_bytes;
     uint64_t other = lethe_table_other_block(table, remainder, block);
-    return (struct move){from, lethe_table_block(table, segment, other), number, remainder};
+    return (struct move){from, segment + other * shape->block_bytes, number, remainder};
 }
 
 /* Carries a move out, unless the other block is full, too. */
-static bool try_move(const lethe_table *table, const struct move *move, uint64_t period) {
-    const struct lethe_queue_shape *shape = &table->shape.queue;
+ALWAYS_INLINE bool try_move(const struct lethe_queue_shape *shape, const struct move *move,
+                            uint64_t period) {
     if (move->to == move->from) return false;
     unsigned end = lethe_queue_end(shape, lethe_queue_ages_at(shape, move->to, period));
     if (lethe_queue_is_full(shape, end)) return false;
@@ -134,32 +139,34 @@ static bool try_move(const lethe_table *table, const struct move *move, uint64_t
 /* Moves an entry of either of two full blocks to its other block, and returns the one that has room now. The
  * youngest are tried first, since they are moved with the least effort; a few at a time are asked for
  * together, since none of their other blocks will be in the cache. */
-static unsigned char *make_way(const lethe_table *table, unsigned char *segment,
-                               const struct place *place, uint64_t period) {
+ALWAYS_INLINE unsigned char *make_way(const struct lethe_queue_shape *shape,
+                                      const lethe_table *table, unsigned char *segment,
+                                      const struct place *place, uint64_t period) {
     unsigned char *const full[2] = {place->first, place->second};
-    const unsigned slots = table->shape.queue.slots;
+    const unsigned slots = shape->slots;
     for (unsigned number = 0; number < slots; number += CONSIDERED) {
         struct move moves[2 * CONSIDERED];
         unsigned count = 0;
         for (unsigned i = number; i < number + CONSIDERED && i < slots; i++) {
             for (unsigned j = 0; j < 2; j++) {
-                moves[count] = plan_move(table, segment, full[j], i);
+                moves[count] = plan_move(shape, table, segment, full[j], i);
                 __builtin_prefetch(moves[count++].to, 1);
             }
         }
         for (unsigned i = 0; i < count; i++) {
-            if (try_move(table, &moves[i], period)) return moves[i].from;
+            if (try_move(shape, &moves[i], period)) return moves[i].from;
         }
     }
     return NULL;
 }
 
 /* Adds an entry whose blocks are both full. */
-NEVER_INLINE lethe_table_result insert_crowded(lethe_table *table, const lethe_hash *id,
-                                               uint64_t period) {
-    const struct lethe_queue_shape *shape = &table->shape.queue;
+ALWAYS_INLINE lethe_table_result insert_crowded_with(const struct lethe_queue_shape *shape,
+                                                     lethe_table *table, const lethe_hash *id,
+                                                     uint64_t period) {
     struct place place = place_of(shape, table, id);
-    unsigned char *block = make_way(table, table->segments[segment_of(table, id)], &place, period);
+    unsigned char *block =
+        make_way(shape, table, table->segments[segment_of(table, id)], &place, period);
     if (block == NULL) return LETHE_TABLE_IS_FULL;
     lethe_queue_insert(shape, block, period, 0, place.remainder);
     count_in(table, period);
@@ -168,23 +175,25 @@ NEVER_INLINE lethe_table_result insert_crowded(lethe_table *table, const lethe_h
 
 /* Adds an entry to the emptier of its blocks: only what is alive counts. Which one that is can't be guessed,
  * so there is no branch on it. */
-ALWAYS_INLINE lethe_table_result insert_at(const struct lethe_queue_shape *shape,
-                                           lethe_table *table, const lethe_hash *id,
-                                           const struct place *place, uint64_t period) {
+ALWAYS_INLINE lethe_table_result insert_at(const struct hot *hot, lethe_table *table,
+                                           const lethe_hash *id, const struct place *place,
+                                           uint64_t period) {
+    const struct lethe_queue_shape *shape = shape_of(hot, table);
     if (table->alive >= table->shape.capacity) return LETHE_TABLE_IS_FULL;
-    lethe_queue_ages ages_first = lethe_queue_ages_at(shape, place->first, period);
-    lethe_queue_ages ages_second = lethe_queue_ages_at(shape, place->second, period);
-    unsigned end_first = lethe_queue_end(shape, ages_first);
+    lethe_queue_ages ages = lethe_queue_ages_soon(shape, place->first, period);
+    lethe_queue_ages ages_second = lethe_queue_ages_soon(shape, place->second, period);
+    unsigned end = lethe_queue_end(shape, ages);
     unsigned end_second = lethe_queue_end(shape, ages_second);
-    bool take_second = end_second < end_first;
-    unsigned end = take_second ? end_second : end_first;
+    uintptr_t block = (uintptr_t)place->first, second = (uintptr_t)place->second;
+    uint64_t take_second = -(uint64_t)(end_second < end); /* all ones, or none */
+    block ^= (block ^ second) & take_second;
+    ages = lethe_queue_is_wide(shape)
+               ? (take_second != 0 ? ages_second : ages)
+               : (uint64_t)ages ^ ((uint64_t)(ages ^ ages_second) & take_second);
+    if (end_second < end) end = end_second;
     if (__builtin_expect(lethe_queue_is_full(shape, end), 0))
-        return insert_crowded(table, id, period);
-    unsigned char *block = place->first;
-    block += (place->second - place->first) & -(ptrdiff_t)take_second;
-    lethe_queue_ages ages =
-        ages_first ^ ((ages_first ^ ages_second) & -(lethe_queue_ages)take_second);
-    lethe_queue_append(shape, block, ages, end, period, place->remainder);
+        return hot->insert_crowded(table, id, period);
+    lethe_queue_append(shape, (unsigned char *)block, ages, end, period, place->remainder);
     count_in(table, period);
     return LETHE_TABLE_ADDED;
 }
@@ -198,42 +207,37 @@ ALWAYS_INLINE bool ensure_exists(const struct lethe_queue_shape *shape, lethe_ta
     return true;
 }
 
-ALWAYS_INLINE bool check_at(const struct lethe_queue_shape *shape, const lethe_table *table,
+ALWAYS_INLINE bool check_at(const struct hot *hot, const lethe_table *table,
                             const struct place *place, uint64_t period) {
-    struct found found;
     if (__builtin_expect(place->first == NULL, 0)) return false;
-    return is_in_blocks(shape, table, place, period, &found);
+    return look(hot, table, place, period).block != NULL;
 }
 
-ALWAYS_INLINE bool check_with(const struct lethe_queue_shape *shape, const lethe_table *table,
-                              const lethe_hash *id, uint64_t period) {
-    struct place place = place_of(shape, table, id);
-    return check_at(shape, table, &place, period);
+ALWAYS_INLINE bool check_with(const struct hot *hot, const lethe_table *table, const lethe_hash *id,
+                              uint64_t period) {
+    struct place place = place_of(shape_of(hot, table), table, id);
+    return check_at(hot, table, &place, period);
 }
 
-/* known says that another table has the id already. */
-ALWAYS_INLINE lethe_table_result check_and_insert_at(const struct lethe_queue_shape *shape,
-                                                     lethe_table *table, const lethe_hash *id,
-                                                     struct place *place, uint64_t period,
-                                                     bool known, bool *is_duplicate) {
-    if (!ensure_exists(shape, table, id, place)) return LETHE_TABLE_NO_MEMORY;
-    struct found found;
-    *is_duplicate = known || is_in_blocks(shape, table, place, period, &found);
-    return *is_duplicate ? LETHE_TABLE_ADDED : insert_at(shape, table, id, place, period);
+ALWAYS_INLINE lethe_table_result check_and_insert_at(const struct hot *hot, lethe_table *table,
+                                                     const lethe_hash *id, struct place *place,
+                                                     uint64_t period) {
+    if (!ensure_exists(shape_of(hot, table), table, id, place)) return LETHE_TABLE_NO_MEMORY;
+    if (look(hot, table, place, period).block != NULL) return LETHE_TABLE_IS_DUPLICATE;
+    return insert_at(hot, table, id, place, period);
 }
 
-ALWAYS_INLINE lethe_table_result check_and_insert_with(const struct lethe_queue_shape *shape,
-                                                       lethe_table *table, const lethe_hash *id,
-                                                       uint64_t period, bool *is_duplicate) {
-    struct place place = place_of(shape, table, id);
-    return check_and_insert_at(shape, table, id, &place, period, false, is_duplicate);
+ALWAYS_INLINE lethe_table_result check_and_insert_with(const struct hot *hot, lethe_table *table,
+                                                       const lethe_hash *id, uint64_t period) {
+    struct place place = place_of(shape_of(hot, table), table, id);
+    return check_and_insert_at(hot, table, id, &place, period);
 }
 
-static lethe_table_result insert(lethe_table *table, lethe_hash id, uint64_t period) {
-    const struct lethe_queue_shape *shape = &table->shape.queue;
-    struct place place = place_of(shape, table, &id);
-    if (!ensure_exists(shape, table, &id, &place)) return LETHE_TABLE_NO_MEMORY;
-    return insert_at(shape, table, &id, &place, period);
+ALWAYS_INLINE lethe_table_result insert_with(const struct hot *hot, lethe_table *table,
+                                             const lethe_hash *id, uint64_t period) {
+    struct place place = place_of(shape_of(hot, table), table, id);
+    if (!ensure_exists(shape_of(hot, table), table, id, &place)) return LETHE_TABLE_NO_MEMORY;
+    return insert_at(hot, table, id, &place, period);
 }
 
 /* Makes an entry the youngest of its block. */
@@ -249,17 +253,16 @@ NEVER_INLINE void refresh_entry(lethe_table *table, struct found found, uint64_t
     count_in(table, period);
 }
 
-ALWAYS_INLINE lethe_table_result record_at(const struct lethe_queue_shape *shape,
-                                           lethe_table *table, const lethe_hash *id,
-                                           struct place *place, uint64_t period,
-                                           uint64_t *inserted) {
-    if (!ensure_exists(shape, table, id, place)) return LETHE_TABLE_NO_MEMORY;
-    struct found found;
-    if (is_in_blocks(shape, table, place, period, &found)) {
+ALWAYS_INLINE lethe_table_result record_at(const struct hot *hot, lethe_table *table,
+                                           const lethe_hash *id, struct place *place,
+                                           uint64_t period, uint64_t *inserted) {
+    if (!ensure_exists(shape_of(hot, table), table, id, place)) return LETHE_TABLE_NO_MEMORY;
+    struct found found = look(hot, table, place, period);
+    if (found.block != NULL) {
         refresh_entry(table, found, place->remainder, period);
         return LETHE_TABLE_ADDED;
     }
-    lethe_table_result result = insert_at(shape, table, id, place, period);
+    lethe_table_result result = insert_at(hot, table, id, place, period);
     *inserted += result == LETHE_TABLE_ADDED;
     return result;
 }
@@ -278,7 +281,8 @@ static unsigned count_matches(const lethe_table *table, lethe_hash id, uint64_t 
 static bool remove_one(lethe_table *table, lethe_hash id, uint64_t period) {
     const struct lethe_queue_shape *shape = &table->shape.queue;
     struct place place = place_of(shape, table, &id);
-    struct found found = find(table, &place, period);
+    if (place.first == NULL) return false;
+    struct found found = find_with(shape, place.first, place.second, place.remainder, period);
     if (found.block == NULL) return false;
     lethe_queue_ages ages = lethe_queue_ages_at(shape, found.block, period);
     uncount(table, period, lethe_queue_age(shape, ages, found.number));
@@ -321,10 +325,10 @@ ALWAYS_INLINE bool check_older(lethe_table *const *tables, unsigned count, const
     return false;
 }
 
-ALWAYS_INLINE void check_batch_with(const struct lethe_queue_shape *shape,
-                                    lethe_table *const *tables, unsigned count,
-                                    const lethe_hash *ids, size_t id_count, uint64_t period,
-                                    uint8_t *answers) {
+ALWAYS_INLINE void check_batch_with(const struct hot *hot, lethe_table *const *tables,
+                                    unsigned count, const lethe_hash *ids, size_t id_count,
+                                    uint64_t period, uint8_t *answers) {
+    const struct lethe_queue_shape *shape = shape_of(hot, tables[0]);
     struct pipeline pipeline;
     pipeline_fill(shape, tables[0], ids, id_count, &pipeline);
     for (size_t i = 0; i < AHEAD; i++)
@@ -332,16 +336,16 @@ ALWAYS_INLINE void check_batch_with(const struct lethe_queue_shape *shape,
     for (size_t i = 0; i < id_count; i++) {
         struct place place = pipeline_next(shape, tables[0], ids, id_count, i, &pipeline);
         prefetch_older(tables, count, ids, id_count, i + AHEAD);
-        answers[i] = check_at(shape, tables[0], &place, period) ||
-                     check_older(tables, count, &ids[i], period);
+        answers[i] =
+            check_at(hot, tables[0], &place, period) || check_older(tables, count, &ids[i], period);
     }
 }
 
-ALWAYS_INLINE size_t check_and_insert_batch_with(const struct lethe_queue_shape *shape,
-                                                 lethe_table *const *tables, unsigned count,
-                                                 const lethe_hash *ids, size_t id_count,
-                                                 uint64_t period, uint8_t *answers,
+ALWAYS_INLINE size_t check_and_insert_batch_with(const struct hot *hot, lethe_table *const *tables,
+                                                 unsigned count, const lethe_hash *ids,
+                                                 size_t id_count, uint64_t period, uint8_t *answers,
                                                  lethe_table_result *result) {
+    const struct lethe_queue_shape *shape = shape_of(hot, tables[0]);
     struct pipeline pipeline;
     pipeline_fill(shape, tables[0], ids, id_count, &pipeline);
     for (size_t i = 0; i < AHEAD; i++)
@@ -349,19 +353,23 @@ ALWAYS_INLINE size_t check_and_insert_batch_with(const struct lethe_queue_shape 
     for (size_t i = 0; i < id_count; i++) {
         struct place place = pipeline_next(shape, tables[0], ids, id_count, i, &pipeline);
         prefetch_older(tables, count, ids, id_count, i + AHEAD);
-        bool is_duplicate, known = check_older(tables, count, &ids[i], period);
-        *result =
-            check_and_insert_at(shape, tables[0], &ids[i], &place, period, known, &is_duplicate);
-        if (__builtin_expect(*result != LETHE_TABLE_ADDED, 0)) return i;
-        answers[i] = is_duplicate;
+        lethe_table_result found = LETHE_TABLE_IS_DUPLICATE;
+        if (count == 1 || !check_older(tables, count, &ids[i], period))
+            found = check_and_insert_at(hot, tables[0], &ids[i], &place, period);
+        if (__builtin_expect(found > LETHE_TABLE_IS_DUPLICATE, 0)) {
+            *result = found;
+            return i;
+        }
+        answers[i] = (uint8_t)found;
     }
     *result = LETHE_TABLE_ADDED;
     return id_count;
 }
 
-ALWAYS_INLINE size_t record_batch_with(const struct lethe_queue_shape *shape, lethe_table *table,
+ALWAYS_INLINE size_t record_batch_with(const struct hot *hot, lethe_table *table,
                                        const lethe_hash *ids, size_t id_count, uint64_t period,
                                        uint64_t *inserted, lethe_table_result *result) {
+    const struct lethe_queue_shape *shape = shape_of(hot, table);
     struct pipeline pipeline;
     uint64_t count = 0;
     size_t done = 0;
@@ -369,7 +377,7 @@ ALWAYS_INLINE size_t record_batch_with(const struct lethe_queue_shape *shape, le
     pipeline_fill(shape, table, ids, id_count, &pipeline);
     for (; done < id_count; done++) {
         struct place place = pipeline_next(shape, table, ids, id_count, done, &pipeline);
-        *result = record_at(shape, table, &ids[done], &place, period, &count);
+        *result = record_at(hot, table, &ids[done], &place, period, &count);
         if (__builtin_expect(*result != LETHE_TABLE_ADDED, 0)) break;
     }
     *inserted = count;
@@ -385,46 +393,58 @@ static void sweep(lethe_table *table, uint64_t first, uint64_t count, uint64_t p
     }
 }
 
-/* The functions for tables of one shape: a constant, or the table's own. */
-#define OPERATIONS_FOR(name, shape)                                                               \
-    static bool check_##name(const lethe_table *table, lethe_hash id, uint64_t period) {          \
-        return check_with(shape, table, &id, period);                                             \
-    }                                                                                             \
-    static lethe_table_result check_and_insert_##name(lethe_table *table, lethe_hash id,          \
-                                                      uint64_t period, bool *is_duplicate) {      \
-        return check_and_insert_with(shape, table, &id, period, is_duplicate);                    \
-    }                                                                                             \
-    static void check_batch_##name(lethe_table *const *tables, unsigned count,                    \
-                                   const lethe_hash *ids, size_t id_count, uint64_t period,       \
-                                   uint8_t *answers) {                                            \
-        const lethe_table *table = tables[0];                                                     \
-        (void)table;                                                                              \
-        check_batch_with(shape, tables, count, ids, id_count, period, answers);                   \
-    }                                                                                             \
-    static size_t check_and_insert_batch_##name(                                                  \
-        lethe_table *const *tables, unsigned count, const lethe_hash *ids, size_t id_count,       \
-        uint64_t period, uint8_t *answers, lethe_table_result *result) {                          \
-        const lethe_table *table = tables[0];                                                     \
-        (void)table;                                                                              \
-        return check_and_insert_batch_with(shape, tables, count, ids, id_count, period, answers,  \
-                                           result);                                               \
-    }                                                                                             \
-    static size_t record_batch_##name(lethe_table *table, const lethe_hash *ids, size_t id_count, \
-                                      uint64_t period, uint64_t *inserted,                        \
-                                      lethe_table_result *result) {                               \
-        return record_batch_with(shape, table, ids, id_count, period, inserted, result);          \
+/* The functions for tables of one shape: a constant, or NULL for the table's own. */
+#define OPERATIONS_FOR(name, constant)                                                             \
+    NEVER_INLINE struct found find_##name(const lethe_table *table, unsigned char *first,          \
+                                          unsigned char *second, uint64_t remainder,               \
+                                          uint64_t period) {                                       \
+        const struct hot hot = {.shape = constant};                                                \
+        return find_with(shape_of(&hot, table), first, second, remainder, period);                 \
+    }                                                                                              \
+    NEVER_INLINE lethe_table_result insert_crowded_##name(lethe_table *table,                      \
+                                                          const lethe_hash *id, uint64_t period) { \
+        const struct hot hot = {.shape = constant};                                                \
+        return insert_crowded_with(shape_of(&hot, table), table, id, period);                      \
+    }                                                                                              \
+    static const struct hot hot_##name = {constant, find_##name, insert_crowded_##name};           \
+    static bool check_##name(const lethe_table *table, lethe_hash id, uint64_t period) {           \
+        return check_with(&hot_##name, table, &id, period);                                        \
+    }                                                                                              \
+    static lethe_table_result insert_##name(lethe_table *table, lethe_hash id, uint64_t period) {  \
+        return insert_with(&hot_##name, table, &id, period);                                       \
+    }                                                                                              \
+    static lethe_table_result check_and_insert_##name(lethe_table *table, lethe_hash id,           \
+                                                      uint64_t period) {                           \
+        return check_and_insert_with(&hot_##name, table, &id, period);                             \
+    }                                                                                              \
+    static void check_batch_##name(lethe_table *const *tables, unsigned count,                     \
+                                   const lethe_hash *ids, size_t id_count, uint64_t period,        \
+                                   uint8_t *answers) {                                             \
+        check_batch_with(&hot_##name, tables, count, ids, id_count, period, answers);              \
+    }                                                                                              \
+    static size_t check_and_insert_batch_##name(                                                   \
+        lethe_table *const *tables, unsigned count, const lethe_hash *ids, size_t id_count,        \
+        uint64_t period, uint8_t *answers, lethe_table_result *result) {                           \
+        return check_and_insert_batch_with(&hot_##name, tables, count, ids, id_count, period,      \
+                                           answers, result);                                       \
+    }                                                                                              \
+    static size_t record_batch_##name(lethe_table *table, const lethe_hash *ids, size_t id_count,  \
+                                      uint64_t period, uint64_t *inserted,                         \
+                                      lethe_table_result *result) {                                \
+        return record_batch_with(&hot_##name, table, ids, id_count, period, inserted, result);     \
     }
 
-OPERATIONS_FOR(any, &table->shape.queue)
 OPERATIONS_FOR(first_usual, &lethe_table_usual[0])
 OPERATIONS_FOR(second_usual, &lethe_table_usual[1])
+OPERATIONS_FOR(any, NULL)
 
-#define OPERATIONS_OF(name)                                                                      \
-    {                                                                                            \
-        .check = check_##name, .check_and_insert = check_and_insert_##name, .insert = insert,    \
-        .count_matches = count_matches, .remove = remove_one, .check_batch = check_batch_##name, \
-        .check_and_insert_batch = check_and_insert_batch_##name,                                 \
-        .record_batch = record_batch_##name, .sweep = sweep,                                     \
+#define OPERATIONS_OF(name)                                                            \
+    {                                                                                  \
+        .check = check_##name, .check_and_insert = check_and_insert_##name,            \
+        .insert = insert_##name, .count_matches = count_matches, .remove = remove_one, \
+        .check_batch = check_batch_##name,                                             \
+        .check_and_insert_batch = check_and_insert_batch_##name,                       \
+        .record_batch = record_batch_##name, .sweep = sweep,                           \
     }
 
 const struct lethe_table_operations OPERATIONS[LETHE_TABLE_USUAL + 1] = {

@@ -67,6 +67,7 @@ lethe_status lethe_window_new_without_stripes(const lethe_window_options *option
     if (window == NULL) return LETHE_ENOMEM;
     window->options = *options;
     window->is_shared = options->stripes > 0;
+    window->is_plain = !window->is_shared && options->kind == LETHE_WINDOW_QUOTIENT;
     window->stripe_count = options->stripes > 0 ? options->stripes : 1;
     window->stripes_bytes = window->stripe_count * sizeof(struct lethe_window_stripe);
     window->stripes = lethe_alloc_zeroed(options->allocator, window->stripes_bytes);
@@ -162,14 +163,22 @@ static lethe_status bloom_check_and_record(lethe_forgetful *bloom, lethe_hash id
     return status;
 }
 
-lethe_status lethe_window_check_and_record(lethe_window *window, lethe_hash id, uint64_t now_ms,
-                                           lethe_window_answer *answer) {
+static __attribute__((noinline)) lethe_status
+check_and_record_in_stripe(lethe_window *window, lethe_hash id, uint64_t now_ms,
+                           lethe_window_answer *answer) {
     struct lethe_window_stripe *stripe = lethe_window_take(window, stripe_index(window, id));
     lethe_status status = lethe_window_is_bloom(window)
                               ? bloom_check_and_record(stripe->bloom, id, now_ms, answer)
                               : lethe_chain_check_and_record(&stripe->chain, id, now_ms, answer);
     lethe_window_give(window, stripe);
     return status;
+}
+
+lethe_status lethe_window_check_and_record(lethe_window *window, lethe_hash id, uint64_t now_ms,
+                                           lethe_window_answer *answer) {
+    if (window->is_plain)
+        return lethe_chain_check_and_record(&window->stripes[0].chain, id, now_ms, answer);
+    return check_and_record_in_stripe(window, id, now_ms, answer);
 }
 
 /* The Bloom kind stops at an id that it can't record; here the rest are tried as well. */

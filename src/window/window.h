@@ -20,6 +20,7 @@ struct lethe_window {
     lethe_window_options options; /* defaults filled in */
     uint32_t stripe_count;
     bool is_shared; /* locks are needed */
+    bool is_plain;  /* a single chain of tables, and no lock */
     struct lethe_window_stripe *stripes;
     size_t stripes_bytes;
 };
