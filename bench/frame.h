@@ -24,6 +24,7 @@ struct workload {
 };
 
 extern const struct workload workload_bloom;
+extern const struct workload workload_sketch;
 extern const struct workload workload_window;
 extern const struct workload workload_window_memory;
 extern const struct workload workload_window_design;

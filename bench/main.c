@@ -7,6 +7,7 @@
 
 static const struct workload *const workloads[] = {
     &workload_bloom,
+    &workload_sketch,
     &workload_window,
     &workload_window_memory,
     &workload_window_design,

@@ -7,6 +7,7 @@
 #include "lethe/forgetful.h"
 #include "lethe/hash.h"
 #include "lethe/io.h"
+#include "lethe/sketch.h"
 #include "lethe/status.h"
 #include "lethe/version.h"
 #include "lethe/window.h"

@@ -1,0 +1,192 @@
+/* sketch/plan.c - from what is asked for to a shape, and from a shape to its errors.
+ *
+ * COUNT-MIN  In one row a key's counter exceeds its frequency by p N on average, where N is the total and
+ *            p = 1/width + 2^-32 the share of the most likely counter (place.h). By Markov it exceeds it
+ *            by e p N with probability at most 1/e, and all rows do with e^-depth. So epsilon = e p and
+ *            delta = e^-depth. Counters of the conservative and the FID sketch are never above those of
+ *            a count-min sketch of that shape, so the same holds for them.
+ * COUNT      In one row the error has variance at most p F2, F2 being the sum of squared frequencies. By
+ *            Chebyshev it exceeds 2 sqrt(p F2) with probability at most 1/4. The median does only if half
+ *            of the rows do: the tail of a binomial distribution. epsilon = 2 sqrt(p), of the L2 norm.
+ *
+ * Nothing here allocates. */
+#include <math.h>
+
+#include "sketch/sketch.h"
+
+enum {
+    DEFAULT_WIDTH = 65536,
+    DEFAULT_DEPTH = 4,
+    DEFAULT_COUNT_DEPTH = 5,
+    DEFAULT_BITS = 32,
+    DEFAULT_LOG_BITS = 16,
+    IS_RATIO = 10 /* the paper's */
+};
+
+#define DEFAULT_DELTA 0.02
+#define MIN_DELTA 1e-12
+#define MAX_DELTA 0.5
+#define EULER 2.718281828459045
+#define GRAIN 0x1p-32 /* of the numbers that choose a counter */
+
+/* The probability that at least half of the rows err, each with probability 1/4. */
+static double median_failure(uint32_t depth) {
+    uint32_t half = (depth + 1) / 2;
+    double term = pow(0.75, depth), sum = 0;
+    for (uint32_t failing = 0; failing <= depth; failing++) {
+        if (failing >= half) sum += term;
+        term = term * (depth - failing) / (failing + 1) / 3;
+    }
+    return sum;
+}
+
+uint64_t lethe_sketch_counter_max(lethe_sketch_kind kind, uint32_t counter_bits) {
+    uint64_t all = UINT64_MAX >> (64 - counter_bits);
+    return kind == LETHE_SKETCH_COUNT ? all >> 1 : all;
+}
+
+static uint64_t parts_of(const lethe_sketch_shape *shape) {
+    bool has_ds = shape->removal == LETHE_SKETCH_REMOVAL_SUBTRACTION ||
+                  shape->removal == LETHE_SKETCH_REMOVAL_COUNT_MIN;
+    return 1 + has_ds;
+}
+
+void lethe_sketch_complete_shape(lethe_sketch_shape *shape) {
+    double share = 1.0 / (double)shape->width + GRAIN;
+    if (shape->kind == LETHE_SKETCH_COUNT) {
+        shape->epsilon = 2 * sqrt(share);
+        shape->delta = median_failure(shape->depth);
+    } else {
+        shape->epsilon = EULER * share;
+        shape->delta = exp(-(double)shape->depth);
+    }
+    uint64_t row_bytes = shape->width * shape->counter_bits / 8;
+    uint64_t is_row_bytes = shape->is_width * shape->counter_bits / 8;
+    shape->query_memory_bytes = row_bytes * shape->depth;
+    shape->memory_bytes = (row_bytes * parts_of(shape) + is_row_bytes) * shape->depth;
+}
+
+static bool is_valid_width(uint64_t width, uint32_t depth) {
+    return width >= 1 && width <= LETHE_SKETCH_MAX_WIDTH &&
+           width * depth <= LETHE_SKETCH_MAX_COUNTERS;
+}
+
+static bool is_valid_bits(lethe_sketch_kind kind, uint32_t bits) {
+    bool is_log = kind == LETHE_SKETCH_LOG;
+    return bits == 8 || bits == 16 || (!is_log && (bits == 32 || bits == 64));
+}
+
+bool lethe_sketch_is_valid_shape(const lethe_sketch_shape *shape) {
+    lethe_sketch_kind kind = shape->kind;
+    if (kind < LETHE_SKETCH_COUNT_MIN || kind > LETHE_SKETCH_FID) return false;
+    if (shape->depth < 1 || shape->depth > LETHE_SKETCH_MAX_DEPTH) return false;
+    if (!is_valid_width(shape->width, shape->depth)) return false;
+    bool has_is = kind == LETHE_SKETCH_FID;
+    if (has_is ? !is_valid_width(shape->is_width, shape->depth) : shape->is_width != 0) {
+        return false;
+    }
+    if (!is_valid_bits(kind, shape->counter_bits)) return false;
+    bool can_have_ds = kind == LETHE_SKETCH_CONSERVATIVE || kind == LETHE_SKETCH_FID;
+    if (shape->removal < LETHE_SKETCH_REMOVAL_NONE ||
+        shape->removal > LETHE_SKETCH_REMOVAL_COUNT_MIN ||
+        (!can_have_ds && shape->removal != LETHE_SKETCH_REMOVAL_NONE)) {
+        return false;
+    }
+    return shape->top <= LETHE_SKETCH_MAX_TOP && shape->seed != 0;
+}
+
+/* Width and depth for an error; written so that a NaN is refused as well. */
+static lethe_status plan_from_error(const lethe_sketch_options *options,
+                                    lethe_sketch_shape *shape) {
+    double epsilon = options->epsilon, delta = options->delta != 0 ? options->delta : DEFAULT_DELTA;
+    if (!(epsilon > 0 && epsilon < 1) || !(delta >= MIN_DELTA && delta <= MAX_DELTA)) {
+        return LETHE_EINVAL;
+    }
+    double share;
+    if (shape->kind == LETHE_SKETCH_COUNT) {
+        share = epsilon * epsilon / 4;
+        shape->depth = 1;
+        while (shape->depth <= LETHE_SKETCH_MAX_DEPTH && median_failure(shape->depth) > delta)
+            shape->depth += 2;
+    } else {
+        share = epsilon / EULER;
+        shape->depth = (uint32_t)ceil(-log(delta));
+    }
+    if (share <= 2 * GRAIN || shape->depth > LETHE_SKETCH_MAX_DEPTH) return LETHE_EINVAL;
+    double width = ceil(1 / (share - GRAIN));
+    if (width > (double)LETHE_SKETCH_MAX_WIDTH) return LETHE_EINVAL;
+    shape->width = (uint64_t)width;
+    return LETHE_OK;
+}
+
+/* The widest sketch whose counters fit into memory_bytes. */
+static lethe_status plan_from_memory(const lethe_sketch_options *options,
+                                     lethe_sketch_shape *shape) {
+    uint64_t each = (uint64_t)shape->depth * (shape->counter_bits / 8);
+    uint64_t parts = parts_of(shape), counters = options->memory_bytes / each;
+    if (shape->kind == LETHE_SKETCH_FID) {
+        if (options->is_width == 0) {
+            parts += IS_RATIO;
+        } else if (counters <= options->is_width) {
+            return LETHE_EINVAL;
+        } else {
+            counters -= options->is_width;
+        }
+    }
+    shape->width = counters / parts;
+    if (shape->width > LETHE_SKETCH_MAX_WIDTH) shape->width = LETHE_SKETCH_MAX_WIDTH;
+    return LETHE_OK;
+}
+
+static lethe_status plan_size(const lethe_sketch_options *options, lethe_sketch_shape *shape) {
+    int ways = (options->width != 0) + (options->memory_bytes != 0) +
+               (options->epsilon != 0 || options->delta != 0);
+    if (ways > 1) return LETHE_EINVAL;
+    bool is_count = shape->kind == LETHE_SKETCH_COUNT;
+    shape->depth = options->depth;
+    if (shape->depth == 0) shape->depth = is_count ? DEFAULT_COUNT_DEPTH : DEFAULT_DEPTH;
+    if (shape->depth > LETHE_SKETCH_MAX_DEPTH) return LETHE_EINVAL;
+    if (options->epsilon != 0 || options->delta != 0) {
+        return options->depth == 0 ? plan_from_error(options, shape) : LETHE_EINVAL;
+    }
+    if (options->memory_bytes != 0) return plan_from_memory(options, shape);
+    shape->width = options->width != 0 ? options->width : DEFAULT_WIDTH;
+    return LETHE_OK;
+}
+
+/* The IS part; where its width is not told, ten times that of FQ, as far as that goes. */
+static void plan_is(const lethe_sketch_options *options, lethe_sketch_shape *shape) {
+    shape->is_width = options->is_width;
+    if (shape->kind != LETHE_SKETCH_FID || shape->is_width != 0) return;
+    uint64_t most = LETHE_SKETCH_MAX_COUNTERS / shape->depth;
+    if (most > LETHE_SKETCH_MAX_WIDTH) most = LETHE_SKETCH_MAX_WIDTH;
+    shape->is_width = shape->width > most / IS_RATIO ? most : IS_RATIO * shape->width;
+}
+
+lethe_status lethe_sketch_plan(const lethe_sketch_options *options, lethe_sketch_shape *out) {
+    *out = (lethe_sketch_shape){0};
+    lethe_sketch_options defaults = {0};
+    if (options == NULL) options = &defaults;
+    lethe_sketch_shape shape = {
+        .kind = options->kind,
+        .counter_bits = options->counter_bits,
+        .removal = options->removal,
+        .top = options->top,
+        .seed = options->seed != 0 ? options->seed : LETHE_DEFAULT_SEED,
+    };
+    if (shape.counter_bits == 0) {
+        shape.counter_bits = shape.kind == LETHE_SKETCH_LOG ? DEFAULT_LOG_BITS : DEFAULT_BITS;
+    }
+    if (!is_valid_bits(shape.kind, shape.counter_bits)) return LETHE_EINVAL;
+    if (shape.removal == LETHE_SKETCH_REMOVAL_DEFAULT) {
+        shape.removal = shape.kind == LETHE_SKETCH_FID ? LETHE_SKETCH_REMOVAL_SUBTRACTION
+                                                       : LETHE_SKETCH_REMOVAL_NONE;
+    }
+    lethe_status status = plan_size(options, &shape);
+    if (status != LETHE_OK) return status;
+    plan_is(options, &shape);
+    if (!lethe_sketch_is_valid_shape(&shape)) return LETHE_EINVAL;
+    lethe_sketch_complete_shape(&shape);
+    *out = shape;
+    return LETHE_OK;
+}

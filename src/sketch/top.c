@@ -1,0 +1,336 @@
+/* sketch/top.c - the most frequent keys.
+ *
+ * IDEA    A key is kept while its estimate is among the highest. Whenever a key is added to the
+ *         sketch its new estimate is compared with the lowest one kept. A true heavy hitter gets in with
+ *         its last addition at the latest, since from then on its estimate is at least its frequency.
+ * LAYOUT  keys, in any order; a min-heap of (estimate, key); an open-addressing table from hash to key,
+ *         with linear probing. All grow together, up to twice the number asked for.
+ * I1      An entry of the heap is never above its key's count. Additions raise the count alone; the heap
+ *         is put right when its lowest entry matters. So the stream's hottest keys cost a lookup.
+ * I2      floor is the heap's lowest entry when no more keys fit, else 0: an estimate below it can't
+ *         change who is kept.
+ * WHY     count as of the key's own last change, not of now: it bounds the frequency just as surely, and
+ *         is not raised by what other keys did to its counters since.
+ *         at_least starts with the addition that brought the key in, so it needs no probability.
+ * LIMIT   A key that fell out and rises only because others are removed is not noticed before it is
+ *         added again. */
+#include "sketch/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/allocator.h"
+
+enum { FIRST_ROOM = 64, LEAST_KEY_BYTES = 64, SLOTS_PER_KEY = 2 };
+
+struct heap_entry {
+    uint64_t count;
+    uint32_t key;
+};
+
+struct lethe_top {
+    struct lethe_top_key *keys;
+    struct heap_entry *heap;
+    uint32_t *slots; /* number of a key and 1; 0 is empty */
+    uint32_t used, room, capacity, wanted;
+    uint32_t slot_mask;
+    uint64_t floor;
+    const lethe_allocator *allocator;
+};
+
+uint64_t lethe_top_capacity(uint32_t wanted) {
+    return 2 * (uint64_t)wanted;
+}
+
+lethe_status lethe_top_new(uint32_t wanted, const lethe_allocator *allocator,
+                           struct lethe_top **out) {
+    *out = lethe_alloc_zeroed(allocator, sizeof **out);
+    if (*out == NULL) return LETHE_ENOMEM;
+    (*out)->wanted = wanted;
+    (*out)->capacity = (uint32_t)lethe_top_capacity(wanted);
+    (*out)->allocator = allocator;
+    return LETHE_OK;
+}
+
+/* The bytes of the three arrays for so many keys. */
+struct sizes {
+    size_t keys, heap, slots;
+    uint32_t slot_count;
+};
+
+static struct sizes sizes_for(uint32_t room) {
+    struct sizes sizes = {.slot_count = 1};
+    while (sizes.slot_count < SLOTS_PER_KEY * room)
+        sizes.slot_count *= 2;
+    sizes.keys = room * sizeof(struct lethe_top_key);
+    sizes.heap = room * sizeof(struct heap_entry);
+    sizes.slots = sizes.slot_count * sizeof(uint32_t);
+    return sizes;
+}
+
+static void release_arrays(struct lethe_top *top) {
+    if (top->room == 0) return;
+    struct sizes sizes = sizes_for(top->room);
+    lethe_release(top->allocator, top->keys, sizes.keys);
+    lethe_release(top->allocator, top->heap, sizes.heap);
+    lethe_release(top->allocator, top->slots, sizes.slots);
+}
+
+void lethe_top_free(struct lethe_top *top) {
+    if (top == NULL) return;
+    /* Also keys beyond those used, which clear left their memory. */
+    for (uint32_t i = 0; i < top->room; i++)
+        lethe_release(top->allocator, top->keys[i].bytes, top->keys[i].room);
+    release_arrays(top);
+    lethe_release(top->allocator, top, sizeof *top);
+}
+
+void lethe_top_clear(struct lethe_top *top) {
+    if (top->room > 0) memset(top->slots, 0, sizes_for(top->room).slots);
+    top->used = 0;
+    top->floor = 0;
+}
+
+uint32_t lethe_top_count(const struct lethe_top *top) {
+    return top->used;
+}
+
+const struct lethe_top_key *lethe_top_at(const struct lethe_top *top, uint32_t i) {
+    return &top->keys[i];
+}
+
+/* The slot of a hash, or the empty one where it would go. */
+static uint32_t slot_of(const struct lethe_top *top, lethe_hash hash) {
+    uint32_t slot = (uint32_t)hash.high & top->slot_mask;
+    while (top->slots[slot] != 0) {
+        const struct lethe_top_key *key = &top->keys[top->slots[slot] - 1];
+        if (key->hash.low == hash.low && key->hash.high == hash.high) break;
+        slot = (slot + 1) & top->slot_mask;
+    }
+    return slot;
+}
+
+static struct lethe_top_key *find(const struct lethe_top *top, lethe_hash hash) {
+    if (top->room == 0) return NULL;
+    uint32_t number = top->slots[slot_of(top, hash)];
+    return number == 0 ? NULL : &top->keys[number - 1];
+}
+
+const struct lethe_top_key *lethe_top_find(const struct lethe_top *top, lethe_hash hash) {
+    return find(top, hash);
+}
+
+/* Takes a hash out of the table and moves up what had to give way to it. */
+static void drop_slot(struct lethe_top *top, lethe_hash hash) {
+    uint32_t hole = slot_of(top, hash), next = hole;
+    top->slots[hole] = 0;
+    for (;;) {
+        next = (next + 1) & top->slot_mask;
+        if (top->slots[next] == 0) return;
+        uint32_t home = (uint32_t)top->keys[top->slots[next] - 1].hash.high & top->slot_mask;
+        /* Stays if its home lies cyclically behind the hole. */
+        if (((next - home) & top->slot_mask) < ((next - hole) & top->slot_mask)) continue;
+        top->slots[hole] = top->slots[next];
+        top->slots[next] = 0;
+        hole = next;
+    }
+}
+
+static void put_in_heap(struct lethe_top *top, uint32_t place, struct heap_entry entry) {
+    top->heap[place] = entry;
+    top->keys[entry.key].place = place;
+}
+
+static void sift_up(struct lethe_top *top, uint32_t place) {
+    struct heap_entry entry = top->heap[place];
+    while (place > 0 && top->heap[(place - 1) / 2].count > entry.count) {
+        put_in_heap(top, place, top->heap[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    put_in_heap(top, place, entry);
+}
+
+static void sift_down(struct lethe_top *top, uint32_t place) {
+    struct heap_entry entry = top->heap[place];
+    for (;;) {
+        uint32_t child = 2 * place + 1;
+        if (child >= top->used) break;
+        if (child + 1 < top->used && top->heap[child + 1].count < top->heap[child].count) child++;
+        if (top->heap[child].count >= entry.count) break;
+        put_in_heap(top, place, top->heap[child]);
+        place = child;
+    }
+    put_in_heap(top, place, entry);
+}
+
+static void set_floor(struct lethe_top *top) {
+    top->floor = top->used == top->capacity ? top->heap[0].count : 0;
+}
+
+/* Brings the truly lowest key to the front of the heap: I1. */
+static void settle(struct lethe_top *top) {
+    for (;;) {
+        uint64_t count = top->keys[top->heap[0].key].count;
+        if (top->heap[0].count == count) break;
+        top->heap[0].count = count;
+        sift_down(top, 0);
+    }
+    set_floor(top);
+}
+
+static void set_count(struct lethe_top *top, struct lethe_top_key *key, uint64_t count) {
+    key->count = count;
+    if (count >= top->heap[key->place].count) return;
+    top->heap[key->place].count = count;
+    sift_up(top, key->place);
+    set_floor(top);
+}
+
+/* Doubles the arrays. */
+static lethe_status grow(struct lethe_top *top) {
+    uint32_t room = top->room == 0 ? FIRST_ROOM : 2 * top->room;
+    if (room > top->capacity) room = top->capacity;
+    struct sizes sizes = sizes_for(room);
+    struct lethe_top_key *keys = lethe_alloc_zeroed(top->allocator, sizes.keys);
+    struct heap_entry *heap = lethe_alloc_zeroed(top->allocator, sizes.heap);
+    uint32_t *slots = lethe_alloc_zeroed(top->allocator, sizes.slots);
+    if (keys == NULL || heap == NULL || slots == NULL) {
+        lethe_release(top->allocator, keys, sizes.keys);
+        lethe_release(top->allocator, heap, sizes.heap);
+        lethe_release(top->allocator, slots, sizes.slots);
+        return LETHE_ENOMEM;
+    }
+    if (top->keys != NULL) {
+        memcpy(keys, top->keys, top->room * sizeof *keys);
+        memcpy(heap, top->heap, top->used * sizeof *heap);
+    }
+    release_arrays(top);
+    top->keys = keys;
+    top->heap = heap;
+    top->slots = slots;
+    top->room = room;
+    top->slot_mask = sizes.slot_count - 1;
+    for (uint32_t i = 0; i < top->used; i++)
+        slots[slot_of(top, keys[i].hash)] = i + 1;
+    return LETHE_OK;
+}
+
+/* Gives a key's place the bytes of another one. */
+static lethe_status write_bytes(struct lethe_top *top, struct lethe_top_key *key,
+                                lethe_bytes bytes) {
+    if (bytes.size > key->room) {
+        uint32_t room = LEAST_KEY_BYTES;
+        while (room < bytes.size)
+            room *= 2;
+        void *larger = lethe_alloc_zeroed(top->allocator, room);
+        if (larger == NULL) return LETHE_ENOMEM;
+        lethe_release(top->allocator, key->bytes, key->room);
+        key->bytes = larger;
+        key->room = room;
+    }
+    if (bytes.size > 0) memcpy(key->bytes, bytes.data, bytes.size);
+    key->size = (uint32_t)bytes.size;
+    return LETHE_OK;
+}
+
+/* A key where one is free. */
+static lethe_status append(struct lethe_top *top, lethe_hash hash, lethe_bytes bytes, uint64_t seen,
+                           uint64_t count) {
+    if (top->used == top->room || top->keys == NULL) {
+        if (grow(top) != LETHE_OK) return LETHE_ENOMEM;
+    }
+    uint32_t number = top->used;
+    struct lethe_top_key *key = &top->keys[number];
+    if (write_bytes(top, key, bytes) != LETHE_OK) return LETHE_ENOMEM;
+    key->hash = hash;
+    key->count = count;
+    key->at_least = seen;
+    top->slots[slot_of(top, hash)] = number + 1;
+    top->used++;
+    top->heap[number] = (struct heap_entry){.count = count, .key = number};
+    sift_up(top, number);
+    set_floor(top);
+    return LETHE_OK;
+}
+
+/* A key in place of the lowest one, if it is higher. */
+static lethe_status replace(struct lethe_top *top, lethe_hash hash, lethe_bytes bytes,
+                            uint64_t seen, uint64_t count) {
+    settle(top);
+    if (count <= top->heap[0].count) return LETHE_OK;
+    uint32_t number = top->heap[0].key;
+    struct lethe_top_key *key = &top->keys[number];
+    lethe_hash old = key->hash;
+    if (write_bytes(top, key, bytes) != LETHE_OK) return LETHE_ENOMEM;
+    drop_slot(top, old);
+    key->hash = hash;
+    key->count = count;
+    key->at_least = seen;
+    top->slots[slot_of(top, hash)] = number + 1;
+    top->heap[0].count = count;
+    sift_down(top, 0);
+    set_floor(top);
+    return LETHE_OK;
+}
+
+lethe_status lethe_top_added(struct lethe_top *top, lethe_hash hash, lethe_bytes key, uint64_t seen,
+                             uint64_t count) {
+    if (count < top->floor) return LETHE_OK;
+    struct lethe_top_key *kept = find(top, hash);
+    if (kept != NULL) {
+        uint64_t sum = kept->at_least + seen;
+        kept->at_least = sum < seen ? UINT64_MAX : sum;
+        set_count(top, kept, count);
+        return LETHE_OK;
+    }
+    if (top->used < top->capacity || top->keys == NULL) return append(top, hash, key, seen, count);
+    return replace(top, hash, key, seen, count);
+}
+
+void lethe_top_removed(struct lethe_top *top, lethe_hash hash, uint64_t weight, uint64_t count) {
+    struct lethe_top_key *kept = find(top, hash);
+    if (kept == NULL) return;
+    kept->at_least = kept->at_least > weight ? kept->at_least - weight : 0;
+    set_count(top, kept, count);
+}
+
+lethe_status lethe_top_copy(const struct lethe_top *top, struct lethe_top **out) {
+    lethe_status status = lethe_top_new(top->wanted, top->allocator, out);
+    for (uint32_t i = 0; status == LETHE_OK && i < top->used; i++) {
+        const struct lethe_top_key *key = &top->keys[i];
+        status = append(*out, key->hash, (lethe_bytes){key->bytes, key->size}, key->at_least,
+                        key->count);
+    }
+    if (status != LETHE_OK) {
+        lethe_top_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+int lethe_top_compare(const struct lethe_top_key *a, const struct lethe_top_key *b) {
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    uint32_t shared = a->size < b->size ? a->size : b->size;
+    int order = shared == 0 ? 0 : memcmp(a->bytes, b->bytes, shared);
+    if (order != 0) return order;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static int compare_pointers(const void *a, const void *b) {
+    return lethe_top_compare(*(const struct lethe_top_key *const *)a,
+                             *(const struct lethe_top_key *const *)b);
+}
+
+lethe_status lethe_top_sorted(const struct lethe_top *top, const struct lethe_top_key ***out,
+                              size_t *bytes) {
+    *out = NULL;
+    *bytes = top->used * sizeof(void *);
+    if (top->used == 0) return LETHE_OK;
+    const struct lethe_top_key **sorted = lethe_alloc_zeroed(top->allocator, *bytes);
+    if (sorted == NULL) return LETHE_ENOMEM;
+    for (uint32_t i = 0; i < top->used; i++)
+        sorted[i] = &top->keys[i];
+    qsort(sorted, top->used, sizeof(void *), compare_pointers);
+    *out = sorted;
+    return LETHE_OK;
+}
