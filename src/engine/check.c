@@ -125,10 +125,14 @@ lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
                                  lethe_detail *detail) {
     *out = (lethe_counter_health){0};
     lethe_store *store;
-    lethe_status status = lethe_store_open(folder, LETHE_STORE_EXAMINE, false, &store, detail);
+    lethe_status status =
+        lethe_store_open(folder, LETHE_STORE_EXAMINE, false, NULL, &store, detail);
     if (status != LETHE_OK) return status;
     struct examination examination = {.health = out};
     status = lethe_state_load(store, &examination.state, detail);
+    if (status == LETHE_OK) {
+        status = lethe_store_expect(store, examination.state.commit, detail);
+    }
     if (status == LETHE_OK) status = examine_all(store, &examination, detail);
     lethe_store_close(store);
     return status;
@@ -136,7 +140,7 @@ lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
 
 lethe_status lethe_counter_backup(const char *folder, const char *backups, lethe_detail *detail) {
     lethe_store *store;
-    lethe_status status = lethe_store_open(folder, LETHE_STORE_WRITE, false, &store, detail);
+    lethe_status status = lethe_store_open(folder, LETHE_STORE_WRITE, false, NULL, &store, detail);
     if (status != LETHE_OK) return status;
     lethe_state state;
     status = lethe_state_load(store, &state, detail);

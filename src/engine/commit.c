@@ -229,6 +229,7 @@ void *lethe_engine_committer_main(void *context) {
         lethe_os_lock_give(&counter->lock);
         lethe_detail detail = {""};
         lethe_status status = write_group(counter, group, &detail);
+        if (status == LETHE_OK) lethe_store_acknowledge(counter->store, group->number);
         lethe_os_lock_take(&counter->lock);
         if (status == LETHE_OK) {
             counter->durable = group->number;

@@ -116,9 +116,21 @@ static lethe_status found_store(lethe_counter *counter, lethe_detail *detail) {
     return LETHE_OK;
 }
 
+/* Whether a store that was not closed reaches as far as was acknowledged. */
+static lethe_status inspect(lethe_store *store, lethe_detail *detail) {
+    lethe_state state;
+    lethe_status status = lethe_state_load(store, &state, detail);
+    if (status != LETHE_OK && status != LETHE_ENOTFOUND) return status;
+    return lethe_store_expect(store, status == LETHE_OK ? state.commit : 0, detail);
+}
+
 static lethe_status load_state(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_state_load(counter->store, &counter->state, detail);
+    if (status == LETHE_OK)
+        return lethe_store_expect(counter->store, counter->state.commit, detail);
     if (status != LETHE_ENOTFOUND) return status;
+    status = lethe_store_expect(counter->store, 0, detail);
+    if (status != LETHE_OK) return status;
     /* A process that was killed while it made the store left one without a state. */
     if (lethe_store_records(counter->store, LETHE_FAMILY_IDS) > 0 ||
         lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS) > 0) {
@@ -243,7 +255,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
     if (status != LETHE_OK) (void)lethe_detail_fill(detail, status, "not enough memory");
     if (status == LETHE_OK) {
         status = lethe_store_open(folder, reads ? LETHE_STORE_FOLLOW : LETHE_STORE_WRITE,
-                                  options->create && !reads, &counter->store, detail);
+                                  options->create && !reads, inspect, &counter->store, detail);
     }
     if (status == LETHE_OK) status = load_state(counter, detail);
     if (status == LETHE_OK) {

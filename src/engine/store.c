@@ -2,16 +2,18 @@
  *
  * LAYOUT  FOLDER/lethe.lock   claimed by the writer; says who that is
  *         FOLDER/data/        RocksDB
+ *         FOLDER/acknowledged the number of the last commit that somebody was told of
  *         FOLDER/fold.sst     a table being made (fold_table.c)
  * I1      A commit is one write batch, synced before it returns: RocksDB's log is our log's log.
  * I2      Families are flushed together (atomic_flush), so that a reader in another process never sees
  *         one family ahead of another.
- * WHY     kTolerateCorruptedTailRecords: a process killed while it wrote leaves a piece of a record at the
- *         end, which was never acknowledged and may go; but a damaged record anywhere is an error. The
- *         default would stop reading there, silently, and lose what follows.
- * LIMIT   A log that was cut off by hand just behind a whole record, after a crash and before the next
- *         open, looks like one that was never written further; logs before the last are checked for
- *         their length (track_and_verify_wals_in_manifest). */
+ * I3      The log is read up to the first record that is damaged. What a crash cuts off or mangles there was never
+ *         acknowledged, as a rule; that it was not is known by the note in `acknowledged`, which is written
+ *         behind each commit and never waited for. A log that ends before it is damaged, and the store is refused.
+ * WHY     Refusing every damaged end would refuse a store after any power cut; accepting it, as RocksDB does by
+ *         itself, would lose acknowledged commits without a word when a disk goes bad.
+ * LIMIT   A power cut can take the last moments of the note as well; damage to just those commits is then not
+ *         noticed. */
 #include "engine/store.h"
 
 #include <errno.h>
@@ -75,8 +77,7 @@ static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family fami
                                     &message);
     rocksdb_options_destroy(base);
     if (message != NULL) rocksdb_free(message); /* an older RocksDB without it: we go on without */
-    rocksdb_options_set_wal_recovery_mode(options,
-                                          rocksdb_tolerate_corrupted_tail_records_recovery);
+    rocksdb_options_set_wal_recovery_mode(options, rocksdb_point_in_time_recovery);
     rocksdb_options_set_atomic_flush(options, 1);
     rocksdb_options_set_max_background_jobs(options, 2);
     rocksdb_options_set_keep_log_file_num(options, 2);
@@ -136,7 +137,17 @@ static lethe_status refuse_unknown_families(const lethe_store *store, lethe_deta
     return status;
 }
 
-static lethe_status open_database(lethe_store *store, bool is_new, lethe_detail *detail) {
+static void close_database(lethe_store *store) {
+    if (store->database == NULL) return;
+    for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
+        rocksdb_column_family_handle_destroy(store->families[i]);
+    }
+    rocksdb_close(store->database);
+    store->database = NULL;
+}
+
+static lethe_status open_database(lethe_store *store, lethe_store_mode mode, bool is_new,
+                                  lethe_detail *detail) {
     char *message = NULL;
     const rocksdb_options_t *const *family_options =
         (const rocksdb_options_t *const *)store->options;
@@ -147,7 +158,7 @@ static lethe_status open_database(lethe_store *store, bool is_new, lethe_detail 
         lethe_status status = refuse_unknown_families(store, detail);
         if (status != LETHE_OK) return status;
     }
-    switch (store->mode) {
+    switch (mode) {
     case LETHE_STORE_WRITE:
         store->database =
             rocksdb_open_column_families(store->options[0], store->data, LETHE_FAMILY_COUNT,
@@ -164,7 +175,7 @@ static lethe_status open_database(lethe_store *store, bool is_new, lethe_detail 
             store->families, 0, &message);
         break;
     }
-    if (message == NULL && store->mode == LETHE_STORE_FOLLOW) {
+    if (message == NULL && mode == LETHE_STORE_FOLLOW) {
         rocksdb_try_catch_up_with_primary(store->database, &message);
     }
     return lethe_store_translate(message, "cannot open the store", detail);
@@ -227,7 +238,8 @@ static bool join(char **out, const char *folder, const char *name) {
 
 static lethe_status prepare(lethe_store *store, const char *folder, lethe_detail *detail) {
     if (!join(&store->folder, folder, "") || !join(&store->data, folder, "data") ||
-        !join(&store->lock, folder, "lethe.lock") || !join(&store->fold, folder, "fold.sst")) {
+        !join(&store->lock, folder, "lethe.lock") || !join(&store->noted, folder, "acknowledged") ||
+        !join(&store->fold, folder, "fold.sst")) {
         return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
     }
     store->folder[strlen(folder)] = '\0';
@@ -246,7 +258,48 @@ static lethe_status prepare(lethe_store *store, const char *folder, lethe_detail
     return LETHE_OK;
 }
 
-static lethe_status open_prepared(lethe_store *store, bool create, lethe_detail *detail) {
+/* Reads what was acknowledged, and makes ready to go on with it. */
+static lethe_status open_note(lethe_store *store, lethe_detail *detail) {
+    lethe_status status = lethe_os_note_read(store->noted, &store->acknowledged);
+    if (status == LETHE_ECORRUPT) {
+        return lethe_detail_fill(
+            detail, status,
+            "%s is damaged; it says how far the log must reach: remove it to open "
+            "the store without that check",
+            store->noted);
+    }
+    if (status == LETHE_OK && store->mode == LETHE_STORE_WRITE) {
+        status = lethe_os_note_open(store->noted, &store->note);
+    }
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot open %s: %s",
+                                                  store->noted, strerror(errno));
+}
+
+lethe_status lethe_store_expect(const lethe_store *store, uint64_t commit, lethe_detail *detail) {
+    if (commit >= store->acknowledged) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the log ends at commit %llu, and %llu was acknowledged: its end is "
+                             "damaged or missing; restore a backup",
+                             (unsigned long long)commit, (unsigned long long)store->acknowledged);
+}
+
+void lethe_store_acknowledge(lethe_store *store, uint64_t commit) {
+    lethe_os_note_write(&store->note, commit);
+}
+
+/* Looks at what a crash has left, without touching it. */
+static lethe_status inspect_first(lethe_store *store, lethe_store_inspector inspect,
+                                  lethe_detail *detail) {
+    if (inspect == NULL) return LETHE_OK;
+    lethe_status status = open_database(store, LETHE_STORE_EXAMINE, false, detail);
+    if (status == LETHE_OK) status = inspect(store, detail);
+    close_database(store);
+    return status;
+}
+
+static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_inspector inspect,
+                                  lethe_detail *detail) {
     bool is_new = false;
     lethe_status status = look(store, store->folder, create, &is_new, detail);
     if (status != LETHE_OK) return status;
@@ -267,18 +320,28 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_detail 
                                      strerror(errno));
         }
     }
-    return open_database(store, is_new, detail);
+    if (store->mode != LETHE_STORE_FOLLOW) {
+        status = open_note(store, detail);
+        if (status != LETHE_OK) return status;
+    }
+    if (store->mode == LETHE_STORE_WRITE && !is_new &&
+        lethe_os_folder_bytes(store->data, ".log") > 0) {
+        status = inspect_first(store, inspect, detail);
+        if (status != LETHE_OK) return status;
+    }
+    return open_database(store, store->mode, is_new, detail);
 }
 
 lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool create,
-                              lethe_store **out, lethe_detail *detail) {
+                              lethe_store_inspector inspect, lethe_store **out,
+                              lethe_detail *detail) {
     *out = NULL;
     lethe_store *store = calloc(1, sizeof *store);
     if (store == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
     store->mode = mode;
-    store->claim.descriptor = -1;
+    store->claim.descriptor = store->note.descriptor = -1;
     lethe_status status = prepare(store, folder, detail);
-    if (status == LETHE_OK) status = open_prepared(store, create, detail);
+    if (status == LETHE_OK) status = open_prepared(store, create, inspect, detail);
     if (status != LETHE_OK) {
         lethe_store_close(store);
         return status;
@@ -289,12 +352,7 @@ lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool cr
 
 void lethe_store_close(lethe_store *store) {
     if (store == NULL) return;
-    if (store->database != NULL) {
-        for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
-            rocksdb_column_family_handle_destroy(store->families[i]);
-        }
-        rocksdb_close(store->database);
-    }
+    close_database(store);
     for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
         if (store->options[i] != NULL) rocksdb_options_destroy(store->options[i]);
     }
@@ -304,10 +362,12 @@ void lethe_store_close(lethe_store *store) {
     if (store->filter != NULL) rocksdb_compactionfilter_destroy(store->filter);
     if (store->cache != NULL) rocksdb_cache_destroy(store->cache);
     if (store->temporary[0] != '\0') lethe_os_folder_remove(store->temporary);
+    lethe_os_note_close(&store->note);
     lethe_os_claim_give(&store->claim);
     free(store->folder);
     free(store->data);
     free(store->lock);
     free(store->fold);
+    free(store->noted);
     free(store);
 }

@@ -35,11 +35,15 @@ typedef enum lethe_store_mode {
 
 typedef struct lethe_store lethe_store;
 
-/* Opens the store in folder. In WRITE mode the folder is made if `create` says so.
- * Errors: those of lethe_counter_open; detail tells which file. */
+/* Asked about a store as it is before opening it to write changes anything: opening ends the log that a crash has
+ * left, and drops what is damaged at its end. */
+typedef lethe_status (*lethe_store_inspector)(lethe_store *store, lethe_detail *detail);
+
+/* Opens the store in folder. In WRITE mode the folder is made if `create` says so, and inspect may refuse what
+ * is there. Errors: those of lethe_counter_open; detail tells which file. */
 LETHE_MUST_CHECK lethe_status lethe_store_open(const char *folder, lethe_store_mode mode,
-                                               bool create, lethe_store **out,
-                                               lethe_detail *detail);
+                                               bool create, lethe_store_inspector inspect,
+                                               lethe_store **out, lethe_detail *detail);
 void lethe_store_close(lethe_store *store); /* takes NULL */
 
 /* FOLLOW: catches up with the writer. */
@@ -73,6 +77,12 @@ void lethe_batch_delete_range(lethe_batch *batch, lethe_store *store, enum lethe
                               lethe_bytes from, lethe_bytes to);
 /* On LETHE_OK it is on disk, synced. */
 LETHE_MUST_CHECK lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch,
+                                                 lethe_detail *detail);
+
+/* Notes that somebody is told of this commit: a log that does not reach it is damaged. */
+void lethe_store_acknowledge(lethe_store *store, uint64_t commit);
+/* Whether the store reaches as far as was acknowledged. Errors: LETHE_ECORRUPT. */
+LETHE_MUST_CHECK lethe_status lethe_store_expect(const lethe_store *store, uint64_t commit,
                                                  lethe_detail *detail);
 
 /* Gives the space of tables that hold nothing but keys in this range back at once. */

@@ -8,12 +8,15 @@
 
 #include "engine/store.h"
 #include "os/folder.h"
+#include "os/note.h"
 
 struct lethe_store {
     lethe_store_mode mode;
-    char *folder, *data, *lock, *fold; /* paths */
-    char temporary[256];               /* FOLLOW: where RocksDB keeps what is its own */
+    char *folder, *data, *lock, *fold, *noted; /* paths */
+    char temporary[256];                       /* FOLLOW: where RocksDB keeps what is its own */
     lethe_os_claim claim;
+    lethe_os_note note;
+    uint64_t acknowledged; /* as the note said on open */
     rocksdb_t *database;
     rocksdb_column_family_handle_t *families[LETHE_FAMILY_COUNT];
     rocksdb_options_t *options[LETHE_FAMILY_COUNT];

@@ -98,6 +98,21 @@ void lethe_os_folder_remove(const char *path) {
     (void)rmdir(path);
 }
 
+uint64_t lethe_os_folder_bytes(const char *path, const char *suffix) {
+    DIR *folder = opendir(path);
+    if (folder == NULL) return 0;
+    uint64_t total = 0;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        size_t size = strlen(entry->d_name), ending = strlen(suffix);
+        struct stat status;
+        if (size < ending || strcmp(entry->d_name + size - ending, suffix) != 0) continue;
+        if (fstatat(dirfd(folder), entry->d_name, &status, 0) != 0) continue;
+        total += (uint64_t)status.st_size;
+    }
+    closedir(folder);
+    return total;
+}
+
 bool lethe_os_exists(const char *path) {
     struct stat status;
     return stat(path, &status) == 0;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lethe/status.h"
 
@@ -27,6 +28,9 @@ LETHE_MUST_CHECK lethe_status lethe_os_folder_make(const char *path);
 LETHE_MUST_CHECK lethe_status lethe_os_folder_make_temporary(char *path, size_t size);
 /* Removes a folder and what is in it, one level deep. */
 void lethe_os_folder_remove(const char *path);
+
+/* The bytes of all files in a folder whose names end so; 0 when it can't be read. */
+uint64_t lethe_os_folder_bytes(const char *path, const char *suffix);
 
 /* Whether there is a file (or anything else) of that name. */
 bool lethe_os_exists(const char *path);
