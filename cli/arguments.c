@@ -133,6 +133,11 @@ static int parse_option(struct arguments *arguments, const char *word, const cha
     return take_option(arguments, place, equals, following, took_following);
 }
 
+/* No option has a digit for its letter. */
+static bool is_operand(const char *word) {
+    return word[0] != '-' || word[1] == '\0' || (word[1] >= '0' && word[1] <= '9');
+}
+
 static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
@@ -147,7 +152,7 @@ int arguments_parse(const struct command *command, int count, char **words, stru
     bool options_ended = false;
     for (int i = 0; i < count; i++) {
         char *word = words[i];
-        if (options_ended || word[0] != '-' || word[1] == '\0') {
+        if (options_ended || is_operand(word)) {
             out->operands[out->operand_count++] = word; /* never ahead of what is being read */
         } else if (strcmp(word, "--") == 0) {
             options_ended = true;
@@ -220,6 +225,42 @@ int arguments_probability(const struct arguments *arguments, const char *name, d
             name, text, units_problem_phrase(problem), least, most);
     }
     *out = value;
+    return EXIT_DONE;
+}
+
+int arguments_size(const struct arguments *arguments, const char *name, uint64_t least,
+                   uint64_t most, uint64_t *out_bytes) {
+    const char *text = arguments_text(arguments, name);
+    if (text == NULL) return EXIT_DONE;
+    uint64_t value = 0;
+    enum unit_problem problem = units_parse_size(text, &value);
+    if (problem == UNIT_FINE && value > most) problem = UNIT_TOO_LARGE;
+    if (problem == UNIT_FINE && value < least) problem = UNIT_TOO_SMALL;
+    if (problem != UNIT_FINE) {
+        return message_fail(EXIT_USAGE,
+                            "--%s %s %s; give a size from %" PRIu64 " to %" PRIu64
+                            " bytes, such as 64MiB or 1GB",
+                            name, text, units_problem_phrase(problem), least, most);
+    }
+    *out_bytes = value;
+    return EXIT_DONE;
+}
+
+int arguments_duration(const struct arguments *arguments, const char *name, uint64_t least_ms,
+                       uint64_t most_ms, uint64_t *out_ms) {
+    const char *text = arguments_text(arguments, name);
+    if (text == NULL) return EXIT_DONE;
+    uint64_t value = 0;
+    enum unit_problem problem = units_parse_duration(text, &value);
+    if (problem == UNIT_FINE && value > most_ms) problem = UNIT_TOO_LARGE;
+    if (problem == UNIT_FINE && value < least_ms) problem = UNIT_TOO_SMALL;
+    if (problem != UNIT_FINE) {
+        return message_fail(EXIT_USAGE,
+                            "--%s %s %s; give a duration from %" PRIu64 "ms to %" PRIu64
+                            "ms, such as 250ms, 90s, 10m, 24h or 7d",
+                            name, text, units_problem_phrase(problem), least_ms, most_ms);
+    }
+    *out_ms = value;
     return EXIT_DONE;
 }
 

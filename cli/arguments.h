@@ -3,7 +3,7 @@
  * Options are long: --name value or --name=value; a few have a letter. They may stand before, between
  * and after the operands; "--" ends them. They are never abbreviated, so that an option added
  * later cannot change what an old script means. Given twice, an option's last value counts, so
- * that an alias can be overridden. "-" alone is an operand. */
+ * that an alias can be overridden. "-" alone is an operand, and so is a negative number. */
 #ifndef LETHE_CLI_ARGUMENTS_H
 #define LETHE_CLI_ARGUMENTS_H
 
@@ -43,6 +43,10 @@ int arguments_count(const struct arguments *arguments, const char *name, uint64_
                     uint64_t most, uint64_t *out);
 int arguments_probability(const struct arguments *arguments, const char *name, double least,
                           double most, double *out);
+int arguments_size(const struct arguments *arguments, const char *name, uint64_t least,
+                   uint64_t most, uint64_t *out_bytes);
+int arguments_duration(const struct arguments *arguments, const char *name, uint64_t least_ms,
+                       uint64_t most_ms, uint64_t *out_ms);
 int arguments_seed(const struct arguments *arguments, const char *name, uint64_t *out);
 /* Stores the place of the value among the option's choices, from 0. */
 int arguments_choice(const struct arguments *arguments, const char *name, size_t *out);

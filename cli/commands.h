@@ -8,7 +8,9 @@
 
 /* clang-format off: a row a line */
 #define COMMANDS(row)                                                                            \
-    row(lethe) row(filter) row(filter_build) row(filter_test) row(filter_info) row(filter_merge) \
+    row(lethe) row(count) row(get) row(list) row(top) row(set) row(del) row(stat) row(check)     \
+        row(backup) row(restore) row(sample) row(sample_events)                                  \
+        row(filter) row(filter_build) row(filter_test) row(filter_info) row(filter_merge)        \
         row(paper) row(bench) row(help)
 /* clang-format on */
 

@@ -43,6 +43,7 @@ static void draw(const struct progress *progress, uint64_t items, uint64_t bytes
         fprintf(stderr, " of %s (%.0f%%), %s left", human_bytes(progress->bytes_total, &total),
                 fraction * 100, human_seconds(elapsed_s / fraction - elapsed_s, &left));
     }
+    fputs(progress->more, stderr);
     fflush(stderr);
     line_is_drawn = true;
 }
@@ -53,6 +54,10 @@ void progress_update(struct progress *progress, uint64_t items, uint64_t bytes) 
     if (now - progress->printed_s < interval_s) return;
     progress->printed_s = now;
     draw(progress, items, bytes, now - progress->started_s);
+}
+
+bool progress_is_due(const struct progress *progress) {
+    return progress->shown && now_s() - progress->printed_s >= interval_s;
 }
 
 void progress_end(struct progress *progress) {

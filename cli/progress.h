@@ -13,6 +13,7 @@ struct progress {
     const char *items;    /* what is counted, such as "lines" */
     uint64_t bytes_total; /* 0 when not known */
     double started_s, printed_s;
+    char more[96]; /* what else there is to tell, behind the rest */
 };
 
 /* Starts the clock. wanted is false with --quiet. */
@@ -21,6 +22,9 @@ void progress_begin(struct progress *progress, bool wanted, const char *items,
 
 /* Tells how much is done; call it as often as is convenient, such as once a batch. */
 void progress_update(struct progress *progress, uint64_t items, uint64_t bytes);
+
+/* Whether the next update will draw: the time to find out what `more` should say. */
+bool progress_is_due(const struct progress *progress);
 
 void progress_end(struct progress *progress);
 

@@ -75,10 +75,14 @@ def test_the_build_wrote_them(binaries):
 
 # What is typed before the Tab key, and what must be offered then.
 OFFERS = {
-    "lethe ": ["bench", "filter", "help", "paper"],
+    "lethe ": ["backup", "bench", "check", "count", "del", "filter", "get", "help", "list", "paper", "restore",
+               "sample", "set", "stat", "top"],
     "lethe f": ["filter"],
     "lethe x": [],
     "lethe --v": ["--version"],
+    "lethe sample ": ["events"],
+    "lethe count --pol": ["--policy"],
+    "lethe count --policy ": ["degrade", "refuse"],
     "lethe filter ": ["build", "info", "merge", "test"],
     "lethe filter m": ["merge"],
     "lethe filter build --ki": ["--kind"],
@@ -89,7 +93,8 @@ OFFERS = {
     "lethe filter build --quiet --kind bloom --o": ["--out"],
     "lethe filter test --": ["--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
-    "lethe help ": ["bench", "filter", "help", "paper"],
+    "lethe help ": ["backup", "bench", "check", "count", "del", "filter", "get", "help", "list", "paper", "restore",
+               "sample", "set", "stat", "top"],
     "lethe help filter b": ["build"],
     "lethe help filter --": [],
     # Nothing of lethe's own: bash then completes file names.

@@ -1,0 +1,55 @@
+/* check.c - `lethe check`: whether a store is sound. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "commands.h"
+#include "json.h"
+#include "message.h"
+#include "store.h"
+
+static int run(const struct arguments *arguments) {
+    const char *folder;
+    int code = store_folder(arguments, &folder);
+    if (code != EXIT_DONE) return code;
+    lethe_counter_health health = {0};
+    lethe_detail detail = {""};
+    lethe_status status = lethe_counter_check(folder, &health, &detail);
+    if (status != LETHE_OK) return store_fail(status, "vouch for the store", folder, &detail);
+    if (arguments_has(arguments, "json")) {
+        struct json json = json_begin(stdout);
+        json_string(&json, "store", folder);
+        json_integer(&json, "counters", health.counters);
+        json_integer(&json, "log_segments", health.log_segments);
+        json_integer(&json, "log_ids", health.log_ids);
+        json_integer(&json, "change_segments", health.change_segments);
+        json_integer(&json, "changes", health.changes);
+        json_integer(&json, "index_entries", health.index_entries);
+        json_integer(&json, "marks", health.marks);
+        json_end(&json);
+        return EXIT_DONE;
+    }
+    printf("%s is sound: counters %" PRIu64 ", ids %" PRIu64 " in %" PRIu64
+           " segments of the log, changes not yet folded in %" PRIu64 ", index entries %" PRIu64
+           ", marks %" PRIu64 "\n",
+           folder, health.counters, health.log_ids, health.log_segments, health.changes,
+           health.index_entries, health.marks);
+    return EXIT_DONE;
+}
+
+const struct command command_check = {
+    .path = "check",
+    .summary = "read every byte of a store and tell whether it is sound",
+    .synopses = (const char *const[]){"--db DIR [--json]", NULL},
+    .description =
+        (const char *const[]){
+            "Reads all that is in the store, checks the checksums and the form of every record, "
+            "and that they agree with each other. Nobody may be counting into it meanwhile. "
+            "Nothing is changed.",
+            NULL},
+    .options = (const struct option[]){OPTION_DB("the folder of the counters"),
+                                       OPTION_JSON("print what there is as one JSON object"),
+                                       {0}},
+    .examples = (const struct example[]){{"Before a backup", "lethe check --db clicks"}, {0}},
+    .exit_done = "the store is sound",
+    .run = run,
+};

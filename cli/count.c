@@ -1,0 +1,342 @@
+/* count.c - `lethe count`: events become counters, each exactly once. */
+#include "count.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "interrupt.h"
+#include "message.h"
+#include "store.h"
+
+static int read_sync(const struct arguments *arguments, uint64_t *interval_ms) {
+    const char *text = arguments_text(arguments, "sync");
+    *interval_ms = 100;
+    if (text != NULL && strcmp(text, "always") == 0) {
+        *interval_ms = 0;
+        return EXIT_DONE;
+    }
+    return arguments_duration(arguments, "sync", 1, 10000, interval_ms);
+}
+
+static int read_store_options(const struct arguments *arguments, lethe_counter_options *options) {
+    uint64_t batch = 0;
+    size_t policy = LETHE_WINDOW_REFUSE;
+    int code =
+        arguments_duration(arguments, "window", 1000, UINT64_C(2592000000), &options->window_ms);
+    if (code == EXIT_DONE) {
+        code = arguments_probability(arguments, "error", 1e-12, 0.1, &options->error);
+    }
+    if (code == EXIT_DONE) code = read_sync(arguments, &options->commit_interval_ms);
+    if (code == EXIT_DONE) code = arguments_count(arguments, "batch", 1, 65536, &batch);
+    if (code == EXIT_DONE) {
+        code = arguments_size(arguments, "memory", 1 << 16, UINT64_C(1) << 50,
+                              &options->max_memory_bytes);
+    }
+    if (code == EXIT_DONE) code = arguments_choice(arguments, "policy", &policy);
+    if (code == EXIT_DONE) {
+        code = arguments_duration(arguments, "max-ahead", 1, UINT64_C(31536000000),
+                                  &options->max_ahead_ms);
+    }
+    options->commit_operations = (uint32_t)batch;
+    options->policy = (lethe_window_policy)policy;
+    options->exact = arguments_has(arguments, "exact");
+    options->check_payload = arguments_has(arguments, "check-payload");
+    options->create = true;
+    return code;
+}
+
+static int read_event_options(const struct arguments *arguments, struct event_options *options) {
+    bool is_csv = arguments_has(arguments, "csv"), is_json = arguments_has(arguments, "jsonl");
+    if (is_csv && is_json) return arguments_fail(arguments, "--csv and --jsonl exclude each other");
+    enum event_kind kind = is_csv ? EVENTS_CSV : is_json ? EVENTS_JSONL : EVENTS_PLAIN;
+    const char *fields = arguments_text(arguments, "fields");
+    struct event_problem problem;
+    if (!event_format_make(kind, fields, &options->format, &problem)) {
+        return message_fail(EXIT_USAGE, "--fields %s: %s", fields, problem.text);
+    }
+    size_t on_error = 0;
+    int code = arguments_choice(arguments, "on-error", &on_error);
+    options->stops_on_error = on_error == 1;
+    options->from_start = arguments_has(arguments, "from-start");
+    return code;
+}
+
+struct identity {
+    dev_t device;
+    ino_t number;
+    const char *path;
+};
+
+static int compare_identities(const void *a, const void *b) {
+    const struct identity *left = a, *right = b;
+    if (left->device != right->device) return left->device < right->device ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* A file that is named twice would be read twice at the same time. */
+static int check_named_once(const struct inputs *inputs) {
+    struct identity *all = malloc(inputs->count * sizeof *all);
+    if (all == NULL) return message_fail(EXIT_ENVIRONMENT, "not enough memory; free some");
+    size_t count = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct stat status;
+        bool is_standard = strcmp(inputs->paths[i], "-") == 0;
+        if ((is_standard ? fstat(0, &status) : stat(inputs->paths[i], &status)) != 0) continue;
+        if (S_ISCHR(status.st_mode) && !is_standard) continue;
+        all[count++] = (struct identity){status.st_dev, status.st_ino, inputs->paths[i]};
+    }
+    qsort(all, count, sizeof *all, compare_identities);
+    int code = EXIT_DONE;
+    for (size_t i = 1; i < count && code == EXIT_DONE; i++) {
+        if (compare_identities(&all[i - 1], &all[i]) != 0) continue;
+        code = message_fail(EXIT_USAGE, "%s and %s are the same file; name it once",
+                            inputs_name(all[i - 1].path), inputs_name(all[i].path));
+    }
+    free(all);
+    return code;
+}
+
+/* Whether path is the folder, or in it. */
+static bool is_within(const char *path, const char *folder) {
+    char *inner = realpath(path, NULL), *outer = realpath(folder, NULL);
+    size_t length = outer != NULL ? strlen(outer) : 0;
+    bool within = inner != NULL && outer != NULL && strncmp(inner, outer, length) == 0 &&
+                  (inner[length] == '/' || inner[length] == '\0');
+    free(inner);
+    free(outer);
+    return within;
+}
+
+static int check_files(const struct arguments *arguments, const char *folder,
+                       struct inputs *inputs) {
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const char *path = arguments->operands[i];
+        if (strcmp(path, "-") == 0 || !is_within(path, folder)) continue;
+        return message_fail(EXIT_USAGE, "%s belongs to the store %s itself; name a file of events",
+                            path, folder);
+    }
+    int code = inputs_look(arguments->operands, arguments->operand_count, inputs);
+    if (code == EXIT_DONE) code = check_named_once(inputs);
+    const char *late = arguments_text(arguments, "late-out");
+    if (code != EXIT_DONE || late == NULL) return code;
+    if (inputs_include(inputs, late) || is_within(late, folder)) {
+        return message_fail(EXIT_USAGE, "--late-out %s is %s; choose another file", late,
+                            is_within(late, folder) ? "part of the store" : "one of the inputs");
+    }
+    return EXIT_DONE;
+}
+
+static int open_late(struct counting *counting) {
+    if (counting->late_path == NULL) return EXIT_DONE;
+    counting->late_file = fopen(counting->late_path, "ab");
+    if (counting->late_file != NULL) return EXIT_DONE;
+    return message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s; choose another file",
+                        counting->late_path, strerror(errno));
+}
+
+static int close_late(struct counting *counting, int code) {
+    if (counting->late_file == NULL || fclose(counting->late_file) == 0) return code;
+    int failed =
+        message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s; late events are missing in it",
+                     counting->late_path, strerror(errno));
+    return code == EXIT_DONE ? failed : code;
+}
+
+struct marks {
+    struct resume_table table;
+    bool is_short_of_memory;
+};
+
+static bool load_mark(void *context, const lethe_mark *mark) {
+    struct marks *marks = context;
+    marks->is_short_of_memory = !resume_load(&marks->table, mark->name, mark->value);
+    return !marks->is_short_of_memory;
+}
+
+static int load_marks(struct counting *counting, struct marks *marks) {
+    lethe_status status = lethe_counter_marks(counting->counter, load_mark, marks);
+    if (marks->is_short_of_memory) status = LETHE_ENOMEM;
+    if (status != LETHE_OK) {
+        return store_fail_call(status, "read the marks of", counting->folder, counting->counter);
+    }
+    if (marks->table.not_understood > 0) {
+        message_warn("%zu mark%s in %s of how far a file was read %s not understood, perhaps of a "
+                     "newer lethe; such files are read from the start",
+                     marks->table.not_understood, marks->table.not_understood == 1 ? "" : "s",
+                     counting->folder, marks->table.not_understood == 1 ? "is" : "are");
+    }
+    return EXIT_DONE;
+}
+
+/* With the store open. */
+static int count_into(struct counting *counting, const struct event_options *options) {
+    struct marks marks = {0};
+    int code = load_marks(counting, &marks);
+    if (code == EXIT_DONE) code = open_late(counting);
+    if (code == EXIT_DONE) {
+        interrupt_hold();
+        code = events_open(counting->inputs, options, &marks.table, &counting->reader);
+        interrupt_release();
+    }
+    if (code == EXIT_DONE) {
+        counting->started_s = count_now_s();
+        progress_begin(&counting->progress, !counting->quiet, "events", counting->inputs->bytes);
+        code = count_all(counting);
+        count_report(counting);
+        events_free(counting->reader);
+    }
+    code = close_late(counting, code);
+    resume_free(&marks.table);
+    if (code == EXIT_DONE && counting->refused > 0) {
+        code = message_fail(EXIT_ENVIRONMENT,
+                            "%" PRIu64 " events were refused, because the window is at its "
+                            "--memory; count them again within the window, with more --memory and "
+                            "--from-start",
+                            counting->refused);
+    }
+    if (code == EXIT_DONE && interrupt_requested()) {
+        code = message_fail(interrupt_code(), "interrupted; all events that were read are "
+                                              "committed, run again to go on");
+    }
+    return code;
+}
+
+static int run(const struct arguments *arguments) {
+    static struct counting counting;
+    lethe_counter_options store_options = {0};
+    struct event_options event_options = {0};
+    struct inputs inputs;
+    int code = store_folder(arguments, &counting.folder);
+    if (code == EXIT_DONE) code = read_store_options(arguments, &store_options);
+    if (code == EXIT_DONE) code = read_event_options(arguments, &event_options);
+    if (code == EXIT_DONE) code = check_files(arguments, counting.folder, &inputs);
+    if (code != EXIT_DONE) return code;
+    counting.inputs = &inputs;
+    counting.quiet = arguments_has(arguments, "quiet");
+    counting.json = arguments_has(arguments, "json");
+    counting.stops_on_error = event_options.stops_on_error;
+    counting.late_path = arguments_text(arguments, "late-out");
+    store_options.event_time = event_format_has_time(&event_options.format);
+    interrupt_begin();
+    code = store_open(counting.folder, &store_options, &counting.counter);
+    if (code != EXIT_DONE) return code;
+    code = count_into(&counting, &event_options);
+    return store_close(counting.folder, counting.counter, code);
+}
+
+const struct command command_count = {
+    .path = "count",
+    .summary = "count events, each exactly once",
+    .synopses =
+        (const char *const[]){
+            "--db DIR [--window W] [--error E] [--exact] [--check-payload] [--sync P] [--batch N] "
+            "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
+            "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] "
+            "[FILE...]",
+            NULL},
+    .description =
+        (const char *const[]){
+            "Reads events from the files, or from standard input, and adds their deltas to the "
+            "counters in the store `DIR`, which is made if it is missing. An event has an id, made "
+            "up by its sender; a copy of it that comes again within the window is recognised by "
+            "that id and changes nothing. So senders may retry, and files may be read again.",
+            "A counter and the memory of the ids that changed it are written together. Whatever "
+            "happens, a crash or a full disk, run the same command again and the totals are "
+            "right: of each named file the store remembers how far it was read, by its content, "
+            "and goes on there, also when the file has grown or was renamed. What comes through "
+            "a pipe must be repeated within the window for that.",
+            "Files compressed by gzip or zstd are recognised and decompressed.",
+            "When done, a line on standard error tells what became of the events; with `--json`, "
+            "an object on standard output with the members events, applied, duplicates, late, "
+            "future, rejected, mismatched, resumed_at (bytes that needed not be read again), "
+            "seconds and window_error_estimate. Events is the sum of the six that follow it.",
+            NULL},
+    .options =
+        (const struct option[]){
+            OPTION_DB("the folder of the counters; made if missing"),
+            {.name = "window",
+             .value = "W",
+             .help = "how long a copy of an event is recognised, from 1s to 30d; default what the "
+                     "store was last opened with, at first 10m"},
+            {.name = "error",
+             .value = "E",
+             .help = "the probability that a new event is taken for a copy, from 1e-12 to 0.1; "
+                     "default as before, at first 1e-6"},
+            {.name = "exact",
+             .help = "look each copy up in the log on disk, so that no new event is ever taken "
+                     "for one; slower"},
+            {.name = "check-payload",
+             .help = "tell copies whose keys or deltas differ from the original: they are counted "
+                     "as mismatched; implies `--exact`"},
+            {.name = "sync",
+             .value = "P",
+             .help = "`always`: write as soon as the disk is free; or a duration up to 10s to "
+                     "gather events for before they are written; default 100ms"},
+            {.name = "batch",
+             .value = "N",
+             .help = "the most events to write at once, up to 65536, which is the default"},
+            {.name = "memory",
+             .value = "SIZE",
+             .help = "the most memory for the window; default as much as it needs"},
+            {.name = "policy",
+             .value = "POLICY",
+             .choices = "refuse|degrade",
+             .help = "at that limit: `refuse` new events, or let the error rise; default `refuse`"},
+            {.name = "max-ahead",
+             .value = "D",
+             .help = "with times: an event further than this ahead of the clock is not counted; "
+                     "default 1m"},
+            {.name = "late-out",
+             .value = "FILE",
+             .help = "append events that are older than the window, as they were written",
+             .completion = COMPLETE_FILES},
+            {.name = "csv", .help = "the files are CSV"},
+            {.name = "jsonl", .help = "the files have a JSON object a line"},
+            {.name = "fields",
+             .value = "SPEC",
+             .help = "where things are, such as `id=1,key=2,delta=3,time=4`: columns, or names of "
+                     "JSON members, or of a CSV header"},
+            {.name = "on-error",
+             .value = "WHAT",
+             .choices = "skip|stop",
+             .help = "`skip` a line that is wrong, count it as rejected and say why, ten times at "
+                     "most; or `stop` before it; default `skip`"},
+            {.name = "from-start", .help = "read files from their start, whatever was read before"},
+            OPTION_JSON("print the summary as JSON on standard output"),
+            OPTION_QUIET,
+            {0}},
+    .sections =
+        (const struct section[]){
+            {"Events",
+             (const char *const[]){
+                 "A plain line is an id, a key and a delta, a whole number, with tabs between "
+                 "them. The delta may be left out, and is then 1. More pairs of a key and a delta "
+                 "may follow, and are then changed together or not at all. A tab, newline, "
+                 "carriage return, NUL or backslash inside an id or key is written `\\t`, `\\n`, "
+                 "`\\r`, `\\0`, `\\\\`, any other byte may be written `\\xHH`.",
+                 "A CSV record has the same fields in the same order, quoted as RFC 4180 has it. A "
+                 "JSON object has the members id, key and delta. `--fields` says otherwise: names "
+                 "for CSV mean that the first record is a header.",
+                 "With a time among the fields, which is milliseconds since 1970 or RFC 3339, the "
+                 "window is of the events' own time, not of the clock on the wall.",
+                 NULL}},
+            {0}},
+    .examples =
+        (const struct example[]){
+            {"Count clicks that are retried for up to an hour",
+             "lethe count --db clicks --window 1h clicks.tsv"},
+            {"The bytes that each user was sent, from a log in JSON",
+             "lethe count --db usage --jsonl --fields id=request,key=user,delta=bytes,time=at "
+             "log.jsonl.zst"},
+            {"Go on with a log that is being written", "lethe count --db clicks -q clicks.tsv"},
+            {0}},
+    .exit_done = "all events were read, and those that are right are counted and on disk",
+    .operands_most = OPERANDS_UNLIMITED,
+    .operands = COMPLETE_FILES,
+    .run = run,
+};

@@ -1,0 +1,60 @@
+/* count.h - what the parts of `lethe count` share. */
+#ifndef LETHE_CLI_COUNT_H
+#define LETHE_CLI_COUNT_H
+
+#include <stdio.h>
+
+#include "events.h"
+#include "lethe/counter.h"
+#include "progress.h"
+
+/* What became of the events; every one of them is in exactly one of these. */
+struct count_totals {
+    uint64_t applied, duplicates, late, future, rejected, mismatched;
+};
+
+enum { COUNT_TICKETS = 64 };
+
+struct counting {
+    const char *folder;
+    const struct inputs *inputs;
+    bool quiet, json, stops_on_error;
+    const char *late_path;
+    FILE *late_file; /* NULL when late events need not be listed */
+    lethe_counter *counter;
+    struct event_reader *reader;
+
+    struct count_totals totals; /* of what is durable */
+    uint64_t refused;           /* of those rejected: because the window met its cap */
+    uint64_t resumed_at;        /* bytes that need not be read again */
+    uint64_t bytes_before;      /* of the files before the one being read */
+    uint64_t bytes_read;
+    unsigned complaints;
+    double started_s;
+    struct progress progress;
+
+    /* What was submitted and is on its way to disk, the oldest first. */
+    struct count_ticket {
+        uint64_t number;
+        struct count_totals totals;
+    } tickets[COUNT_TICKETS];
+    size_t first_ticket, ticket_count;
+};
+
+/* Counts all events of the reader. Returns EXIT_DONE, also when a signal came. */
+int count_all(struct counting *counting);
+
+uint64_t count_events(const struct count_totals *totals);
+
+/* Shows how far it is, if somebody is looking. */
+void count_show_progress(struct counting *counting);
+
+/* Says at the end what was done: a line for people, or an object for machines. */
+void count_report(const struct counting *counting);
+
+/* Says that a line was not counted; after the first few such messages, nothing. */
+void count_complain(struct counting *counting, const char *path, uint64_t line, const char *text);
+
+double count_now_s(void);
+
+#endif

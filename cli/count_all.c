@@ -1,0 +1,191 @@
+/* count_all.c - takes batches from the reader, submits them, and adds up what became of them.
+ *
+ * Three things go on at once: the reader parses the next batches, this thread has the engine decide on one, and
+ * the engine's own thread writes those before it. An outcome is added to the totals only when it is
+ * durable, so that what is reported is never more than what is on disk. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "count.h"
+#include "interrupt.h"
+#include "message.h"
+#include "store.h"
+
+static void add_totals(struct count_totals *sum, const struct count_totals *more) {
+    sum->applied += more->applied;
+    sum->duplicates += more->duplicates;
+    sum->late += more->late;
+    sum->future += more->future;
+    sum->rejected += more->rejected;
+    sum->mismatched += more->mismatched;
+}
+
+static int fail_commit(struct counting *counting, lethe_status status) {
+    lethe_detail detail = {""};
+    lethe_counter_explain(counting->counter, &detail);
+    int code = store_fail(status, "write the store", counting->folder, &detail);
+    message_note("%" PRIu64 " events of this run are counted and on disk; run the same command "
+                 "again to go on",
+                 count_events(&counting->totals));
+    return code;
+}
+
+/* Waits for the oldest ticket. */
+static int settle_one(struct counting *counting) {
+    struct count_ticket *ticket = &counting->tickets[counting->first_ticket];
+    lethe_status status = lethe_counter_wait(counting->counter, ticket->number);
+    if (status != LETHE_OK) return fail_commit(counting, status);
+    add_totals(&counting->totals, &ticket->totals);
+    counting->first_ticket = (counting->first_ticket + 1) % COUNT_TICKETS;
+    counting->ticket_count--;
+    return EXIT_DONE;
+}
+
+/* Settles what is done, and as many more as leave no more than most on their way. */
+static int settle(struct counting *counting, size_t most) {
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && counting->ticket_count > 0 &&
+           (counting->ticket_count > most ||
+            lethe_counter_is_done(counting->counter,
+                                  counting->tickets[counting->first_ticket].number))) {
+        code = settle_one(counting);
+    }
+    return code;
+}
+
+static int list_late(struct counting *counting, lethe_bytes line) {
+    if (counting->late_file == NULL) return EXIT_DONE;
+    errno = 0;
+    if (fwrite(line.data, 1, line.size, counting->late_file) == line.size &&
+        putc('\n', counting->late_file) != EOF) {
+        return EXIT_DONE;
+    }
+    return message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s; make room or choose another file",
+                        counting->late_path, strerror(errno != 0 ? errno : EIO));
+}
+
+/* Why the engine took an operation of a batch for none. */
+static const char *reason_of(lethe_outcome outcome) {
+    switch (outcome) {
+    case LETHE_OVERFLOW:
+        return "a counter would leave the range of 64 bits; not counted, check the delta or `set` "
+               "the counter";
+    case LETHE_NO_ROOM:
+        return "the window is at its --memory; not counted, give more, or --policy degrade";
+    case LETHE_DIFFERS:
+        return "this id came before with other keys or deltas; not counted, see who makes the ids";
+    default:
+        return "an id or key is empty or too long; not counted, use 1 to 1024 bytes";
+    }
+}
+
+/* Adds one outcome to the totals of its batch. */
+static int tally(struct counting *counting, const struct event_batch *batch, size_t place,
+                 lethe_outcome outcome, struct count_totals *totals) {
+    switch (outcome) {
+    case LETHE_APPLIED:
+        totals->applied++;
+        return EXIT_DONE;
+    case LETHE_COPY:
+        totals->duplicates++;
+        return EXIT_DONE;
+    case LETHE_LATE:
+        totals->late++;
+        return list_late(counting, batch->lines[place]);
+    case LETHE_AHEAD:
+        totals->future++;
+        return EXIT_DONE;
+    case LETHE_DIFFERS:
+        totals->mismatched++;
+        break;
+    case LETHE_NO_ROOM:
+        counting->refused++;
+        totals->rejected++;
+        break;
+    default:
+        totals->rejected++;
+    }
+    uint64_t line = batch->line_numbers[place];
+    if (counting->stops_on_error && outcome == LETHE_OVERFLOW) {
+        return message_fail(EXIT_BAD_DATA,
+                            "%s:%" PRIu64 ": %s (stopped here; the lines before it are counted, "
+                            "and those behind it up to line %" PRIu64 ")",
+                            inputs_name(batch->path), line, reason_of(outcome), batch->line);
+    }
+    count_complain(counting, batch->path, line, reason_of(outcome));
+    return EXIT_DONE;
+}
+
+/* Has the engine decide on a batch, and remembers the ticket. */
+static int submit(struct counting *counting, const struct event_batch *batch) {
+    static uint8_t outcomes[EVENTS_PER_BATCH];
+    lethe_mark mark = {
+        .name = {.data = batch->mark_name, .size = strlen(batch->mark_name)},
+        .value = {.data = batch->mark_value, .size = sizeof batch->mark_value},
+    };
+    struct count_ticket ticket = {.totals = {.rejected = batch->rejected}};
+    lethe_status status =
+        lethe_counter_submit(counting->counter, batch->operations, batch->count, &mark,
+                             batch->has_mark ? 1 : 0, outcomes, NULL, &ticket.number);
+    if (status != LETHE_OK) return fail_commit(counting, status);
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < batch->count; i++) {
+        int result = tally(counting, batch, i, (lethe_outcome)outcomes[i], &ticket.totals);
+        if (code == EXIT_DONE) code = result;
+    }
+    size_t place = (counting->first_ticket + counting->ticket_count++) % COUNT_TICKETS;
+    counting->tickets[place] = ticket;
+    return code;
+}
+
+/* What there is to say about a batch before it is counted. */
+static void introduce(struct counting *counting, const struct event_batch *batch) {
+    if (batch->starts_input) {
+        counting->bytes_before += counting->bytes_read;
+        counting->resumed_at += batch->resumed_at;
+        if (batch->warning[0] != '\0') {
+            message_warn("%s %s", inputs_name(batch->path), batch->warning);
+        }
+        if (batch->resumed_at > 0 && !counting->quiet) {
+            message_note("%s: going on at byte %" PRIu64 ", where the last run stopped",
+                         batch->path, batch->resumed_at);
+        }
+    }
+    counting->bytes_read = batch->bytes;
+    for (size_t i = 0; i < batch->complaint_count; i++) {
+        count_complain(counting, batch->path, batch->complaints[i].line,
+                       batch->complaints[i].problem.text);
+    }
+    /* The reader keeps the reasons of the first few only. */
+    if (batch->rejected > batch->complaint_count) count_complain(counting, batch->path, 0, "");
+}
+
+static int count_batch(struct counting *counting, const struct event_batch *batch) {
+    introduce(counting, batch);
+    if (batch->count == 0 && !batch->has_mark) {
+        counting->totals.rejected += batch->rejected;
+        return EXIT_DONE;
+    }
+    int code = settle(counting, COUNT_TICKETS - 1);
+    return code == EXIT_DONE ? submit(counting, batch) : code;
+}
+
+int count_all(struct counting *counting) {
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE) {
+        /* Nothing to do until more is read: a good time to see what became of the rest. */
+        if (!events_are_ready(counting->reader)) code = settle(counting, 0);
+        if (code != EXIT_DONE) break;
+        count_show_progress(counting);
+        const struct event_batch *batch = events_next(counting->reader);
+        if (batch == NULL) break;
+        code = count_batch(counting, batch);
+        events_release(counting->reader);
+    }
+    int settled = settle(counting, 0);
+    if (code == EXIT_DONE) code = settled;
+    progress_end(&counting->progress);
+    if (code == EXIT_DONE) code = events_end(counting->reader);
+    return code;
+}

@@ -1,0 +1,149 @@
+/* get.c - `lethe get`: the values of counters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "events_problem.h"
+#include "inputs.h"
+#include "json.h"
+#include "lines.h"
+#include "message.h"
+#include "store.h"
+
+struct getting {
+    const char *folder;
+    lethe_counter *counter;
+    bool json, quiet;
+    bool has_missing;
+};
+
+static int print_missing(struct getting *getting, lethe_bytes key) {
+    getting->has_missing = true;
+    if (getting->json) {
+        struct json json = json_begin(stdout);
+        json_bytes(&json, "key", key);
+        json_null(&json, "value");
+        json_end(&json);
+    } else if (!getting->quiet) {
+        struct event_excerpt excerpt;
+        message_note("%s has no counter '%s'", getting->folder, event_excerpt(key, &excerpt));
+    }
+    return EXIT_DONE;
+}
+
+/* Prints up to LINES_PER_BATCH counters. */
+static int get_some(struct getting *getting, const lethe_bytes *keys, size_t count) {
+    int64_t values[LINES_PER_BATCH];
+    bool found[LINES_PER_BATCH];
+    lethe_status status = lethe_counter_get(getting->counter, keys, count, values, found);
+    if (status != LETHE_OK) {
+        return store_fail_call(status, "read the store", getting->folder, getting->counter);
+    }
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
+        code = found[i] ? store_print(keys[i], values[i], getting->json)
+                        : print_missing(getting, keys[i]);
+    }
+    return code;
+}
+
+static int get_operands(struct getting *getting, char *const *operands, size_t count) {
+    lethe_bytes *keys;
+    int code = store_read_keys(operands, count, &keys);
+    for (size_t from = 0; from < count && code == EXIT_DONE; from += LINES_PER_BATCH) {
+        size_t some = count - from < LINES_PER_BATCH ? count - from : LINES_PER_BATCH;
+        code = get_some(getting, keys + from, some);
+    }
+    free(keys);
+    return code;
+}
+
+/* Gets the keys of a file, one a line, escaped like those that are printed. */
+static int get_lines(struct getting *getting, const struct inputs *inputs) {
+    struct line_reader *reader;
+    int code = lines_open(inputs, &reader);
+    if (code != EXIT_DONE) return code;
+    struct line_batch batch;
+    char *room = NULL;
+    while ((code = lines_next(reader, &batch)) == EXIT_DONE && batch.count > 0) {
+        lethe_bytes keys[LINES_PER_BATCH];
+        size_t size = 0;
+        for (size_t i = 0; i < batch.count; i++) {
+            size += batch.lines[i].size;
+        }
+        char *larger = realloc(room, size + 1);
+        if (larger == NULL) {
+            code = message_fail(EXIT_ENVIRONMENT, "not enough memory for the keys; free some");
+            break;
+        }
+        room = larger;
+        char *to = room;
+        for (size_t i = 0; i < batch.count && code == EXIT_DONE; i++) {
+            code = store_read_key(batch.lines[i], EXIT_BAD_DATA, to, &keys[i]);
+            to += batch.lines[i].size;
+        }
+        if (code == EXIT_DONE) code = get_some(getting, keys, batch.count);
+        if (code != EXIT_DONE) break;
+    }
+    free(room);
+    lines_free(reader);
+    return code;
+}
+
+static int run(const struct arguments *arguments) {
+    struct getting getting = {.json = arguments_has(arguments, "json"),
+                              .quiet = arguments_has(arguments, "quiet")};
+    const char *path = arguments_text(arguments, "keys");
+    char *paths[] = {NULL};
+    struct inputs inputs;
+    int code = store_folder(arguments, &getting.folder);
+    if (code == EXIT_DONE && path == NULL && arguments->operand_count == 0) {
+        code = arguments_fail(arguments, "no key is given; name some, or a file of them by --keys");
+    }
+    if (code == EXIT_DONE && path != NULL) {
+        paths[0] = strdup(path);
+        if (paths[0] == NULL) return message_fail(EXIT_ENVIRONMENT, "not enough memory; free some");
+        code = inputs_look(paths, 1, &inputs);
+    }
+    if (code == EXIT_DONE) code = store_open_reader(arguments, &getting.counter);
+    if (code == EXIT_DONE) {
+        code = get_operands(&getting, arguments->operands, arguments->operand_count);
+        if (code == EXIT_DONE && path != NULL) code = get_lines(&getting, &inputs);
+        code = store_close(getting.folder, getting.counter, code);
+    }
+    free(paths[0]);
+    return code == EXIT_DONE && getting.has_missing ? EXIT_NEGATIVE : code;
+}
+
+const struct command command_get = {
+    .path = "get",
+    .summary = "print the values of counters",
+    .synopses = (const char *const[]){"--db DIR [--keys FILE] [--json] [-q] [KEY...]", NULL},
+    .description =
+        (const char *const[]){
+            "Prints each counter as its key, a tab and its value, in the order in which the keys "
+            "were given. Keys are written, here and in the output, as in the lines that `lethe "
+            "count` reads: a backslash is doubled, a tab is `\\t`, any byte is `\\xHH`.",
+            "The store may be counted into meanwhile: what is printed was on disk when this "
+            "command began.",
+            NULL},
+    .options = (const struct option[]){OPTION_DB("the folder of the counters"),
+                                       {.name = "keys",
+                                        .value = "FILE",
+                                        .help = "read keys from a file too, one a line; - is "
+                                                "standard input",
+                                        .completion = COMPLETE_FILES},
+                                       OPTION_JSON("print an object with key and value a line; "
+                                                   "the value of a missing one is null"),
+                                       {.name = "quiet",
+                                        .letter = 'q',
+                                        .help = "do not name missing counters on standard error"},
+                                       {0}},
+    .examples =
+        (const struct example[]){{"Two counters", "lethe get --db clicks /home /about"}, {0}},
+    .exit_done = "all of them exist",
+    .exit_negative = "at least one does not",
+    .operands_most = OPERANDS_UNLIMITED,
+    .run = run,
+};

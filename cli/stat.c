@@ -1,0 +1,167 @@
+/* stat.c - `lethe stat`: what a store holds, and a picture of its window. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "commands.h"
+#include "human.h"
+#include "json.h"
+#include "message.h"
+#include "store.h"
+
+enum { ROWS = 16, BAR_COLUMNS = 40 };
+
+/* 600000 -> "10m": the largest unit that divides it. */
+static const char *duration(uint64_t ms, struct human_text *out) {
+    static const struct {
+        uint64_t ms;
+        const char *name;
+    } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    size_t unit = 0;
+    while (ms % units[unit].ms != 0) {
+        unit++;
+    }
+    snprintf(out->text, sizeof out->text, "%" PRIu64 "%s", ms / units[unit].ms, units[unit].name);
+    return out->text;
+}
+
+static const char *date(uint64_t ms, struct human_text *out) {
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm parts;
+    if (ms == 0 || gmtime_r(&seconds, &parts) == NULL ||
+        strftime(out->text, sizeof out->text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        snprintf(out->text, sizeof out->text, "not set yet");
+    }
+    return out->text;
+}
+
+/* Draws the periods of the log, the newest first, several in a row if there are many: how old the ids in them are at
+ * most, how many there are, and a bar as long as their share of the fullest row. */
+static void draw_window(const lethe_counter_stats *stats) {
+    uint32_t count = stats->period_count;
+    uint32_t rows = count < ROWS ? count : ROWS;
+    uint64_t ids[ROWS] = {0}, oldest_ms[ROWS], most = 1;
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t from = (uint32_t)((uint64_t)count * row / rows);
+        uint32_t to = (uint32_t)((uint64_t)count * (row + 1) / rows);
+        oldest_ms[row] = stats->periods[from].first_ms;
+        for (uint32_t i = from; i < to; i++) {
+            ids[row] += stats->periods[i].ids;
+        }
+        if (ids[row] > most) most = ids[row];
+    }
+    if (rows > 0) printf("\nage up to          ids\n");
+    for (uint32_t row = rows; row-- > 0;) {
+        struct human_text age, number;
+        uint64_t age_ms = stats->clock_ms > oldest_ms[row] ? stats->clock_ms - oldest_ms[row] : 0;
+        printf("%9s %12s  ", human_seconds((double)age_ms / 1000, &age),
+               human_count((double)ids[row], &number));
+        uint64_t columns = (ids[row] * BAR_COLUMNS + most - 1) / most;
+        for (uint64_t i = 0; i < columns; i++) {
+            putchar('#');
+        }
+        printf("%s\n", age_ms > stats->window.window_ms ? "  (past the window)" : "");
+    }
+}
+
+static void print_text(const char *folder, const lethe_counter_stats *stats) {
+    struct human_text a, b, c, d;
+    printf("store           %s\n", folder);
+    bool is_estimate = stats->counters_in_memory != stats->counters;
+    printf("counters        %s%" PRIu64 "\n", is_estimate ? "about " : "", stats->counters);
+    printf("window          %s\n", duration(stats->window.window_ms, &a));
+    printf("error allowed   %s\n", human_probability(stats->window.error_target, &a));
+    printf("mode            %s%s, %s\n", stats->exact ? "exact" : "approximate",
+           stats->check_payload ? ", payloads checked" : "",
+           stats->event_time ? "time of the events" : "time of the clock");
+    printf("clock           %s\n", date(stats->clock_ms, &a));
+    printf("applied         %" PRIu64 "\n", stats->applied);
+    printf("duplicates      %" PRIu64 "\n", stats->duplicates);
+    printf("late            %" PRIu64 "\n", stats->late);
+    printf("future          %" PRIu64 "\n", stats->ahead);
+    printf("refused         %" PRIu64 "\n", stats->refused);
+    printf("mismatched      %" PRIu64 "\n", stats->differing);
+    printf("commits         %" PRIu64 ", of which %" PRIu64 " are folded in\n", stats->commits,
+           stats->folded);
+    printf("ids remembered  %" PRIu64 "\n", stats->log_ids);
+    printf("on disk         counters %s, ids %s, index %s, changes %s\n",
+           human_bytes(stats->counters_bytes, &a), human_bytes(stats->log_bytes, &b),
+           human_bytes(stats->index_bytes, &c), human_bytes(stats->changes_bytes, &d));
+    draw_window(stats);
+}
+
+static void print_json(const char *folder, const lethe_counter_stats *stats) {
+    struct json json = json_begin(stdout);
+    json_string(&json, "store", folder);
+    json_integer(&json, "counters", stats->counters);
+    json_integer(&json, "window_ms", stats->window.window_ms);
+    json_real(&json, "error", stats->window.error_target);
+    json_boolean(&json, "exact", stats->exact);
+    json_boolean(&json, "check_payload", stats->check_payload);
+    json_boolean(&json, "event_time", stats->event_time);
+    json_integer(&json, "clock_ms", stats->clock_ms);
+    json_integer(&json, "applied", stats->applied);
+    json_integer(&json, "duplicates", stats->duplicates);
+    json_integer(&json, "late", stats->late);
+    json_integer(&json, "future", stats->ahead);
+    json_integer(&json, "refused", stats->refused);
+    json_integer(&json, "mismatched", stats->differing);
+    json_integer(&json, "commits", stats->commits);
+    json_integer(&json, "folded", stats->folded);
+    json_integer(&json, "log_ids", stats->log_ids);
+    json_integer(&json, "log_bytes", stats->log_bytes);
+    json_integer(&json, "changes_bytes", stats->changes_bytes);
+    json_integer(&json, "index_bytes", stats->index_bytes);
+    json_integer(&json, "counters_bytes", stats->counters_bytes);
+    json_array(&json, "periods");
+    for (uint32_t i = 0; i < stats->period_count; i++) {
+        json_item(&json);
+        json_integer(&json, "first_ms", stats->periods[i].first_ms);
+        json_integer(&json, "last_ms", stats->periods[i].last_ms);
+        json_integer(&json, "ids", stats->periods[i].ids);
+        json_item_end(&json);
+    }
+    json_array_end(&json);
+    json_end(&json);
+}
+
+static int run(const struct arguments *arguments) {
+    lethe_counter *counter;
+    int code = store_open_reader(arguments, &counter);
+    if (code != EXIT_DONE) return code;
+    static lethe_counter_stats stats;
+    lethe_counter_info(counter, &stats);
+    const char *folder = arguments_text(arguments, "db");
+    if (arguments_has(arguments, "json")) {
+        print_json(folder, &stats);
+    } else {
+        print_text(folder, &stats);
+    }
+    return store_close(folder, counter, EXIT_DONE);
+}
+
+const struct command command_stat = {
+    .path = "stat",
+    .summary = "tell what a store holds, and show its window",
+    .synopses = (const char *const[]){"--db DIR [--json]", NULL},
+    .description =
+        (const char *const[]){
+            "Prints how many counters there are, what became of all events ever counted, and what "
+            "is on disk; then a picture of the ids that are remembered, by their age. The store "
+            "may be counted into meanwhile.",
+            "The JSON object has the same, with the members store, counters, window_ms, error, "
+            "exact, check_payload, event_time, clock_ms, applied, duplicates, late, future, "
+            "refused, mismatched, commits, folded, log_ids, log_bytes, changes_bytes, "
+            "index_bytes, counters_bytes, and periods, an array of objects with first_ms, last_ms "
+            "and ids.",
+            NULL},
+    .options = (const struct option[]){OPTION_DB("the folder of the counters"),
+                                       OPTION_JSON("print one JSON object instead"),
+                                       {0}},
+    .examples = (const struct example[]){{"The share of copies, for a script",
+                                          "lethe stat --db clicks --json | jq "
+                                          "'.duplicates / (.applied + .duplicates)'"},
+                                         {0}},
+    .exit_done = "done",
+    .run = run,
+};
