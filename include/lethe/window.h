@@ -140,6 +140,17 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_check_and_record_batch(
 LETHE_API void lethe_window_check_batch(const lethe_window *window, const lethe_hash *ids,
                                         size_t count, uint64_t now_ms, uint8_t *answers);
 
+/* As count records in order, with the cache misses overlapped: rebuilds a window from a log. All ids are
+ * tried; the status is the first error, and the ids that met one are not remembered. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_record_batch(lethe_window *window,
+                                                                  const lethe_hash *ids,
+                                                                  size_t count, uint64_t now_ms);
+
+/* Announces an id that will be asked about soon, so that its memory is on its way by then. For callers
+ * that have ids one by one, but know each a moment (100 ns, or some ids) before they need the answer;
+ * batches do it by themselves. Changes nothing. The Bloom kind ignores it. */
+LETHE_API void lethe_window_prefetch(const lethe_window *window, lethe_hash id);
+
 /* Forgets one id on purpose, because its operation failed after it was recorded. Only for the
  * caller that was told LETHE_FRESH. Where another id can't be told from it, as happens with
  * probability `error`, both are kept, and this one stays a duplicate; with refresh_on_duplicate both

@@ -12,6 +12,9 @@
  * that is remembered, so about ten of its own are alive at once at the worst. */
 enum { LETHE_CHAIN_MAX_TABLES = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX_GRAVES = 64 };
 
+/* One segment of expired tables is given back in so many calls. */
+enum { LETHE_CHAIN_CALLS_A_DIG = 256 };
+
 /* Later times are taken for this one, so that no product of a time overflows. */
 #define LETHE_CHAIN_MAX_TIME_MS (UINT64_MAX / 64)
 
@@ -46,6 +49,25 @@ void lethe_chain_drop(lethe_chain *chain);
  * are. */
 void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms);
 
+/* Growth, in chain_growth.c. */
+
+/* The first moment of a period. */
+uint64_t lethe_chain_start_of(const lethe_chain *chain, uint64_t period);
+/* All there is, without the chain itself, which is part of its stripe. */
+uint64_t lethe_chain_memory(const lethe_chain *chain);
+/* What that may come to with the tables it has. */
+uint64_t lethe_chain_committed_bytes(const lethe_chain *chain);
+void lethe_chain_note_peak(lethe_chain *chain);
+/* Makes another table the newest, or goes on with an older one. Errors: LETHE_EFULL, LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);
+/* Follows the clock into a later period. */
+void lethe_chain_begin_period(lethe_chain *chain);
+/* Gives back at most budget segments of expired tables; true when there are none left. */
+bool lethe_chain_dig(lethe_chain *chain, unsigned budget);
+
+/* Operations: what lethe/window.h says of a window. */
+
+void lethe_chain_prefetch(const lethe_chain *chain, lethe_hash id);
 lethe_window_answer lethe_chain_check(const lethe_chain *chain, lethe_hash id, uint64_t now_ms);
 LETHE_MUST_CHECK lethe_status lethe_chain_record(lethe_chain *chain, lethe_hash id,
                                                  uint64_t now_ms);

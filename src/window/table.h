@@ -51,6 +51,8 @@ typedef enum lethe_table_result {
 /* What touches single entries, compiled for each instruction set. period is never before the
  * table's own. */
 struct lethe_table_operations {
+    /* Asks for the memory that an id's other operations will read. */
+    void (*prefetch)(const lethe_table *table, lethe_hash id);
     bool (*check)(const lethe_table *table, lethe_hash id, uint64_t period);
     /* Both for one table: adds the id unless it is there. */
     lethe_table_result (*check_and_insert)(lethe_table *table, lethe_hash id, uint64_t period);

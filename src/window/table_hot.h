@@ -384,6 +384,10 @@ ALWAYS_INLINE size_t record_batch_with(const struct hot *hot, lethe_table *table
     return done;
 }
 
+static void prefetch_one(const lethe_table *table, lethe_hash id) {
+    (void)prefetch(&table->shape.queue, table, &id);
+}
+
 static void sweep(lethe_table *table, uint64_t first, uint64_t count, uint64_t period) {
     for (uint64_t i = first; i < first + count; i++) {
         unsigned char *segment = table->segments[i / table->shape.blocks];
@@ -438,13 +442,13 @@ OPERATIONS_FOR(first_usual, &lethe_table_usual[0])
 OPERATIONS_FOR(second_usual, &lethe_table_usual[1])
 OPERATIONS_FOR(any, NULL)
 
-#define OPERATIONS_OF(name)                                                            \
-    {                                                                                  \
-        .check = check_##name, .check_and_insert = check_and_insert_##name,            \
-        .insert = insert_##name, .count_matches = count_matches, .remove = remove_one, \
-        .check_batch = check_batch_##name,                                             \
-        .check_and_insert_batch = check_and_insert_batch_##name,                       \
-        .record_batch = record_batch_##name, .sweep = sweep,                           \
+#define OPERATIONS_OF(name)                                                                      \
+    {                                                                                            \
+        .prefetch = prefetch_one, .check = check_##name,                                         \
+        .check_and_insert = check_and_insert_##name, .insert = insert_##name,                    \
+        .count_matches = count_matches, .remove = remove_one, .check_batch = check_batch_##name, \
+        .check_and_insert_batch = check_and_insert_batch_##name,                                 \
+        .record_batch = record_batch_##name, .sweep = sweep,                                     \
     }
 
 const struct lethe_table_operations OPERATIONS[LETHE_TABLE_USUAL + 1] = {

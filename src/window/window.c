@@ -221,11 +221,31 @@ static lethe_status stripe_check_batch(const lethe_window *window, uint32_t inde
     return LETHE_OK;
 }
 
+/* Gives no answers. */
+static lethe_status stripe_record_batch(const lethe_window *window, uint32_t index,
+                                        const lethe_hash *ids, size_t count, uint64_t now_ms,
+                                        uint8_t *answers) {
+    (void)answers;
+    struct lethe_window_stripe *stripe = lethe_window_take(window, index);
+    lethe_status first = LETHE_OK;
+    if (lethe_window_is_bloom(window)) {
+        for (size_t i = 0; i < count; i++) {
+            lethe_status status = lethe_forgetful_record(stripe->bloom, ids[i], now_ms);
+            if (first == LETHE_OK) first = status;
+        }
+    } else {
+        first = lethe_chain_record_batch(&stripe->chain, ids, count, now_ms);
+    }
+    lethe_window_give(window, stripe);
+    return first;
+}
+
 typedef lethe_status batch_function(const lethe_window *window, uint32_t index,
                                     const lethe_hash *ids, size_t count, uint64_t now_ms,
                                     uint8_t *answers);
 
-/* Sorts a chunk by stripe, keeping the order within each, and hands the parts to function. */
+/* Sorts a chunk by stripe, keeping the order within each, and hands the parts to function. Without
+ * answers, function's are dropped. */
 static lethe_status run_chunk(const lethe_window *window, batch_function *function,
                               const lethe_hash *ids, size_t count, uint64_t now_ms,
                               uint8_t *answers) {
@@ -252,7 +272,7 @@ static lethe_status run_chunk(const lethe_window *window, batch_function *functi
             function(window, i, sorted + starts[i], size, now_ms, results + starts[i]);
         if (first == LETHE_OK) first = status;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && answers != NULL; i++)
         answers[origin[i]] = results[i];
     return first;
 }
@@ -264,8 +284,8 @@ static lethe_status run_batch(const lethe_window *window, batch_function *functi
     lethe_status first = LETHE_OK;
     for (size_t done = 0; done < count; done += CHUNK) {
         size_t chunk = count - done < CHUNK ? count - done : CHUNK;
-        lethe_status status =
-            run_chunk(window, function, ids + done, chunk, now_ms, answers + done);
+        lethe_status status = run_chunk(window, function, ids + done, chunk, now_ms,
+                                        answers != NULL ? answers + done : NULL);
         if (first == LETHE_OK) first = status;
     }
     return first;
@@ -279,6 +299,18 @@ lethe_status lethe_window_check_and_record_batch(lethe_window *window, const let
 void lethe_window_check_batch(const lethe_window *window, const lethe_hash *ids, size_t count,
                               uint64_t now_ms, uint8_t *answers) {
     (void)!run_batch(window, stripe_check_batch, ids, count, now_ms, answers);
+}
+
+lethe_status lethe_window_record_batch(lethe_window *window, const lethe_hash *ids, size_t count,
+                                       uint64_t now_ms) {
+    return run_batch(window, stripe_record_batch, ids, count, now_ms, NULL);
+}
+
+void lethe_window_prefetch(const lethe_window *window, lethe_hash id) {
+    if (lethe_window_is_bloom(window)) return;
+    struct lethe_window_stripe *stripe = lethe_window_take(window, stripe_index(window, id));
+    lethe_chain_prefetch(&stripe->chain, id);
+    lethe_window_give(window, stripe);
 }
 
 lethe_status lethe_window_forget(lethe_window *window, lethe_hash id, uint64_t now_ms) {

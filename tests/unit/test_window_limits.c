@@ -353,6 +353,111 @@ static void refreshing_extends_a_life(void **state) {
     lethe_window_free(window);
 }
 
+/* Goal:   a duplicate that can't be refreshed, for want of room, stays a duplicate, lives as long as it would
+ *         have lived, and costs nobody else anything.
+ * Method: a window that grew to its cap has its first ids in tables that are no longer written, and its
+ *         newest table is full. All ids come again after half a window. */
+static void run_refresh_at_the_cap(bool in_batches) {
+    enum { MOST = 100000 };
+    static lethe_hash ids[MOST];
+    static uint8_t answers[MOST];
+    static bool is_refreshed[MOST];
+    const uint64_t window_ms = 30000, start_ms = 1000, again_ms = start_ms + window_ms / 2;
+    lethe_window *window = make(&(lethe_window_options){.window_ms = window_ms,
+                                                        .error = 1e-9,
+                                                        .max_memory_bytes = 300000,
+                                                        .refresh_on_duplicate = true});
+    uint64_t end = fill(window, 0, start_ms), refreshed = 0;
+    assert_true(end > 10000 && end < MOST);
+    assert_true(lethe_window_info(window, start_ms).parts > 1);
+    for (uint64_t id = 0; id < end; id++)
+        ids[id] = hash_of(id);
+    if (in_batches) {
+        assert_int_equal(lethe_window_check_and_record_batch(window, ids, end, again_ms, answers),
+                         LETHE_EFULL);
+        for (uint64_t id = 0; id < end; id++)
+            assert_int_equal(answers[id], LETHE_DUPLICATE);
+    }
+    for (uint64_t id = 0; id < end; id++) {
+        lethe_window_answer answer;
+        lethe_status status = lethe_window_check_and_record(window, ids[id], again_ms, &answer);
+        assert_true(status == LETHE_OK || status == LETHE_EFULL);
+        assert_int_equal(answer, LETHE_DUPLICATE);
+        is_refreshed[id] = status == LETHE_OK;
+        refreshed += is_refreshed[id];
+    }
+    assert_true(refreshed > 0 && refreshed < end);
+    lethe_window_stats stats = lethe_window_info(window, again_ms);
+    assert_int_equal(stats.ids, end);
+    assert_int_equal(stats.duplicates, in_batches ? 2 * end : end);
+    assert_int_equal(stats.refused, 1 + (end - refreshed) * (in_batches ? 2 : 1));
+    assert_true((stats.strain & LETHE_STRAIN_MEMORY) != 0);
+    assert_within_cap(window, again_ms);
+    for (uint64_t id = 0; id < end; id++) {
+        assert_int_equal(lethe_window_check(window, ids[id], start_ms + window_ms),
+                         LETHE_DUPLICATE);
+        assert_int_equal(lethe_window_check(window, ids[id], again_ms + window_ms),
+                         is_refreshed[id] ? LETHE_DUPLICATE : LETHE_FRESH);
+    }
+    lethe_window_free(window);
+}
+
+static void a_refresh_may_fail_at_the_cap(void **state) {
+    (void)state;
+    run_refresh_at_the_cap(false);
+    run_refresh_at_the_cap(true);
+}
+
+/* Goal:   a batch of records is so many records, to the last byte, and announcing ids changes nothing.
+ * Method: two windows of each kind, with stripes and without, get the same ids, some of them again and again
+ *         while the window grows and time passes. */
+static void run_record_batch(const lethe_window_options *options) {
+    enum { BATCH = 700, ROUNDS = 120 };
+    lethe_window *one = make(options), *other = make(options);
+    struct test_random random = {3};
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        lethe_hash ids[BATCH];
+        uint64_t now_ms = round * round * 20;
+        for (size_t i = 0; i < BATCH; i++) {
+            ids[i] = hash_of(test_random_below(&random, 1000 + round * round * 5));
+            lethe_window_prefetch(other, ids[i]);
+        }
+        for (size_t i = 0; i < BATCH; i++)
+            assert_ok(lethe_window_record(one, ids[i], now_ms));
+        assert_ok(lethe_window_record_batch(other, ids, BATCH, now_ms));
+        assert_ok(lethe_window_record_batch(other, NULL, 0, now_ms));
+    }
+    lethe_memory_writer first = {0}, second = {0};
+    assert_ok(lethe_window_save(one, lethe_sink_to_memory(&first)));
+    assert_ok(lethe_window_save(other, lethe_sink_to_memory(&second)));
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    lethe_memory_writer_free(&first);
+    lethe_memory_writer_free(&second);
+    lethe_window_free(one);
+    lethe_window_free(other);
+}
+
+static void a_batch_of_records_is_records(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        for (uint32_t stripes = 0; stripes <= 4; stripes += 4) {
+            run_record_batch(&(lethe_window_options){.kind = (lethe_window_kind)kind,
+                                                     .window_ms = 100000,
+                                                     .error = 1e-6,
+                                                     .stripes = stripes});
+        }
+    }
+    /* At the cap all ids are tried, and those that found no room are not remembered. */
+    lethe_window *window = make(&(lethe_window_options){.error = 1e-9, .max_memory_bytes = 100000});
+    uint64_t end = fill(window, 0, 5);
+    lethe_hash ids[3] = {hash_of(1), hash_of(end), hash_of(end - 1)};
+    assert_int_equal(lethe_window_record_batch(window, ids, 3, 5), LETHE_EFULL);
+    assert_int_equal(lethe_window_check(window, hash_of(end), 5), LETHE_FRESH);
+    assert_int_equal(lethe_window_info(window, 5).ids, end);
+    lethe_window_free(window);
+}
+
 /* Goal:   counters are exact.
  * Method: random ids, singly and in batches, against an exact map; at 1e-12 nothing looks alike. */
 static void counters_are_exact(void **state) {
@@ -626,6 +731,8 @@ int main(void) {
         cmocka_unit_test(forgetting_one_spares_the_others),
         cmocka_unit_test(forgetting_a_refreshed_id_forgets_it),
         cmocka_unit_test(refreshing_extends_a_life),
+        cmocka_unit_test(a_refresh_may_fail_at_the_cap),
+        cmocka_unit_test(a_batch_of_records_is_records),
         cmocka_unit_test(counters_are_exact),
         cmocka_unit_test(each_failed_allocation_is_survived),
         cmocka_unit_test(unlike_windows_are_not_merged),
