@@ -216,6 +216,8 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = read_event_options(arguments, &event_options);
     if (code == EXIT_DONE) code = check_files(arguments, counting.folder, &inputs);
     if (code != EXIT_DONE) return code;
+    /* A batch and its mark belong into one commit. */
+    event_options.batch_limit = store_options.commit_operations;
     counting.inputs = &inputs;
     counting.quiet = arguments_has(arguments, "quiet");
     counting.json = arguments_has(arguments, "json");

@@ -100,7 +100,10 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
         if (!reject_long(gatherer, batch)) return STEP_FAILED;
     } else {
         struct event_problem problem;
-        if (!event_batch_has_room(batch, record->size)) return STEP_FULL;
+        size_t limit = gatherer->options->batch_limit;
+        if (!event_batch_has_room(batch, record->size) || (limit > 0 && batch->count >= limit)) {
+            return STEP_FULL;
+        }
         enum event_result result = event_parse(&gatherer->format, bytes, line, batch, &problem);
         if (result == EVENT_NO_ROOM) return STEP_FULL;
         if (result == EVENT_REJECTED && !reject(gatherer, batch, line, &problem)) {

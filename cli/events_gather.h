@@ -15,6 +15,7 @@ struct event_options {
     struct event_format format;
     bool stops_on_error; /* at the first line that is wrong; otherwise it is counted and skipped */
     bool from_start;     /* whatever the marks say */
+    size_t batch_limit;  /* events in a batch; 0 -> EVENTS_PER_BATCH, which is the most */
 };
 
 struct event_gatherer {

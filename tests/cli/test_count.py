@@ -1,0 +1,207 @@
+"""Goal: lethe count keeps its promises whatever it is given and however it ends: every event of the input is
+in exactly one of the numbers it reports, nothing is half applied, and a run after a crash makes the totals exact.
+
+Method: hostile input of each kind, full disks, signals and kills at random moments."""
+
+import gzip
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BINARIES, run_lethe
+
+DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT = range(5)
+PARTS = ["applied", "duplicates", "late", "future", "rejected", "mismatched"]
+
+
+def is_sanitized():
+    program = (BINARIES / "lethe").read_bytes()
+    return b"__asan_init" in program or b"__tsan_init" in program
+
+
+@pytest.fixture
+def count(lethe):
+    """Counts into "d" and returns the summary, which must add up."""
+    def run(*words, code=DONE, **more):
+        result = lethe("count", "--db", "d", "--json", *words, **more)
+        assert result.returncode == code, result.stderr
+        summary = json.loads(result.stdout)
+        assert summary["events"] == sum(summary[part] for part in PARTS)
+        return summary
+    return run
+
+
+@pytest.fixture
+def listed(lethe):
+    """All counters of a store."""
+    def run(folder="d"):
+        result = lethe("list", "--db", folder)
+        assert result.returncode == DONE, result.stderr
+        lines = result.stdout.decode().splitlines()
+        return {key: int(value) for key, value in (line.split("\t") for line in lines)}
+    return run
+
+
+HOSTILE = {
+    "NUL bytes": (b"\0" * 1000 + b"\n", 1),
+    "no newline at all": (b"x" * (3 << 20), 1),
+    "long fields": (b"i" * 1025 + b"\tk\n" + b"i\t" + b"k" * 1025 + b"\n", 2),
+    "huge numbers": (b"i\tk\t" + b"9" * 100000 + b"\n", 1),
+    "not UTF-8": (b"\xff\xfe\tk\tx\n", 1),
+    "only newlines": (b"\n" * 1000, 999),
+    "only tabs": (b"\t" * 100000 + b"\n", 1),
+    "only backslashes": (b"\\" * 99999 + b"\n", 1),
+    "too many keys": (b"i" + b"\tk\t1" * 65537 + b"\n", 1),
+    "an ELF program": (b"\x7fELF\x02\x01\x01\0\n", 1),
+}
+HOSTILE_JSON = {
+    "nested deeply": (b"[" * 10000 + b"\n" + b'{"id":' * 10000 + b"\n", 2),
+    "unfinished": (b'{"id": "a\n{"id": "a", "key": "k"\n', 2),
+    "large numbers": (b'{"id": 99999999999999999999, "key": "k"}\n{"id":1e999,"key":"k"}\n', 2),
+}
+HOSTILE_CSV = {
+    "open quotes": (b'"a,k\n' * 3, 3),
+    "only quotes": (b'"' * 99999 + b"\n", 1),
+}
+
+
+@pytest.mark.parametrize("options, content, rejected", [
+    *[pytest.param([], *case, id=name) for name, case in HOSTILE.items()],
+    *[pytest.param(["--jsonl"], *case, id="JSON " + name) for name, case in HOSTILE_JSON.items()],
+    *[pytest.param(["--csv"], *case, id="CSV " + name) for name, case in HOSTILE_CSV.items()]])
+def test_hostile_lines(options, content, rejected, count, listed, tmp_path):
+    """They are rejected, and the good line behind them is counted."""
+    good = {"": b"good\tk\t1\n", "--csv": b"good,k,1\n", "--jsonl": b'{"id":"good","key":"k"}\n'}
+    if content == b"x" * (3 << 20):
+        content += b"\n"
+    (tmp_path / "f").write_bytes(content + good[options[0] if options else ""])
+    extra = 1 if content == b"\n" * 1000 else 0  # an empty line is fine only as the last one
+    summary = count(*options, "f")
+    assert (summary["applied"], summary["rejected"]) == (1, rejected + extra)
+    assert listed() == {"k": 1}
+    # The same through a pipe, in which all but the first are known.
+    summary = count(*options, stdin=content + good[options[0] if options else ""])
+    assert (summary["duplicates"], summary["rejected"]) == (1, rejected + extra)
+
+
+@pytest.mark.skipif(is_sanitized(), reason="sanitizers need more memory")
+def test_memory_is_bounded(tmp_path):
+    """A gigabyte without a line end does not take a gigabyte."""
+    def limit_memory():
+        resource.setrlimit(resource.RLIMIT_DATA, (700 << 20, 700 << 20))
+    with subprocess.Popen(["head", "-c", str(1 << 30), "/dev/zero"], stdout=subprocess.PIPE) as zeros:
+        result = subprocess.run([BINARIES / "lethe", "count", "--db", "d", "--json"], cwd=tmp_path, check=False,
+                                stdin=zeros.stdout, stdout=subprocess.PIPE, preexec_fn=limit_memory, timeout=120)
+    assert result.returncode == DONE
+    assert json.loads(result.stdout)["rejected"] == 1
+
+
+def test_damaged_compression(lethe, listed, tmp_path):
+    """What is readable before the damage is counted, and the message says where it is."""
+    lines = b"".join(b"%d\tk\n" % i for i in range(100000))
+    packed = gzip.compress(lines)
+    (tmp_path / "f.gz").write_bytes(packed[:len(packed) // 2])
+    result = lethe("count", "--db", "d", "-q", "f.gz")
+    assert result.returncode == BAD_DATA
+    assert f"f.gz: the gzip data is cut short at byte {len(packed) // 2}".encode() in result.stderr
+    assert 0 < listed()["k"] < 100000
+    (tmp_path / "f.gz").write_bytes(packed)
+    assert lethe("count", "--db", "d", "-q", "f.gz").returncode == DONE
+    assert listed() == {"k": 100000}
+
+
+def test_full_disk_for_late_events(lethe):
+    lines = b"a\tk\t1000000\nb\tk\t9000000\nc\tk\t1000001\n"
+    result = lethe("count", "--db", "d", "-q", "--fields", "id=1,key=2,time=3", "--late-out", "/dev/full",
+                   stdin=lines)
+    assert result.returncode == ENVIRONMENT
+    assert b"/dev/full" in result.stderr
+
+
+def test_a_store_in_use(lethe, tmp_path):
+    """A second writer is refused; readers are not, and see what is committed."""
+    with subprocess.Popen([BINARIES / "lethe", "count", "--db", "d", "-q"], cwd=tmp_path,
+                          stdin=subprocess.PIPE) as writer:
+        writer.stdin.write(b"a\tk\t7\n")
+        writer.stdin.flush()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            result = lethe("get", "--db", "d", "-q", "k")
+            if result.returncode == DONE:
+                break
+            time.sleep(0.05)
+        assert result.stdout == b"k\t7\n", "what a pipe gave is on disk soon, without waiting for more"
+        for words in [["count", "--db", "d"], ["set", "--db", "d", "k", "1"], ["del", "--db", "d", "k"],
+                      ["check", "--db", "d"]]:
+            result = lethe(*words)
+            assert result.returncode == ENVIRONMENT, words
+            assert str(writer.pid).encode() in result.stderr or b"writ" in result.stderr
+        writer.stdin.close()
+        assert writer.wait(timeout=30) == DONE
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(number, lethe, listed, tmp_path):
+    """What was read is committed, also from a pipe that waits, and the message says so."""
+    with subprocess.Popen([BINARIES / "lethe", "count", "--db", "d"], cwd=tmp_path, stdin=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        process.stdin.write(b"a\tk\t7\nb\tk\t1\n")
+        process.stdin.flush()
+        end = time.monotonic() + 20
+        while lethe("get", "--db", "d", "-q", "k").returncode != DONE and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(number)
+        message = process.stderr.read()
+        assert process.wait(timeout=30) == 128 + number
+        assert b"2 applied" in message and b"interrupted; all events that were read are committed" in message
+    assert listed() == {"k": 8}
+
+
+def test_a_pipe_that_nobody_opens(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen([BINARIES / "lethe", "count", "--db", "d", "pipe"], cwd=tmp_path,
+                          stderr=subprocess.PIPE) as process:
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+
+
+def test_killed_at_any_moment(lethe, listed, tmp_path):
+    """After each kill a rerun goes on; in the end the totals are those of the sample's truth."""
+    assert lethe("sample", "events", "--count", "400k", "--keys", "1k", "--truth", "truth").returncode == DONE
+    events = lethe("sample", "events", "--count", "400k", "--keys", "1k").stdout
+    (tmp_path / "e").write_bytes(events)
+    chance = random.Random(7)
+    words = [BINARIES / "lethe", "count", "--db", "d", "--exact", "-q", "--batch", "20k", "e"]
+    for _ in range(8):
+        with subprocess.Popen(words, cwd=tmp_path) as process:
+            time.sleep(chance.uniform(0.02, 0.6))
+            process.kill()
+    summary = run_lethe("count", "--db", "d", "--json", "-q", "e", cwd=tmp_path)
+    assert summary.returncode == DONE, summary.stderr
+    truth = {key: int(value) for key, value in
+             (line.split("\t") for line in (tmp_path / "truth").read_text().splitlines())}
+    assert listed() == truth
+
+
+def test_sample_is_what_it_says(lethe, tmp_path):
+    lines = lethe("sample", "events", "--count", "100k", "--retries", "6%", "--seed", "5").stdout.split(b"\n")
+    assert lines.pop() == b"" and len(lines) == 100000
+    retries = len(lines) - len(set(lines))
+    assert 5500 < retries < 6500
+    assert len({line.split(b"\t")[0] for line in lines}) == len(set(lines))
+    assert lethe("sample", "events", "--count", "100k", "--retries", "6%", "--seed", "5").stdout.split(
+        b"\n")[:-1] == lines
+    counts = {}
+    for line in lines:
+        key = line.split(b"\t")[1]
+        counts[key] = counts.get(key, 0) + 1
+    # Zipf: the first is about twice as frequent as the second.
+    assert 1.7 < counts[b"page-0000000"] / counts[b"page-0000001"] < 2.3
+    assert tmp_path.exists()
