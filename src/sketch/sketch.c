@@ -474,6 +474,7 @@ lethe_status lethe_sketch_top(const lethe_sketch *sketch, lethe_sketch_top_entry
         uint64_t now = lethe_sketch_query_hash(sketch, key->hash).count;
         /* Both are above the truth; where the kind errs to both sides, the newer is the better one. */
         uint64_t best = never_under && key->count < now ? key->count : now;
+        if (best < key->at_least) best = key->at_least;
         all[i] = (lethe_sketch_top_entry){
             .key = key->bytes, .size = key->size, .count = best, .at_least = key->at_least};
     }
