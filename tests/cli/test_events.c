@@ -470,10 +470,10 @@ static size_t pack_zstd(const char *data, size_t size, char *out, size_t room) {
     return packed;
 }
 
-typedef size_t (*pack)(const char *data, size_t size, char *out, size_t room);
+typedef size_t (*packer)(const char *data, size_t size, char *out, size_t room);
 
 /* Packs a text in two members, cut in the middle of a line. */
-static size_t pack_twice(pack pack, const struct text *text, char *out, size_t room) {
+static size_t pack_twice(packer pack, const struct text *text, char *out, size_t room) {
     size_t half = text->size / 2;
     size_t first = pack(text->data, half, out, room);
     return first + pack(text->data + half, text->size - half, out + first, room - first);
@@ -483,7 +483,7 @@ static size_t pack_twice(pack pack, const struct text *text, char *out, size_t r
  *         half line is counted. */
 static void compressed(void **state) {
     (void)state;
-    static const pack packs[] = {pack_gzip, pack_zstd};
+    static const packer packs[] = {pack_gzip, pack_zstd};
     struct event_options options = options_for(EVENTS_PLAIN, NULL);
     struct text text = many_lines(20000);
     struct reading plain = read_bytes(text.data, text.size, &options);
@@ -625,11 +625,11 @@ static struct reading reread(const struct text *text, struct resume_table *table
  *         replaced or cut is read from the start with a warning; small files and large ones, packed or not. */
 static void resuming(void **state) {
     (void)state;
-    static const pack packs[] = {NULL, pack_gzip, pack_zstd};
+    static const packer packs[] = {NULL, pack_gzip, pack_zstd};
     struct event_options options = options_for(EVENTS_PLAIN, NULL);
     for (size_t round = 0; round < 6; round++) {
         size_t lines = round % 2 == 0 ? 3 : 30000;
-        pack pack = packs[round / 2];
+        packer pack = packs[round / 2];
         struct resume_table table = {0};
         struct text text = many_lines(lines), longer = many_lines(lines + 5);
         struct text packed = {.data = malloc(longer.size + 1000)}, *content = &text;
