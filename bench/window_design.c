@@ -6,7 +6,12 @@
  *        of the error, and an id is forgotten by W (1 + 1/g).
  *
  * The ring is made of the same tables with the same code, so that nothing but the design differs. Its
- * entries need neither ages nor stamps, so its bits are counted as of tables without. */
+ * entries need neither ages nor stamps, so its bits are counted as of tables without.
+ *
+ * Beside the window stands what memory alone allows: a bare loop over as much memory, which does nothing for an
+ * operation but read two random lines and write to one of them. In batches it asks for them 32 operations
+ * ahead, as the window does. Alone, each operation begins when the one before has its lines: a CPU
+ * that looks far enough ahead may beat that, and where it does the loop is the slower. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,11 +19,12 @@
 
 #include "frame.h"
 #include "heap.h"
+#include "keys.h"
 #include "report.h"
 #include "retries.h"
 #include "window/table.h"
 
-enum { BATCH = 1024, FILL_QUARTERS = 5, MAX_TABLES = 9 };
+enum { BATCH = 1024, FILL_QUARTERS = 5, MAX_TABLES = 9, AHEAD = 32, LINE_BYTES = 64 };
 
 static const struct report_column columns[] = {
     {"design", "design", 18, -2},       {"ids", "ids", 9, 0},
@@ -156,6 +162,67 @@ static double measure_best(struct subject *subject, feed *function, int runs) {
     return best;
 }
 
+/* The two lines of operation number index. */
+struct lines {
+    unsigned char *first, *second;
+};
+
+static inline struct lines lines_of(unsigned char *memory, uint64_t count, uint64_t index) {
+    uint64_t random = keys_scramble(index);
+    return (struct lines){memory + ((random & UINT32_MAX) * count >> 32) * LINE_BYTES,
+                          memory + ((random >> 32) * count >> 32) * LINE_BYTES};
+}
+
+/* Seconds for so many operations: one after another, or each asked for ahead. */
+static double touch_lines(unsigned char *memory, uint64_t line_count, uint64_t operations,
+                          uint64_t first, bool ahead) {
+    uint64_t seen = 0; /* stays 0, which the compiler can't know */
+    double start = bench_now();
+    for (uint64_t i = first; i < first + operations; i++) {
+        if (ahead) {
+            struct lines next = lines_of(memory, line_count, i + AHEAD);
+            __builtin_prefetch(next.first, 1);
+            __builtin_prefetch(next.second, 1);
+        }
+        struct lines lines = lines_of(memory, line_count, ahead ? i : i + seen);
+        seen += lines.first[0] + lines.second[0];
+        lines.first[LINE_BYTES - 1] = (unsigned char)i;
+    }
+    double seconds = bench_now() - start;
+    bench_require(seen == 0, "touching memory");
+    return seconds;
+}
+
+static void run_floor(struct report *report, const struct bench_options *options, uint64_t n,
+                      double error, uint64_t bytes) {
+    const lethe_allocator *allocator = lethe_default_allocator();
+    uint64_t line_count = bytes / LINE_BYTES, operations = options->quick ? 20000 : 2000000;
+    unsigned char *memory =
+        allocator->allocate_zeroed(allocator->context, (size_t)line_count * LINE_BYTES);
+    bench_require(memory != NULL, "allocating memory");
+    for (uint64_t i = 0; i < line_count; i++)
+        memory[i * LINE_BYTES + 1] = 1;
+    double best[2] = {0, 0};
+    for (int run = 0; run < options->runs; run++) {
+        for (int ahead = 0; ahead < 2; ahead++) {
+            uint64_t first = (uint64_t)(2 * run + ahead) * operations;
+            double seconds = touch_lines(memory, line_count, operations, first, ahead != 0);
+            best[ahead] = fmax(best[ahead], (double)operations / seconds * 1e-6);
+        }
+    }
+    allocator->release(allocator->context, memory, (size_t)line_count * LINE_BYTES);
+    report_row(report, (struct report_cell[COLUMNS]){
+                           REPORT_TEXT("two lines, bare"),
+                           REPORT_NUMBER((double)n),
+                           REPORT_NUMBER(error),
+                           REPORT_NUMBER(NAN),
+                           REPORT_NUMBER(8.0 * (double)bytes / (double)n),
+                           REPORT_NUMBER(best[0]),
+                           REPORT_NUMBER(best[1]),
+                           REPORT_NUMBER(NAN),
+                       });
+}
+
 /* A ring of so many tables, or with 0 the window. Returns whether nothing was missed. */
 static bool run_row(struct report *report, const struct bench_options *options, uint64_t n,
                     double error, unsigned tables) {
@@ -195,6 +262,7 @@ static bool run_row(struct report *report, const struct bench_options *options, 
     lethe_window_free(subject.window);
     ring_drop(&subject.ring);
     retries_drop(&subject.stream);
+    if (tables == 0) run_floor(report, options, n, error, bytes);
     return ok;
 }
 

@@ -10,8 +10,8 @@
  * I3      Time is a period number, floor(t G / W): periods need not be whole milliseconds, so that
  *         an id of period i is one of period i + G exactly W later, and the slack is 1/G for the
  *         shortest window too. It never goes back; see clock_ms.
- * WHY     Small tables get small shares: a few bits more for few ids cost nothing, and leave
- *         most of e to the table that will hold the load in the end.
+ * WHY     Tables on the way to the present load get small shares: a few bits more for few ids cost
+ *         nothing, and leave most of e to the table that will hold the load in the end.
  * SIZE    A new table is made for the ids that would arrive in a window at the present rate, 10%
  *         more, but at most four times what is remembered now: a burst is not a trend. When the rate
  *         has fallen to an eighth of what the newest table was made for, a smaller one takes over.

@@ -13,13 +13,12 @@
 #define DEFAULT_SLACK 0.25
 #define HEADROOM 1.1       /* of a table over the rate it is made for */
 #define HINTED_SHARE 0.995 /* of e, for the first table when the capacity was told */
-#define LARGE_SHARE 0.5    /* of what is left of e, for a large table */
-#define SMALL_SHARE 0.125  /* and for a small one */
+#define LARGE_SHARE 0.62   /* of what is left of e, for a table that should do for the load */
+#define SMALL_SHARE 0.04   /* and for one on the way there */
 #define LEAST_SHARE 1e-4   /* of e, when nothing is left */
 #define LEAST_ERROR 5e-16  /* of a table: what the longest remainders give */
 
 enum {
-    SMALL_CAPACITY = 1 << 20,
     MIN_CAPACITY = 1024,
     MAX_GROWTH = 4,
     SHRINK_FACTOR = 8,
@@ -239,10 +238,10 @@ static lethe_status reopen_table(lethe_chain *chain) {
 /* What a new table is to be for the load as it is. */
 static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *out_share) {
     double alive = (double)alive_in_all(chain);
-    double wanted = fmin(forecast(chain), MAX_GROWTH * alive);
+    double needed = forecast(chain), wanted = fmin(needed, MAX_GROWTH * alive);
     wanted = fmax(wanted, fmax(alive / 8, MIN_CAPACITY));
     double left = chain->options.error - error_of_all(chain);
-    double share = left * (wanted < SMALL_CAPACITY ? SMALL_SHARE : LARGE_SHARE);
+    double share = left * (wanted < needed ? SMALL_SHARE : LARGE_SHARE);
     share = fmax(share, fmax(chain->options.error * LEAST_SHARE, LEAST_ERROR));
     *capacity = (uint64_t)wanted;
     *out_share = share;

@@ -403,7 +403,8 @@ static inline void lethe_queue_refresh(const struct lethe_queue_shape *shape, un
 static inline bool lethe_queue_is_valid(const struct lethe_queue_shape *shape,
                                         const unsigned char *block) {
     lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
-    unsigned end = lethe_queue_end(shape, ages);
+    unsigned end = lethe_queue_end(shape, ages); /* a forged block may not have one */
+    if (end > (lethe_queue_is_wide(shape) ? 127U : 63U)) return false;
     return end <= shape->slots + shape->generations &&
            (ages & ~lethe_queue_below(shape, end)) == 0 &&
            lethe_queue_head(shape, block) < shape->slots;

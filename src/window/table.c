@@ -35,7 +35,7 @@
  * entries would have to move for others. */
 #define FREE_SLOTS 1.26
 /* What must be saved for a block to take two lines. */
-#define TWO_LINES_PENALTY 1.02
+#define TWO_LINES_PENALTY 1.05
 
 enum { MIN_BLOCKS = 2, SWEEP_PERIODS = 63 };
 

@@ -76,11 +76,12 @@ struct lethe_table_operations {
     void (*sweep)(lethe_table *table, uint64_t first, uint64_t count, uint64_t period);
 };
 
-/* What lethe_table_plan chooses for an error of 1e-6 and of 1e-3, where the number of ids is known. */
-enum { LETHE_TABLE_USUAL = 2 };
+/* What lethe_table_plan chooses for errors of 1e-6, 1e-3 and 1e-12, where the number of ids is known. */
+enum { LETHE_TABLE_USUAL = 3 };
 static const struct lethe_queue_shape lethe_table_usual[LETHE_TABLE_USUAL] = {
     {.bits = 25, .generations = 30, .block_bytes = 64, .slots = 18, .head_at = 56},
     {.bits = 16, .generations = 30, .block_bytes = 64, .slots = 27, .head_at = 54},
+    {.bits = 47, .generations = 30, .block_bytes = 128, .slots = 20, .head_at = 119},
 };
 
 /* For each instruction set: the operations on tables of each usual shape, and of any shape. */

@@ -440,6 +440,7 @@ static void sweep(lethe_table *table, uint64_t first, uint64_t count, uint64_t p
 
 OPERATIONS_FOR(first_usual, &lethe_table_usual[0])
 OPERATIONS_FOR(second_usual, &lethe_table_usual[1])
+OPERATIONS_FOR(third_usual, &lethe_table_usual[2])
 OPERATIONS_FOR(any, NULL)
 
 #define OPERATIONS_OF(name)                                                                      \
@@ -452,4 +453,5 @@ OPERATIONS_FOR(any, NULL)
     }
 
 const struct lethe_table_operations OPERATIONS[LETHE_TABLE_USUAL + 1] = {
-    OPERATIONS_OF(first_usual), OPERATIONS_OF(second_usual), OPERATIONS_OF(any)};
+    OPERATIONS_OF(first_usual), OPERATIONS_OF(second_usual), OPERATIONS_OF(third_usual),
+    OPERATIONS_OF(any)};

@@ -221,10 +221,11 @@ static lethe_status stripe_check_batch(const lethe_window *window, uint32_t inde
     return LETHE_OK;
 }
 
-/* Gives no answers. */
-static lethe_status stripe_record_batch(const lethe_window *window, uint32_t index,
-                                        const lethe_hash *ids, size_t count, uint64_t now_ms,
-                                        uint8_t *answers) {
+/* There are no answers to give. */
+static lethe_status
+stripe_record_batch(const lethe_window *window, uint32_t index, const lethe_hash *ids, size_t count,
+                    uint64_t now_ms,
+                    uint8_t *answers) { /* NOLINT(readability-non-const-parameter) */
     (void)answers;
     struct lethe_window_stripe *stripe = lethe_window_take(window, index);
     lethe_status first = LETHE_OK;
