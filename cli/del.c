@@ -36,9 +36,12 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = store_read_keys(arguments->operands, count, &keys);
     if (code != EXIT_DONE) return code;
     bool *existed = calloc(count, sizeof *existed);
-    if (existed == NULL) code = message_fail(EXIT_ENVIRONMENT, "not enough memory; free some");
+    if (existed == NULL) {
+        free(keys);
+        return message_fail(EXIT_ENVIRONMENT, "not enough memory; free some");
+    }
     interrupt_begin();
-    if (code == EXIT_DONE) code = store_open(folder, NULL, &counter);
+    code = store_open(folder, NULL, &counter);
     if (code == EXIT_DONE) {
         lethe_status status = lethe_counter_delete(counter, keys, count, existed);
         if (status != LETHE_OK) code = store_fail_call(status, "write the store", folder, counter);

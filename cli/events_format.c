@@ -1,6 +1,7 @@
 /* events_format.c - reads --fields. */
 #include "events_format.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +111,7 @@ bool event_format_make(enum event_kind kind, const char *fields, struct event_fo
     if (fields == NULL) {
         if (kind != EVENTS_JSONL) return true;
         for (int role = ROLE_ID; role <= ROLE_DELTA; role++) {
-            strcpy(out->names[role], role_names[role]);
+            snprintf(out->names[role], sizeof out->names[role], "%s", role_names[role]);
         }
         out->has_names = true;
         return true;

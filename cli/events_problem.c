@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "escape.h"
 
@@ -20,6 +19,7 @@ const char *event_excerpt(lethe_bytes field, struct event_excerpt *out) {
     lethe_bytes shown = field;
     if (shown.size > EXCERPT_BYTES) shown.size = EXCERPT_BYTES;
     size_t length = escape_write(shown, out->text);
-    strcpy(out->text + length, shown.size < field.size ? "..." : "");
+    snprintf(out->text + length, sizeof out->text - length, "%s",
+             shown.size < field.size ? "..." : "");
     return out->text;
 }

@@ -212,10 +212,10 @@ static enum source_result inflate_some(struct event_source *source, char *out, s
     return fail_packed(source, "gzip", "damaged", failure);
 }
 
-static enum source_result unzstd_some(struct event_source *source, char *out, size_t room,
+static enum source_result unzstd_some(struct event_source *source, void *out, size_t room,
                                       size_t *got, struct event_failure *failure) {
     ZSTD_inBuffer in = {source->input, source->input_end, source->input_at};
-    ZSTD_outBuffer to = {out, room, 0};
+    ZSTD_outBuffer to = {.dst = out, .size = room};
     size_t result = ZSTD_decompressStream(source->zstd, &to, &in);
     if (ZSTD_isError(result)) {
         char reason[128];

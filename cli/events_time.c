@@ -80,7 +80,7 @@ static bool take_time(struct cursor *cursor, int64_t *ms_of_day) {
     int fraction_ms;
     if (second < 0 || second > 60 || !take_fraction(cursor, &fraction_ms)) return false;
     if (second == 60) second = 59;
-    *ms_of_day = ((int64_t)hour * 3600 + minute * 60 + second) * 1000 + fraction_ms;
+    *ms_of_day = (((int64_t)hour * 60 + minute) * 60 + second) * 1000 + fraction_ms;
     return true;
 }
 

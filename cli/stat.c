@@ -40,7 +40,7 @@ static const char *date(uint64_t ms, struct human_text *out) {
 static void draw_window(const lethe_counter_stats *stats) {
     uint32_t count = stats->period_count;
     uint32_t rows = count < ROWS ? count : ROWS;
-    uint64_t ids[ROWS] = {0}, oldest_ms[ROWS], most = 1;
+    uint64_t ids[ROWS] = {0}, oldest_ms[ROWS] = {0}, most = 1;
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t from = (uint32_t)((uint64_t)count * row / rows);
         uint32_t to = (uint32_t)((uint64_t)count * (row + 1) / rows);
@@ -65,7 +65,7 @@ static void draw_window(const lethe_counter_stats *stats) {
 }
 
 static void print_text(const char *folder, const lethe_counter_stats *stats) {
-    struct human_text a, b, c, d;
+    struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     printf("store           %s\n", folder);
     bool is_estimate = stats->counters_in_memory != stats->counters;
     printf("counters        %s%" PRIu64 "\n", is_estimate ? "about " : "", stats->counters);
