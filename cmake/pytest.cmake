@@ -9,9 +9,14 @@ find_program(LETHE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(LETHE_PYTHON python3 REQUIRED)
 
 function(lethe_add_pytest name)
-    cmake_parse_arguments(PARSE_ARGV 1 argument "" "" "ENVIRONMENT")
+    lethe_add_pytest_file(${name} "" ${ARGN})
+endfunction()
+
+# lethe_add_pytest_file(NAME FILE [ENVIRONMENT NAME=VALUE...]): one of the folder's files.
+function(lethe_add_pytest_file name file)
+    cmake_parse_arguments(PARSE_ARGV 2 argument "" "" "ENVIRONMENT")
     add_test(NAME ${name}
-        COMMAND ${LETHE_PYTHON} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}
+        COMMAND ${LETHE_PYTHON} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file}
         WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
         "LETHE_SOURCE_DIR=${PROJECT_SOURCE_DIR};LETHE_BUILD_DIR=${PROJECT_BINARY_DIR};CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND};${argument_ENVIRONMENT}")

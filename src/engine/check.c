@@ -10,6 +10,7 @@
 struct examination {
     lethe_state state;
     lethe_counter_health *health;
+    uint64_t folded, unfolded_segments;
 };
 
 typedef lethe_status (*examine_record)(struct examination *examination, lethe_bytes key,
@@ -50,6 +51,7 @@ static lethe_status examine_changes(struct examination *examination, lethe_bytes
         return LETHE_ECORRUPT;
     }
     examination->health->change_segments++;
+    examination->unfolded_segments += commit > examination->state.folded;
     examination->health->changes += changes.left;
     while (status == LETHE_OK && changes.left > 0) {
         lethe_new_value change;
@@ -61,7 +63,9 @@ static lethe_status examine_changes(struct examination *examination, lethe_bytes
 static lethe_status examine_counter(struct examination *examination, lethe_bytes key,
                                     lethe_bytes value) {
     int64_t number;
-    if (key.size < 1 || key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_ECORRUPT;
+    if (key.size == 0)
+        return lethe_commit_of_key(value, &examination->folded) ? LETHE_OK : LETHE_ECORRUPT;
+    if (key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_ECORRUPT;
     examination->health->counters++;
     return lethe_value_load(value, &number);
 }
@@ -111,6 +115,11 @@ static lethe_status examine_all(lethe_store *store, struct examination *examinat
         lethe_status status =
             examine(store, parts[i].family, parts[i].what, parts[i].record, examination, detail);
         if (status != LETHE_OK) return status;
+    }
+    if (examination->folded < examination->state.folded ||
+        examination->unfolded_segments != examination->state.change_segments) {
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "counters or changes are missing that the state speaks of");
     }
     if (examination->health->log_ids != examination->state.log_ids) {
         return lethe_detail_fill(detail, LETHE_ECORRUPT,

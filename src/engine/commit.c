@@ -79,7 +79,10 @@ static void turn_state(lethe_counter *counter, lethe_group *group) {
     if (counter->fold_done > state->folded) {
         state->folded = counter->fold_done;
         group->drops_changes = true;
+        counter->noted_segments = counter->folded_segments;
     }
+    counter->segments += group->touched.size > 0;
+    state->change_segments = counter->segments - counter->noted_segments;
     if (state->boot_ms - counter->looked_ms >= LOOK_EVERY_MS || counter->looked_ms == 0) {
         lethe_window_stats stats = lethe_window_info(counter->window, state->clock_ms);
         state->window_error = stats.error_estimate;

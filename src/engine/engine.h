@@ -102,6 +102,9 @@ struct lethe_counter {
     uint64_t fold_cut;  /* the commit a running fold goes up to */
     uint64_t fold_done; /* the last one folded, to be noted by the next commit */
     uint64_t unfolded_bytes, unfolded_changes;
+    /* Segments of changes, counted from the last fold before the store was opened: all; those that are folded; those
+     * up to the cut of a running fold; those that the state on disk says are folded. */
+    uint64_t segments, folded_segments, fold_cut_segments, noted_segments;
     lethe_os_condition fold;
 };
 

@@ -54,7 +54,7 @@ static lethe_status write_table(lethe_counter *counter, lethe_buffer *foldings,
     if (count == 0) return LETHE_OK;
     qsort(all, count, sizeof *all, by_key);
     lethe_fold_table *table;
-    lethe_status status = lethe_fold_table_begin(counter->store, &table, detail);
+    lethe_status status = lethe_fold_table_begin(counter->store, counter->fold_cut, &table, detail);
     if (status != LETHE_OK) return status;
     for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(all[i + 8].record);
@@ -90,6 +90,7 @@ static lethe_status fold(lethe_counter *counter, lethe_detail *detail) {
     lethe_buffer foldings = {.allocator = counter->allocator};
     status = collect(counter, &foldings);
     counter->fold_cut = counter->sealed;
+    counter->fold_cut_segments = counter->segments;
     uint64_t bytes = counter->unfolded_bytes, changes = counter->unfolded_changes;
     if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->fold_cut);
     if (status == LETHE_OK) {
@@ -97,9 +98,13 @@ static lethe_status fold(lethe_counter *counter, lethe_detail *detail) {
         status = write_table(counter, &foldings, detail);
         lethe_os_lock_take(&counter->lock);
     }
+    bool wrote = foldings.size > 0;
     lethe_buffer_free(&foldings);
     if (status != LETHE_OK) return status;
-    counter->fold_done = counter->fold_cut;
+    if (wrote) {
+        counter->fold_done = counter->fold_cut;
+        counter->folded_segments = counter->fold_cut_segments;
+    }
     counter->folded_stamp = lethe_engine_stamp(counter, counter->fold_cut);
     counter->unfolded_bytes -= bytes;
     counter->unfolded_changes -= changes;

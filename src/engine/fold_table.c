@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "engine/detail.h"
+#include "engine/segment.h"
 #include "engine/store_internal.h"
 
 struct lethe_fold_table {
@@ -25,7 +26,7 @@ static void free_table(lethe_fold_table *table) {
     free(table);
 }
 
-lethe_status lethe_fold_table_begin(lethe_store *store, lethe_fold_table **out,
+lethe_status lethe_fold_table_begin(lethe_store *store, uint64_t cut, lethe_fold_table **out,
                                     lethe_detail *detail) {
     *out = NULL;
     lethe_fold_table *table = calloc(1, sizeof *table);
@@ -42,6 +43,10 @@ lethe_status lethe_fold_table_begin(lethe_store *store, lethe_fold_table **out,
         free_table(table);
         return lethe_store_translate(message, "cannot write counters", detail);
     }
+    unsigned char value[LETHE_COMMIT_KEY_BYTES];
+    lethe_commit_key(cut, value);
+    lethe_fold_table_put(table, (lethe_bytes){.data = ""},
+                         (lethe_bytes){.data = value, .size = sizeof value});
     *out = table;
     return LETHE_OK;
 }

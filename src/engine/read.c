@@ -120,6 +120,8 @@ static lethe_status merge(lethe_walk *walk, const struct copy *copy, lethe_count
     const struct unfolded *end = entry + copy->entries.size / sizeof *entry;
     lethe_bytes key, value;
     bool has_stored = lethe_walk_next(walk, &key, &value), goes_on = true;
+    /* The first of all says only how far the store is folded. */
+    if (has_stored && key.size == 0) has_stored = lethe_walk_next(walk, &key, &value);
     while (goes_on && (has_stored || entry < end)) {
         int order = !has_stored ? -1 : entry == end ? 1 : compare_keys(entry->key, key);
         if (order <= 0) {

@@ -49,12 +49,33 @@ lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail) {
                                            (lethe_bytes){.data = from, .size = sizeof from}, &walk);
     if (status != LETHE_OK) return damaged(detail, "", status);
     lethe_bytes key, value;
+    counter->segments = 0;
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
         status = replay_segment(counter, value);
+        counter->segments++;
     }
     lethe_status ended = lethe_walk_end(walk, detail);
     if (status != LETHE_OK) return damaged(detail, "a segment of changes", status);
     return ended;
+}
+
+/* What the state says must be there, is: a database whose manifest lost its end opens without a word. */
+static lethe_status expect_all(lethe_counter *counter, lethe_detail *detail) {
+    lethe_record record;
+    lethe_status status = lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS,
+                                          (lethe_bytes){.data = ""}, &record, detail);
+    if (status != LETHE_OK) return status;
+    uint64_t folded = 0;
+    bool is_sound = record.data == NULL ||
+                    lethe_commit_of_key((lethe_bytes){record.data, record.size}, &folded);
+    lethe_record_release(&record);
+    if (is_sound && folded >= counter->state.folded &&
+        counter->segments == counter->state.change_segments) {
+        return LETHE_OK;
+    }
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "counters or changes are missing that the store's state speaks of; "
+                             "restore a backup");
 }
 
 /* Reads all counters into memory, unless they might take more than half of what they may. */
@@ -68,7 +89,8 @@ static lethe_status load_counters(lethe_counter *counter, lethe_detail *detail) 
     if (status != LETHE_OK) return damaged(detail, "", status);
     lethe_bytes key, value;
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
-        if (key.size < 1 || key.size > LETHE_KEY_LIMIT_BYTES) {
+        if (key.size == 0) continue; /* says how far it is folded */
+        if (key.size > LETHE_KEY_LIMIT_BYTES) {
             status = LETHE_ECORRUPT;
             break;
         }
@@ -107,10 +129,9 @@ static lethe_status record_run(lethe_counter *counter, const unsigned char *ids,
             hashes[i] = lethe_log_id_expand(
                 lethe_log_id_load(ids + (size_t)(done + i) * LETHE_LOG_ID_BYTES));
         }
-        for (uint32_t i = 0; i < size; i++) {
-            lethe_status status = lethe_window_record(counter->window, hashes[i], run.clock_ms);
-            if (status != LETHE_OK) return status;
-        }
+        lethe_status status =
+            lethe_window_record_batch(counter->window, hashes, size, run.clock_ms);
+        if (status != LETHE_OK) return status;
     }
     return LETHE_OK;
 }
@@ -212,6 +233,7 @@ static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
 
 lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_engine_replay(counter, detail);
+    if (status == LETHE_OK) status = expect_all(counter, detail);
     if (status == LETHE_OK) status = load_counters(counter, detail);
     if (status != LETHE_OK) return status;
     struct purpose purpose = {.records = true};

@@ -32,8 +32,8 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
     lethe_encoder_put_words(encoder, words, sizeof words / sizeof words[0]);
     lethe_encoder_put_f64(encoder, state->error);
     lethe_encoder_put_f64(encoder, state->window_error);
+    lethe_encoder_put_u64(encoder, state->change_segments);
     lethe_encoder_put_u64(encoder, 0); /* room for what a later version may need to know */
-    lethe_encoder_put_u64(encoder, 0);
     lethe_encoder_put_bytes(encoder, state->boot_id, sizeof state->boot_id);
     lethe_encoder_put_u32(encoder, flags_of(state));
     status = lethe_encoder_end(encoder);
@@ -68,7 +68,7 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     }
     out->error = lethe_decoder_get_f64(decoder);
     out->window_error = lethe_decoder_get_f64(decoder);
-    (void)lethe_decoder_get_u64(decoder);
+    out->change_segments = lethe_decoder_get_u64(decoder);
     (void)lethe_decoder_get_u64(decoder);
     lethe_decoder_get_bytes(decoder, out->boot_id, sizeof out->boot_id);
     uint32_t flags = lethe_decoder_get_u32(decoder);

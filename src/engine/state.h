@@ -21,6 +21,7 @@ typedef struct lethe_state {
     uint64_t window_ms;
     double error;
     uint64_t log_ids;                      /* in IDS */
+    uint64_t change_segments;              /* in CHANGES, behind `folded` */
     bool has_index;                        /* INDEX has every id that IDS has */
     bool exact, check_payload, event_time; /* as last opened for writing */
     lethe_totals totals;

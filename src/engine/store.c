@@ -3,6 +3,7 @@
  * LAYOUT  FOLDER/lethe.lock   claimed by the writer; says who that is
  *         FOLDER/data/        RocksDB
  *         FOLDER/acknowledged the number of the last commit that somebody was told of
+ *         FOLDER/data.new/    the same while it is being made
  *         FOLDER/fold.sst     a table being made (fold_table.c)
  * I1      A commit is one write batch, synced before it returns: RocksDB's log is our log's log.
  * I2      Families are flushed together (atomic_flush), so that a reader in another process never sees
@@ -80,9 +81,8 @@ static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family fami
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_point_in_time_recovery);
     rocksdb_options_set_atomic_flush(options, 1);
     rocksdb_options_set_max_background_jobs(options, 2);
-    rocksdb_options_set_keep_log_file_num(options, 2);
-    rocksdb_options_set_max_log_file_size(options, (size_t)1 << 20);
-    rocksdb_options_set_info_log_level(options, 2); /* warnings */
+    rocksdb_options_set_db_log_dir(options, store->temporary);
+    rocksdb_options_set_info_log_level(options, 4); /* what is fatal */
     rocksdb_options_set_stats_dump_period_sec(options, 0);
     rocksdb_options_set_max_total_wal_size(options, (uint64_t)128 << 20);
     rocksdb_options_set_max_open_files(options, store->mode == LETHE_STORE_WRITE ? 512 : -1);
@@ -146,18 +146,31 @@ static void close_database(lethe_store *store) {
     store->database = NULL;
 }
 
-static lethe_status open_database(lethe_store *store, lethe_store_mode mode, bool is_new,
-                                  lethe_detail *detail) {
+/* Makes the empty database under another name first: what a kill or a full disk leaves is then no store. */
+static lethe_status make_database(lethe_store *store, lethe_detail *detail) {
+    char *message = NULL;
+    lethe_os_folder_remove(store->begun);
+    rocksdb_options_set_create_if_missing(store->options[0], 1);
+    rocksdb_options_set_create_missing_column_families(store->options[0], 1);
+    store->database = rocksdb_open_column_families(
+        store->options[0], store->begun, LETHE_FAMILY_COUNT, FAMILY_NAMES,
+        (const rocksdb_options_t *const *)store->options, store->families, &message);
+    rocksdb_options_set_create_if_missing(store->options[0], 0);
+    rocksdb_options_set_create_missing_column_families(store->options[0], 0);
+    if (message != NULL) return lethe_store_translate(message, "cannot make the store", detail);
+    close_database(store);
+    lethe_status status = lethe_os_folder_rename(store->begun, store->data);
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot make %s: %s", store->data,
+                                                  strerror(errno));
+}
+
+static lethe_status open_database(lethe_store *store, lethe_store_mode mode, lethe_detail *detail) {
     char *message = NULL;
     const rocksdb_options_t *const *family_options =
         (const rocksdb_options_t *const *)store->options;
-    if (is_new) {
-        rocksdb_options_set_create_if_missing(store->options[0], 1);
-        rocksdb_options_set_create_missing_column_families(store->options[0], 1);
-    } else {
-        lethe_status status = refuse_unknown_families(store, detail);
-        if (status != LETHE_OK) return status;
-    }
+    lethe_status status = refuse_unknown_families(store, detail);
+    if (status != LETHE_OK) return status;
     switch (mode) {
     case LETHE_STORE_WRITE:
         store->database =
@@ -239,7 +252,7 @@ static bool join(char **out, const char *folder, const char *name) {
 static lethe_status prepare(lethe_store *store, const char *folder, lethe_detail *detail) {
     if (!join(&store->folder, folder, "") || !join(&store->data, folder, "data") ||
         !join(&store->lock, folder, "lethe.lock") || !join(&store->noted, folder, "acknowledged") ||
-        !join(&store->fold, folder, "fold.sst")) {
+        !join(&store->fold, folder, "fold.sst") || !join(&store->begun, folder, "data.new")) {
         return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
     }
     store->folder[strlen(folder)] = '\0';
@@ -252,6 +265,11 @@ static lethe_status prepare(lethe_store *store, const char *folder, lethe_detail
     rocksdb_readoptions_set_readahead_size(store->scan, (size_t)2 << 20);
     store->write = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(store->write, 1);
+    lethe_status status = lethe_os_folder_make_temporary(store->temporary, sizeof store->temporary);
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
+                                 strerror(errno));
+    }
     for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
         store->options[i] = options_for(store, (enum lethe_family)i);
     }
@@ -288,11 +306,19 @@ void lethe_store_acknowledge(lethe_store *store, uint64_t commit) {
     lethe_os_note_write(&store->note, commit);
 }
 
+/* RocksDB keeps a diary beside its data, and where it was built with assertions, as by Debian, it ends the process when
+ * that can't be written: on a full disk, of all times. So the diary goes to memory, and is removed as
+ * soon as it is open, so that a killed process leaves nothing of it behind. */
+static void remove_diary(lethe_store *store) {
+    if (store->temporary[0] != '\0') lethe_os_folder_remove(store->temporary);
+    store->temporary[0] = '\0';
+}
+
 /* Looks at what a crash has left, without touching it. */
 static lethe_status inspect_first(lethe_store *store, lethe_store_inspector inspect,
                                   lethe_detail *detail) {
     if (inspect == NULL) return LETHE_OK;
-    lethe_status status = open_database(store, LETHE_STORE_EXAMINE, false, detail);
+    lethe_status status = open_database(store, LETHE_STORE_EXAMINE, detail);
     if (status == LETHE_OK) status = inspect(store, detail);
     close_database(store);
     return status;
@@ -313,13 +339,6 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_i
         /* One that can't be written has no writer. */
         if (status == LETHE_EBUSY) return status;
     }
-    if (store->mode == LETHE_STORE_FOLLOW) {
-        status = lethe_os_folder_make_temporary(store->temporary, sizeof store->temporary);
-        if (status != LETHE_OK) {
-            return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
-                                     strerror(errno));
-        }
-    }
     if (store->mode != LETHE_STORE_FOLLOW) {
         status = open_note(store, detail);
         if (status != LETHE_OK) return status;
@@ -329,7 +348,10 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_i
         status = inspect_first(store, inspect, detail);
         if (status != LETHE_OK) return status;
     }
-    return open_database(store, store->mode, is_new, detail);
+    if (is_new) status = make_database(store, detail);
+    if (status == LETHE_OK) status = open_database(store, store->mode, detail);
+    remove_diary(store);
+    return status;
 }
 
 lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool create,
@@ -361,7 +383,7 @@ void lethe_store_close(lethe_store *store) {
     if (store->scan != NULL) rocksdb_readoptions_destroy(store->scan);
     if (store->filter != NULL) rocksdb_compactionfilter_destroy(store->filter);
     if (store->cache != NULL) rocksdb_cache_destroy(store->cache);
-    if (store->temporary[0] != '\0') lethe_os_folder_remove(store->temporary);
+    remove_diary(store);
     lethe_os_note_close(&store->note);
     lethe_os_claim_give(&store->claim);
     free(store->folder);
@@ -369,5 +391,6 @@ void lethe_store_close(lethe_store *store) {
     free(store->lock);
     free(store->fold);
     free(store->noted);
+    free(store->begun);
     free(store);
 }

@@ -100,8 +100,9 @@ LETHE_MUST_CHECK lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *det
 
 /* A table of counters made apart, and then taken into the store as a whole. */
 typedef struct lethe_fold_table lethe_fold_table;
-LETHE_MUST_CHECK lethe_status lethe_fold_table_begin(lethe_store *store, lethe_fold_table **out,
-                                                     lethe_detail *detail);
+/* It holds the values as of commit `cut`, and says so under the empty key, which no counter can have. */
+LETHE_MUST_CHECK lethe_status lethe_fold_table_begin(lethe_store *store, uint64_t cut,
+                                                     lethe_fold_table **out, lethe_detail *detail);
 /* In ascending order of keys. Errors stick till the end. */
 void lethe_fold_table_put(lethe_fold_table *table, lethe_bytes key, lethe_bytes value);
 void lethe_fold_table_delete(lethe_fold_table *table, lethe_bytes key);

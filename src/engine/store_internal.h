@@ -12,8 +12,8 @@
 
 struct lethe_store {
     lethe_store_mode mode;
-    char *folder, *data, *lock, *fold, *noted; /* paths */
-    char temporary[256];                       /* FOLLOW: where RocksDB keeps what is its own */
+    char *folder, *data, *lock, *fold, *noted, *begun; /* paths */
+    char temporary[256];                               /* RocksDB's diary, while it opens */
     lethe_os_claim claim;
     lethe_os_note note;
     uint64_t acknowledged; /* as the note said on open */

@@ -78,7 +78,8 @@ lethe_status lethe_os_folder_make(const char *path) {
 }
 
 lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
-    const char *parent = getenv("TMPDIR");
+    const char *parent = "/dev/shm";
+    if (access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
     if (parent == NULL || parent[0] == '\0') parent = "/tmp";
     int length = snprintf(path, size, "%s/lethe-XXXXXX", parent);
     if (length < 0 || (size_t)length >= size) {
@@ -86,6 +87,12 @@ lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
         return LETHE_EIO;
     }
     return mkdtemp(path) != NULL ? LETHE_OK : status_of(errno);
+}
+
+lethe_status lethe_os_folder_rename(const char *from, const char *to) {
+    if (rename(from, to) != 0) return status_of(errno);
+    sync_parent(to);
+    return LETHE_OK;
 }
 
 void lethe_os_folder_remove(const char *path) {

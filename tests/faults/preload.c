@@ -1,0 +1,139 @@
+/* preload.c - a disk that fails on demand, for any program: LD_PRELOAD it.
+ *
+ * It counts the operations on files below one folder and lets the n-th fail, or ends the process at it. So RocksDB's
+ * own writing meets the same faults as ours. By environment:
+ *
+ *   LETHE_FAULT_FOLDER   only files below this count
+ *   LETHE_FAULT_ON       write, sync or both (default)
+ *   LETHE_FAULT_AT       which one, from 1; 0: none
+ *   LETHE_FAULT_ACTION   eio, enospc: that one and all later ones fail
+ *                        kill: the process is killed before it is done
+ *   LETHE_FAULT_JOURNAL  a file that gets the number (inode) and the length of each file as it is synced:
+ *                        what a power cut would leave of it, under whatever name
+ *   LETHE_FAULT_COUNT    a file that gets the number of operations at the end */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { ON_WRITE = 1, ON_SYNC = 2 };
+
+static struct {
+    char folder[PATH_MAX];
+    size_t folder_size;
+    int on;
+    unsigned long at;
+    int error; /* 0: kill */
+    int journal;
+} plan = {.journal = -1};
+static atomic_ulong operations;
+static pthread_mutex_t journal_lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void read_plan(void) {
+    const char *folder = getenv("LETHE_FAULT_FOLDER");
+    if (folder == NULL || realpath(folder, plan.folder) == NULL) return;
+    plan.folder_size = strlen(plan.folder);
+    const char *on = getenv("LETHE_FAULT_ON");
+    plan.on = on == NULL ? ON_WRITE | ON_SYNC : strcmp(on, "sync") == 0 ? ON_SYNC : ON_WRITE;
+    const char *at = getenv("LETHE_FAULT_AT");
+    plan.at = at == NULL ? 0 : strtoul(at, NULL, 10);
+    const char *action = getenv("LETHE_FAULT_ACTION");
+    plan.error = action == NULL || strcmp(action, "kill") == 0 ? 0
+                 : strcmp(action, "enospc") == 0               ? ENOSPC
+                                                               : EIO;
+    const char *journal = getenv("LETHE_FAULT_JOURNAL");
+    if (journal != NULL) {
+        plan.journal = (int)syscall(SYS_openat, AT_FDCWD, journal,
+                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    }
+}
+
+__attribute__((destructor)) static void tell_count(void) {
+    const char *path = getenv("LETHE_FAULT_COUNT");
+    FILE *file = path != NULL ? fopen(path, "w") : NULL;
+    if (file == NULL) return;
+    fprintf(file, "%lu\n", atomic_load(&operations));
+    fclose(file);
+}
+
+static bool path_of(int descriptor, char path[PATH_MAX]) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t size = readlink(link, path, PATH_MAX - 1);
+    if (size <= 0) return false;
+    path[size] = '\0';
+    return strncmp(path, plan.folder, plan.folder_size) == 0 && path[plan.folder_size] == '/';
+}
+
+/* Returns the errno to fail with, 0 to go on, or not at all. */
+static int meet(int kind, int descriptor) {
+    char path[PATH_MAX];
+    if (plan.folder_size == 0 || !(plan.on & kind) || !path_of(descriptor, path)) return 0;
+    unsigned long number = atomic_fetch_add(&operations, 1) + 1;
+    if (plan.at == 0 || number < plan.at) return 0;
+    if (plan.error == 0) {
+        kill(getpid(), SIGKILL);
+        for (;;)
+            pause();
+    }
+    return plan.error;
+}
+
+/* Notes how much of a file is safe now. Held over the sync itself, so that the order in the journal is
+ * that of the syncs. */
+static int sync_and_note(int descriptor, long call) {
+    char path[PATH_MAX];
+    struct stat status;
+    if (plan.journal < 0 || !path_of(descriptor, path)) return (int)syscall(call, descriptor);
+    pthread_mutex_lock(&journal_lock);
+    bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    int result = (int)syscall(call, descriptor);
+    if (result == 0 && is_file) {
+        char line[64];
+        int size = snprintf(line, sizeof line, "%llu %lld\n", (unsigned long long)status.st_ino,
+                            (long long)status.st_size);
+        if (write(plan.journal, line, (size_t)size) != size) abort();
+    }
+    pthread_mutex_unlock(&journal_lock);
+    return result;
+}
+
+static int fail(int error) {
+    errno = error;
+    return -1;
+}
+
+ssize_t write(int descriptor, const void *data, size_t size) {
+    int error = meet(ON_WRITE, descriptor);
+    return error != 0 ? fail(error) : syscall(SYS_write, descriptor, data, size);
+}
+
+ssize_t pwrite(int descriptor, const void *data, size_t size, off_t offset) {
+    int error = meet(ON_WRITE, descriptor);
+    return error != 0 ? fail(error) : syscall(SYS_pwrite64, descriptor, data, size, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void *data, size_t size, off_t offset) {
+    return pwrite(descriptor, data, size, offset);
+}
+
+int fsync(int descriptor) {
+    int error = meet(ON_SYNC, descriptor);
+    return error != 0 ? fail(error) : sync_and_note(descriptor, SYS_fsync);
+}
+
+int fdatasync(int descriptor) {
+    int error = meet(ON_SYNC, descriptor);
+    return error != 0 ? fail(error) : sync_and_note(descriptor, SYS_fdatasync);
+}

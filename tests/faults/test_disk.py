@@ -1,0 +1,141 @@
+"""Goal:   a disk that fails or is full, a folder that can't be written, a store that is damaged: a clear message, the exit code
+that the manual promises, nothing lost that was acknowledged; and once the cause is gone, counting goes on.
+
+Method: every n-th write and sync fails, with EIO and ENOSPC; every file of a store is truncated, altered and removed. Whatever
+then still succeeds must give the truth."""
+
+import os
+import random
+
+import pytest
+
+from conftest import LONG, Store
+
+WORDS = ["--exact", "--window", "1h", "--batch", "200", "--sync", "always"]
+
+
+@pytest.mark.parametrize("action,phrase", [("eio", "Input/output error"),
+                                           ("enospc", "No space left")])
+@pytest.mark.parametrize("kind", ["write", "sync"])
+def test_failed_operations(store, make_stream, tmp_path, action, phrase, kind):
+    stream = make_stream(21, 3000)
+    count = tmp_path / "count"
+    trial = store.copy_to(tmp_path / "trial")
+    code, _, errors = trial.count(*WORDS, str(stream.path),
+                                  faults={"LETHE_FAULT_ON": kind, "LETHE_FAULT_COUNT": str(count)})
+    assert code == 0, errors
+    total = int(count.read_text())
+    step = 1 if LONG else max(1, total // 15)
+    for at in range(1, total + 1, step):
+        trial = store.copy_to(tmp_path / "trial")
+        code, summary, errors = trial.count(
+            *WORDS, str(stream.path), faults={"LETHE_FAULT_ON": kind, "LETHE_FAULT_AT": str(at),
+                                              "LETHE_FAULT_ACTION": action})
+        # A failure that does not matter, such as one to write RocksDB's diary, is no failure.
+        assert code in (0, 4), f"at {at} of {total}: {errors}"
+        if code == 4:
+            assert phrase in errors, f"at {at} of {total}: {errors}"
+        code, summary, errors = trial.count(*WORDS, str(stream.path))
+        assert code == 0, f"at {at} of {total}: {errors}"
+        assert trial.totals() == dict(stream.truth), f"at {at} of {total}"
+
+
+def test_a_folder_that_cannot_be_written(store, make_stream):
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    stream = make_stream(3, 10)
+    store.folder.chmod(0o500)
+    code, _, errors = store.count(str(stream.path))
+    store.folder.chmod(0o700)
+    assert (code, "Permission denied" in errors) == (4, True)
+
+
+def test_a_second_writer_is_told_who_writes(store, make_stream):
+    read_end, write_end = os.pipe()
+    first = store.start("--sync", "1ms", stdin=read_end)
+    os.close(read_end)
+    os.write(write_end, b"a\tk\t1\n")
+    for _ in range(200):
+        code, output, _ = store.lethe("get", "k")
+        if code == 0:
+            break
+    assert output == "k\t1\n"  # a reader sees what is committed
+    stream = make_stream(4, 10)
+    code, _, errors = store.count(str(stream.path))
+    assert code == 4
+    assert f"process {first.pid} " in errors
+    os.close(write_end)
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert store.count(str(stream.path))[0] == 0
+
+
+def damaged(path, how, draw):
+    size = path.stat().st_size
+    if how == "missing":
+        path.unlink()
+    elif how == "emptied":
+        os.truncate(path, 0)
+    elif how == "halved":
+        os.truncate(path, size // 2)
+    else:
+        data = bytearray(path.read_bytes())
+        at = draw.randrange(len(data))
+        data[at] ^= 1 << draw.randrange(8)
+        path.write_bytes(data)
+
+
+def data_files(folder):
+    """Every file that holds something, by what kind of file it is."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.stat().st_size > 0:
+            yield path.relative_to(folder)
+
+
+@pytest.mark.parametrize("how", ["missing", "emptied", "halved", "flipped"])
+@pytest.mark.parametrize("ended", ["closed", "killed"])
+def test_damage_is_noticed_or_harmless(store, make_stream, tmp_path, how, ended):
+    stream = make_stream(31, 4000)
+    later = make_stream(32, 100)
+    if ended == "closed":
+        assert store.count(*WORDS, str(stream.path))[0] == 0
+    else:  # all acknowledged, and then killed: the log is not folded
+        read_end, write_end = os.pipe()
+        process = store.start(*WORDS, stdin=read_end)
+        os.close(read_end)
+        with os.fdopen(write_end, "wb") as pipe:
+            pipe.write(stream.path.read_bytes())
+            pipe.flush()
+            for _ in range(600):
+                code, output, _ = store.lethe("stat", "--json")
+                if code == 0 and f'"applied": {4000}' in output.replace(":4000", ": 4000"):
+                    break
+            process.kill()
+        process.communicate()
+    whole = store.copy_to(tmp_path / "whole")
+    truth = whole.totals()
+    assert truth == dict(stream.truth)
+    both = {key: stream.truth.get(key, 0) + later.truth.get(key, 0)
+            for key in set(stream.truth) | set(later.truth)}
+    draw = random.Random(how)
+    files = list(data_files(store.folder))
+    assert any(path.suffix == ".log" for path in files) or ended == "closed"
+    for path in files:
+        for _ in range((20 if LONG else 4) if how == "flipped" else 1):
+            trial = store.copy_to(tmp_path / "trial")
+            damaged(trial.folder / path, how, draw)
+            for command in ("check", "list"):
+                reader = trial.copy_to(tmp_path / "reader")
+                code, output, errors = reader.lethe(command)
+                assert code in (0, 3, 4), f"{command} {path}: {code} {errors}"
+                assert code == 0 or errors.startswith("lethe: "), errors
+            code, _, errors = trial.count(*WORDS, str(later.path))
+            assert code in (0, 3, 4), f"{path}: {code} {errors}"
+            if code == 0:  # then nothing may be lost
+                assert trial.totals() == both, f"{path} was {how}, and nobody noticed"
+
+
+def test_a_store_beside_a_file_of_its_name(tmp_path, make_stream):
+    (tmp_path / "file").write_text("not a folder")
+    code, _, errors = Store(tmp_path / "file").count(str(make_stream(1, 3).path))
+    assert (code in (2, 4), "is a file" in errors) == (True, True)

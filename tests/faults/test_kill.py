@@ -1,0 +1,118 @@
+"""Goal:   a process that is killed at any moment, and run again, gives the exact totals.
+
+Method: `lethe count` is killed (SIGKILL) after random times, again and again, until one run gets to its end; then
+every counter must hold the truth. It is run again with resuming, from the start of its input, and from a pipe;
+exact, and with a window that errs once in a billion. A part of the runs is killed at chosen writes and syncs,
+or loses by then everything that was not synced, as in a power cut."""
+
+import os
+import random
+import subprocess
+import time
+
+import pytest
+
+from conftest import LONG
+
+KILLS = 10000 if LONG else 320
+WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--exact"),
+        ("from-start", "--error=1e-9"), ("pipe", "--exact"), ("pipe", "--error=1e-9")]
+
+
+def arguments(way, mode, stream):
+    words = [mode, "--window", "1h", "--batch", "300"]
+    words += ["--sync", "always"] if stream.events % 2 == 0 else ["--sync", "5ms"]
+    if way == "from-start":
+        words += ["--from-start"]
+    return words + ([] if way == "pipe" else [str(stream.path)])
+
+
+@pytest.mark.parametrize("way,mode", WAYS, ids=[f"{way}{mode}" for way, mode in WAYS])
+def test_killed_again_and_again(store, make_stream, way, mode):
+    seed = 1 + WAYS.index((way, mode))
+    draw = random.Random(seed)
+    kills, round_number = 0, 0
+    while kills < KILLS / len(WAYS):
+        round_number += 1
+        stream = make_stream(1000 * seed + round_number, 12000)
+        words = arguments(way, mode, stream)
+        before = store.totals() if round_number > 1 else {}
+        finished = False
+        while not finished:
+            stdin = open(stream.path, "rb") if way == "pipe" else None
+            process = store.start(*words, stdin=stdin)
+            if stdin is not None:
+                stdin.close()
+            # The first moments of a process are short; some kills should fall into them.
+            wait = draw.random() * (0.05 if draw.random() < 0.3 else 0.6)
+            try:
+                output, errors = process.communicate(timeout=wait)
+                assert process.returncode == 0, errors.decode()
+                finished = True
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                kills += 1
+        expected = dict(before)
+        for key, value in stream.truth.items():
+            expected[key] = expected.get(key, 0) + value
+        assert store.totals() == expected, f"seed {seed}, round {round_number}, kill {kills}"
+    code, _, errors = store.lethe("check")
+    assert code == 0, errors
+
+
+def cut_power(folder, journal):
+    """Leaves of each file what was synced."""
+    safe = {}
+    for line in journal.read_text().splitlines():
+        number, size = line.split()
+        safe[int(number)] = int(size)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            size = safe.get(path.stat().st_ino, 0)
+            if path.stat().st_size > size:
+                os.truncate(path, size)
+
+
+def operations_of_a_run(store, stream, words, tmp_path, faults):
+    count = tmp_path / "count"
+    code, _, errors = store.count(*words, str(stream.path),
+                                  faults={**faults, "LETHE_FAULT_COUNT": str(count)})
+    assert code == 0, errors
+    return int(count.read_text())
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["kill", "power-cut"])
+@pytest.mark.parametrize("mode", ["--exact", "--error=1e-9"])
+def test_killed_at_each_write_and_sync(store, make_stream, tmp_path, mode, power):
+    stream = make_stream(77, 3000)
+    words = [mode, "--window", "1h", "--batch", "200", "--sync", "always"]
+    trial = store.copy_to(tmp_path / "trial")
+    total = operations_of_a_run(trial, stream, words, tmp_path, {})
+    step = 1 if LONG else max(1, total // 25)
+    for at in range(1, total + 1, step):
+        trial = store.copy_to(tmp_path / "trial")
+        journal = tmp_path / "journal"
+        journal.unlink(missing_ok=True)
+        journal.touch()
+        faults = {"LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": "kill",
+                  "LETHE_FAULT_JOURNAL": str(journal)}
+        code, _, _ = trial.count(*words, str(stream.path), faults=faults)
+        assert code in (0, -9)
+        if power:
+            cut_power(trial.folder, journal)
+        code, _, errors = trial.count(*words, str(stream.path))
+        assert code == 0, f"at {at} of {total}: {errors}"
+        assert trial.totals() == dict(stream.truth), f"at {at} of {total}"
+
+
+def test_a_stop_by_signal_commits(store, make_stream):
+    stream = make_stream(5, 40000)
+    process = store.start("--batch", "100", "--sync", "always", str(stream.path))
+    time.sleep(0.5)
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode in (0, 143), errors.decode()
+    code, summary, errors = store.count(str(stream.path))
+    assert code == 0, errors
+    assert store.totals() == dict(stream.truth)
