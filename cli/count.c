@@ -94,8 +94,13 @@ static int check_named_once(const struct inputs *inputs) {
     int code = EXIT_DONE;
     for (size_t i = 1; i < count && code == EXIT_DONE; i++) {
         if (compare_identities(&all[i - 1], &all[i]) != 0) continue;
-        code = message_fail(EXIT_USAGE, "%s and %s are the same file; name it once",
-                            inputs_name(all[i - 1].path), inputs_name(all[i].path));
+        if (strcmp(all[i - 1].path, all[i].path) == 0) {
+            code = message_fail(EXIT_USAGE, "%s is named twice; name it once",
+                                inputs_name(all[i].path));
+        } else {
+            code = message_fail(EXIT_USAGE, "%s and %s are the same file; name it once",
+                                inputs_name(all[i - 1].path), inputs_name(all[i].path));
+        }
     }
     free(all);
     return code;

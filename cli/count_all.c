@@ -22,9 +22,8 @@ static void add_totals(struct count_totals *sum, const struct count_totals *more
 }
 
 static int fail_commit(struct counting *counting, lethe_status status) {
-    lethe_detail detail = {""};
-    lethe_counter_explain(counting->counter, &detail);
-    int code = store_fail(status, "write the store", counting->folder, &detail);
+    counting->has_failed = true;
+    int code = store_fail_call(status, "write the store", counting->folder, counting->counter);
     message_note("%" PRIu64 " events of this run are counted and on disk; run the same command "
                  "again to go on",
                  count_events(&counting->totals));
@@ -183,7 +182,7 @@ int count_all(struct counting *counting) {
         code = count_batch(counting, batch);
         events_release(counting->reader);
     }
-    int settled = settle(counting, 0);
+    int settled = counting->has_failed ? code : settle(counting, 0);
     if (code == EXIT_DONE) code = settled;
     progress_end(&counting->progress);
     if (code == EXIT_DONE) code = events_end(counting->reader);

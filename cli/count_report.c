@@ -68,12 +68,26 @@ static void append(char *text, size_t size, uint64_t count, const char *what) {
     if (count > 0) snprintf(text + length, size - length, ", %" PRIu64 " %s", count, what);
 }
 
+/* A promise under strain is told even to those who want to hear nothing else. */
+static void warn_of_strain(const struct counting *counting, const lethe_window_stats *window) {
+    struct human_text now, allowed;
+    if ((window->strain & LETHE_STRAIN_ERROR) == 0 &&
+        window->error_estimate <= window->error_target) {
+        return;
+    }
+    message_warn("%s: a new event is taken for a copy with probability %s, more than the %s that "
+                 "is allowed; give the window more --memory",
+                 counting->folder, human_probability(window->error_estimate, &now),
+                 human_probability(window->error_target, &allowed));
+}
+
 void count_report(const struct counting *counting) {
     static lethe_counter_stats stats;
     lethe_counter_info(counting->counter, &stats);
     double seconds = count_now_s() - counting->started_s;
     const struct count_totals *totals = &counting->totals;
     if (counting->json) report_json(counting, seconds, stats.window.error_estimate);
+    warn_of_strain(counting, &stats.window);
     if (counting->quiet || counting->json) return;
     char rest[256] = "";
     append(rest, sizeof rest, totals->late, "too late to tell");

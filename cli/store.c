@@ -28,7 +28,7 @@ static const struct explanation {
     [LETHE_ENOMEM] = {EXIT_ENVIRONMENT, "free some memory"},
     [LETHE_EFULL] = {EXIT_ENVIRONMENT, "give more --memory, or a shorter --window"},
     [LETHE_EVERSION] = {EXIT_BAD_DATA, "upgrade lethe"},
-    [LETHE_ECORRUPT] = {EXIT_BAD_DATA, "see 'lethe check', and restore a backup"},
+    [LETHE_ECORRUPT] = {EXIT_BAD_DATA, "restore a backup, with 'lethe restore'"},
     [LETHE_EIO] = {EXIT_ENVIRONMENT, "check the permissions and the device"},
     [LETHE_ENOSPACE] = {EXIT_ENVIRONMENT, "make room there and run again"},
     [LETHE_ENOTFOUND] = {EXIT_ENVIRONMENT, "check the name; 'lethe count' makes a store"},

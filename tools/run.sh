@@ -15,7 +15,7 @@ cd build/run
 
 events=5M
 retries=6%
-error=1e-9 # so small that not one of the five million will be mistaken for a copy
+error=1e-12 # so small that none of the five million will be mistaken for a copy
 
 # Prints a command and runs it; with "> FILE" at its end the output goes there.
 show() {

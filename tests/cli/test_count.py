@@ -107,12 +107,12 @@ def test_damaged_compression(lethe, listed, tmp_path):
     lines = b"".join(b"%d\tk\n" % i for i in range(100000))
     packed = gzip.compress(lines)
     (tmp_path / "f.gz").write_bytes(packed[:len(packed) // 2])
-    result = lethe("count", "--db", "d", "-q", "f.gz")
+    result = lethe("count", "--db", "d", "--exact", "-q", "f.gz")
     assert result.returncode == BAD_DATA
     assert f"f.gz: the gzip data is cut short at byte {len(packed) // 2}".encode() in result.stderr
     assert 0 < listed()["k"] < 100000
     (tmp_path / "f.gz").write_bytes(packed)
-    assert lethe("count", "--db", "d", "-q", "f.gz").returncode == DONE
+    assert lethe("count", "--db", "d", "--exact", "-q", "f.gz").returncode == DONE
     assert listed() == {"k": 100000}
 
 
@@ -122,6 +122,32 @@ def test_full_disk_for_late_events(lethe):
                    stdin=lines)
     assert result.returncode == ENVIRONMENT
     assert b"/dev/full" in result.stderr
+
+
+def test_full_disk(lethe, listed, tmp_path):
+    """One message says what failed and how far it came; with room again, the same command goes on."""
+    (tmp_path / "e").write_bytes(lethe("sample", "events", "--count", "300k", "--keys", "1k", "--truth",
+                                       "truth").stdout)
+
+    def limit_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    result = lethe("count", "--db", "d", "--exact", "-q", "e", preexec_fn=limit_files)
+    assert result.returncode == ENVIRONMENT
+    assert result.stderr.count(b"cannot write the store") == 1
+    assert b"run the same command again to go on" in result.stderr
+    assert lethe("count", "--db", "d", "--exact", "-q", "e").returncode == DONE
+    assert listed() == {key: int(value) for key, value in
+                        (line.split("\t") for line in (tmp_path / "truth").read_text().splitlines())}
+
+
+def test_window_at_its_cap(lethe, tmp_path):
+    """Refused events are told, and counted when they come again with more room."""
+    events = lethe("sample", "events", "--count", "300k", "--keys", "1k", "--truth", "truth").stdout
+    result = lethe("count", "--db", "d", "--exact", "-q", "--memory", "300KiB", stdin=events)
+    assert result.returncode == ENVIRONMENT
+    assert b"events were refused" in result.stderr
+    assert lethe("count", "--db", "d", "--exact", "-q", stdin=events).returncode == DONE
+    assert lethe("list", "--db", "d").stdout == (tmp_path / "truth").read_bytes()
 
 
 def test_a_store_in_use(lethe, tmp_path):
@@ -183,7 +209,7 @@ def test_killed_at_any_moment(lethe, listed, tmp_path):
         with subprocess.Popen(words, cwd=tmp_path) as process:
             time.sleep(chance.uniform(0.02, 0.6))
             process.kill()
-    summary = run_lethe("count", "--db", "d", "--json", "-q", "e", cwd=tmp_path)
+    summary = run_lethe("count", "--db", "d", "--exact", "--json", "-q", "e", cwd=tmp_path)
     assert summary.returncode == DONE, summary.stderr
     truth = {key: int(value) for key, value in
              (line.split("\t") for line in (tmp_path / "truth").read_text().splitlines())}
