@@ -34,6 +34,7 @@ libsimde-dev     test        (simde/x86/avx512.h)  runs the AVX-512 code on a CP
 libxxhash0       test        -               the hash as a shared library, to compare ours with
 python3          test,lint   python3         runs the tests from outside and the checks of the tree
 python3-pytest   test        import:pytest   the framework of the tests from outside
+python3-hypothesis test      import:hypothesis  makes up streams of events for the tests
 zstd             test        (zstd)          makes compressed files for the tests
 zsh              test        (zsh)           tries the zsh completion
 mandoc           test,lint   mandoc          checks the man pages

@@ -48,6 +48,7 @@ void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     out->counters_in_memory = lethe_tally_count(counter->tally);
     out->counters_memory_bytes = lethe_tally_memory_bytes(counter->tally);
     uint64_t stored = lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS);
+    if (stored > 0) stored--; /* the note of how far is folded is no counter */
     out->counters = counter->tally_complete || stored < out->counters_in_memory
                         ? out->counters_in_memory
                         : stored;

@@ -1,0 +1,128 @@
+"""Goal:   `lethe count` decides every stream as an exact model in Python does.
+
+Method: hypothesis makes up streams: duplicates near and far, bursts, late and future events, several counters an operation,
+lines that are wrong, overflows, deltas of either sign, restarts between any two events. The model keeps all ids for ever, with
+their times. In exact mode every number must agree; otherwise copies between W and W (1 + slack) may go either way, and
+the model follows."""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from hypothesis import HealthCheck, given, settings, strategies
+
+SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
+BINARIES = pathlib.Path(os.environ.get("LETHE_BIN_DIR", SOURCE / "build/release")).resolve()
+LONG = os.environ.get("LETHE_LONG") == "1"
+START = 1_600_000_000_000
+WINDOW = 60_000
+SMALLEST, LARGEST = -2**63, 2**63 - 1
+OUTCOMES = ("applied", "duplicates", "late", "future", "rejected", "mismatched")
+
+
+class Model:
+    """What the store should hold. Every event is judged by the clock that the events before it set."""
+
+    def __init__(self):
+        self.clock = 0
+        self.applied_at = {}
+        self.changes_of = {}
+        self.totals = {}
+
+    def judge(self, identity, changes, time):
+        if time is not None:
+            if time > 4 * START:
+                return "future"
+            if time + WINDOW < self.clock:
+                return "late"
+            self.clock = max(self.clock, time)
+        before = self.applied_at.get(identity)
+        if before is not None and self.clock - before <= WINDOW:
+            return "duplicates" if self.changes_of[identity] == changes else "mismatched"
+        totals = dict(self.totals)
+        for key, delta in changes:
+            totals[key] = totals.get(key, 0) + delta
+            if not SMALLEST <= totals[key] <= LARGEST:
+                return "rejected"
+        self.totals = totals
+        self.applied_at[identity] = self.clock
+        self.changes_of[identity] = changes
+        return "applied"
+
+
+def run(folder, words, lines):
+    result = subprocess.run([BINARIES / "lethe", "count", "--db", folder, "--json", "--window", "60s",
+                             "--check-payload", "--sync", "always", *words],
+                            input="".join(lines).encode(), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, check=False, timeout=60)
+    assert result.returncode == 0, result.stderr.decode()
+    return json.loads(result.stdout)
+
+
+def totals(folder):
+    result = subprocess.run([BINARIES / "lethe", "list", "--db", folder], stdout=subprocess.PIPE,
+                            check=True, timeout=60)
+    return {key: int(value) for key, value in
+            (line.split("\t") for line in result.stdout.decode().splitlines())}
+
+
+def compare(words, runs):
+    """runs: lists of (line, what it means or None if it is no event)."""
+    model = Model()
+    with tempfile.TemporaryDirectory() as folder:
+        store = pathlib.Path(folder) / "store"
+        for events in runs:
+            expected = collections.Counter(
+                "rejected" if meaning is None else model.judge(*meaning) for _, meaning in events)
+            summary = run(store, words, [line for line, _ in events])
+            assert summary["events"] == len(events)
+            assert {name: summary[name] for name in OUTCOMES} == {
+                name: expected[name] for name in OUTCOMES}
+        assert totals(store) == model.totals
+
+
+identities = strategies.integers(0, 30).map(lambda number: f"id-{number}")
+keys = strategies.integers(0, 5).map(lambda number: f"key-{number}")
+deltas = strategies.one_of(strategies.integers(-9, 9), strategies.sampled_from(
+    [SMALLEST, LARGEST, LARGEST // 2 + 1, -1]))
+WRONG = strategies.sampled_from(["only-an-id\n", "a\tk\tone\n", "a\tk\t9223372036854775808\n",
+                                 "a\t\t1\n", "\tk\t1\n", "a\tk\t1\tl\n", "a\\q\tk\t1\n"])
+
+
+@strategies.composite
+def plain_event(draw):
+    """By the wall clock, which stands still as far as W is concerned; several counters an operation."""
+    if draw(strategies.integers(0, 15)) == 0:
+        return draw(WRONG), None
+    identity = draw(identities)
+    changes = draw(strategies.lists(strategies.tuples(keys, deltas), min_size=1, max_size=3))
+    fields = "\t".join(f"{key}\t{delta}" for key, delta in changes)
+    return f"{identity}\t{fields}\n", (identity, changes, None)
+
+
+@strategies.composite
+def timed_event(draw):
+    identity, key, delta = draw(identities), draw(keys), draw(strategies.integers(-9, 9))
+    offset = draw(strategies.one_of(strategies.integers(0, 2_000), strategies.integers(0, 400_000)))
+    time = START + offset if draw(strategies.integers(0, 20)) else 8 * START + offset
+    return f"{identity}\t{key}\t{delta}\t{time}\n", (identity, [(key, delta)], time)
+
+
+COMMON = settings(max_examples=1500 if LONG else 40, deadline=None, derandomize=True, database=None,
+                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@COMMON
+@given(strategies.lists(strategies.lists(plain_event(), max_size=60), min_size=1, max_size=3))
+def test_by_the_wall_clock(runs):
+    compare([], runs)
+
+
+@COMMON
+@given(strategies.lists(strategies.lists(timed_event(), max_size=60), min_size=1, max_size=3),
+       strategies.sampled_from(["1", "7", "65536"]))
+def test_by_the_time_of_events(runs, batch):
+    compare(["--fields", "id=1,key=2,delta=3,time=4", "--batch", batch], runs)
