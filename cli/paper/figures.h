@@ -6,8 +6,10 @@
 
 #include "paper/paper.h"
 
-#define FIGURES(row) \
-    row(fbf_8) row(fbf_9) row(fbf_10) row(fbf_11) row(fbf_12) row(fbf_13) row(fbf_salt)
+#define FIGURES(row)                                                                               \
+    row(fbf_8) row(fbf_9) row(fbf_10) row(fbf_11) row(fbf_12) row(fbf_13) row(fbf_salt) row(fid_3) \
+        row(fid_4) row(fid_5) row(fid_6) row(fid_7) row(fid_8) row(fid_9) row(fid_10) row(fid_11)  \
+            row(fid_12) row(fid_memory)
 
 #define DECLARE_FIGURE(name) extern const struct figure figure_##name;
 FIGURES(DECLARE_FIGURE)

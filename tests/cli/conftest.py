@@ -13,10 +13,10 @@ if not os.access(BINARIES / "lethe", os.X_OK):
     pytest.exit(f"no lethe in {BINARIES}: build it, or set LETHE_BIN_DIR", returncode=2)
 
 
-def run_lethe(*words, stdin=b"", cwd=None, **more):
+def run_lethe(*words, stdin=b"", cwd=None, timeout=120, **more):
     """Runs lethe to its end. The result has returncode, and stdout and stderr as bytes."""
     return subprocess.run([BINARIES / "lethe", *words], input=stdin, cwd=cwd, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, **more)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, **more)
 
 
 @pytest.fixture
