@@ -52,9 +52,29 @@ static void load_window(const uint8_t *data, size_t size) {
     lethe_window_free(window);
 }
 
+static void load_sketch(const uint8_t *data, size_t size, bool as_export) {
+    lethe_memory_reader reader = {.data = data, .size = size};
+    lethe_source source = lethe_source_from_memory(&reader);
+    lethe_sketch *sketch;
+    lethe_status status = as_export ? lethe_sketch_import(source, NULL, &sketch)
+                                    : lethe_sketch_load(source, NULL, &sketch);
+    if (status != LETHE_OK) {
+        assert(sketch == NULL);
+        return;
+    }
+    lethe_memory_writer writer = {0};
+    lethe_sink sink = lethe_sink_to_memory(&writer);
+    status = as_export ? lethe_sketch_export(sketch, sink) : lethe_sketch_save(sketch, sink);
+    assert(status == LETHE_OK);
+    compare_and_free(&writer, data, size);
+    lethe_sketch_free(sketch);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     load_bloom(data, size);
     load_forgetful(data, size);
+    load_sketch(data, size, false);
+    load_sketch(data, size, true);
     load_window(data, size);
     return 0;
 }

@@ -64,11 +64,49 @@ static void try_window(lethe_source source, const uint8_t *data, size_t size) {
     lethe_window_free(window);
 }
 
+/* Whatever counters a sketch was loaded with: what is added is answered for, unless a counter is full. */
+static void try_sketch(lethe_source source, const uint8_t *data, size_t size) {
+    lethe_sketch *sketch, *copy;
+    if (lethe_sketch_load(source, NULL, &sketch) != LETHE_OK) return;
+    lethe_sketch_stats stats = lethe_sketch_info(sketch);
+    assert(stats.error_above >= 0 && stats.counters_saturated <= stats.counters_used);
+    lethe_sketch_answer before = lethe_sketch_query(sketch, data, size);
+    bool never_under =
+        stats.shape.kind != LETHE_SKETCH_COUNT && stats.shape.kind != LETHE_SKETCH_LOG;
+    if (lethe_sketch_add(sketch, data, size, 3) == LETHE_OK) {
+        lethe_sketch_answer after = lethe_sketch_query(sketch, data, size);
+        assert(!never_under || after.count >= before.count);
+        lethe_status removed = lethe_sketch_remove(sketch, data, size, 3);
+        assert(removed == LETHE_OK || removed == LETHE_EINVAL || removed == LETHE_ENOTFOUND);
+    }
+    if (lethe_sketch_copy(sketch, &copy) == LETHE_OK) {
+        assert(lethe_sketch_merge(sketch, copy) == LETHE_OK);
+        lethe_sketch_free(copy);
+    }
+    lethe_sketch_top_entry entries[4];
+    size_t listed;
+    (void)!lethe_sketch_top(sketch, entries, 4, &listed);
+    lethe_sketch_free(sketch);
+}
+
+static void try_export(lethe_source source, const uint8_t *data, size_t size) {
+    lethe_sketch *sketch;
+    if (lethe_sketch_import(source, NULL, &sketch) != LETHE_OK) return;
+    assert(lethe_sketch_info(sketch).query_only);
+    (void)lethe_sketch_query(sketch, data, size);
+    assert(lethe_sketch_add(sketch, data, size, 1) == LETHE_EINVAL);
+    lethe_sketch_free(sketch);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct {
         const char *type;
         void (*try)(lethe_source source, const uint8_t *data, size_t size);
-    } kinds[] = {{"BLOM", try_bloom}, {"FGBF", try_forgetful}, {"WIND", try_window}};
+    } kinds[] = {{"BLOM", try_bloom},
+                 {"FGBF", try_forgetful},
+                 {"WIND", try_window},
+                 {"SKCH", try_sketch},
+                 {"SKFQ", try_export}};
     if (size == 0) return 0;
     size_t kind = data[0] % (sizeof kinds / sizeof kinds[0]);
     lethe_memory_writer writer = {0};
