@@ -13,6 +13,7 @@
 struct bench_options {
     bool json;
     bool quick;    /* small sizes: shows that the workload works, not how fast it is */
+    bool full;     /* the largest sizes: what sketch-words takes minutes for */
     int runs;      /* best of how many */
     uint64_t seed; /* of all generated data */
 };
@@ -25,6 +26,7 @@ struct workload {
 
 extern const struct workload workload_bloom;
 extern const struct workload workload_sketch;
+extern const struct workload workload_sketch_words;
 extern const struct workload workload_window;
 extern const struct workload workload_window_memory;
 extern const struct workload workload_window_design;

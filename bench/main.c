@@ -6,22 +6,20 @@
 #include "frame.h"
 
 static const struct workload *const workloads[] = {
-    &workload_bloom,
-    &workload_sketch,
-    &workload_window,
-    &workload_window_memory,
-    &workload_window_design,
+    &workload_bloom,  &workload_sketch,        &workload_sketch_words,
+    &workload_window, &workload_window_memory, &workload_window_design,
 };
 
 enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
 static void print_usage(FILE *to) {
-    fprintf(to, "usage: lethe bench [--json] [--quick] [--runs N] [--seed N] [NAME...]\n\n"
+    fprintf(to, "usage: lethe bench [--json] [--quick] [--full] [--runs N] [--seed N] [NAME...]\n\n"
                 "Runs the named workloads, or all of them.\n\n");
     for (int i = 0; i < WORKLOADS; i++)
         fprintf(to, "  %-14s %s\n", workloads[i]->name, workloads[i]->summary);
     fprintf(to, "\n  --json     one JSON object a workload, with the machine and compiler\n"
                 "  --quick    small sizes, one run: shows that it works, not how fast it is\n"
+                "  --full     the largest sizes of workloads that have them, such as sketch-words\n"
                 "  --runs N   best of N (3)\n"
                 "  --seed N   of the generated data (1)\n");
 }
@@ -59,6 +57,8 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "--quick") == 0) {
             options.quick = true;
             options.runs = 1;
+        } else if (strcmp(argv[i], "--full") == 0) {
+            options.full = true; /* such as the 100 million words of sketch-words */
         } else if (strcmp(argv[i], "--runs") == 0) {
             options.runs = (int)parse_number("--runs", argv[++i], 1000);
         } else if (strcmp(argv[i], "--seed") == 0) {

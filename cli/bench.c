@@ -67,7 +67,8 @@ static int run(const struct arguments *arguments) {
 const struct command command_bench = {
     .path = "bench",
     .summary = "measure how fast Lethe is on this machine",
-    .synopses = (const char *const[]){"[--json] [--quick] [--runs N] [--seed N] [NAME...]", NULL},
+    .synopses =
+        (const char *const[]){"[--json] [--quick] [--full] [--runs N] [--seed N] [NAME...]", NULL},
     .description =
         (const char *const[]){
             "Runs the named workloads, or all of them, and prints a table: operations a second, "
@@ -81,6 +82,8 @@ const struct command command_bench = {
              .help = "one JSON object a workload, with the machine, the compiler and its flags"},
             {.name = "quick",
              .help = "small sizes and one run: shows that it works, not how fast it is"},
+            {.name = "full",
+             .help = "the largest sizes, of workloads that have them, such as `sketch-words`"},
             {.name = "runs", .value = "N", .help = "take the best of N runs; default 3"},
             {.name = "seed", .value = "N", .help = "seed of the generated data; default 1"},
             {0}},
@@ -90,6 +93,14 @@ const struct command command_bench = {
              (const char *const[]){
                  "`bloom`: add to and test classical and blocked Bloom filters, key by key and in "
                  "batches, with 10 and 100 million keys.",
+                 "`sketch`: add to and query sketches of each kind with 4 rows of 30,000 counters, "
+                 "key "
+                 "by key and in batches, beside a plain Count-Min sketch; keys drawn evenly and by "
+                 "Zipf's law; and what two readers do together.",
+                 "`sketch-words`: the 100 most frequent of 10 million words, with --full 100 "
+                 "million, "
+                 "by `lethe freq build` and by sort | uniq -c | sort -rn | head: time, memory, and "
+                 "how many of the same words are listed.",
                  "`window`: tell fresh ids from retries within 10 minutes, with 10 and 100 million "
                  "ids in that time: windows of both kinds, one by one, in batches and from two "
                  "threads, beside the paper's filter as published and an exact set; time, memory "
