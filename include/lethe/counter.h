@@ -133,7 +133,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_apply(lethe_counter *count
 /* The same in two halves, so that a caller can prepare the next operations while these are written. submit decides
  * and returns without waiting for the disk (unless more than three commits are under way); the outcomes count
  * once wait has returned LETHE_OK for the ticket. The operations' bytes are not needed after submit.
- * marks become durable together with the operations. */
+ * marks become durable in one step with the operations, of which there may then be commit_operations at
+ * most (LETHE_EINVAL). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_submit(lethe_counter *counter,
                                                              const lethe_operation *operations,
                                                              size_t count, const lethe_mark *marks,

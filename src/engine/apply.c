@@ -428,9 +428,13 @@ static lethe_status decide_all(lethe_counter *counter, const lethe_operation *op
 
 static const char MARK_PREFIX = 'm';
 
-static lethe_status put_marks(lethe_counter *counter, const lethe_mark *marks, size_t count) {
+static void put_marks(lethe_counter *counter, const lethe_mark *marks, size_t count) {
     lethe_group *group = lethe_engine_filling(counter);
-    if (count > 0 && lethe_group_is_empty(group)) group->opened_ms = lethe_os_boot_ms();
+    if (count == 0) return;
+    if (lethe_group_is_empty(group)) {
+        group->opened_ms = lethe_os_boot_ms();
+        group->operations = 1;
+    }
     for (size_t i = 0; i < count; i++) {
         char name[1 + LETHE_KEY_LIMIT_BYTES];
         name[0] = MARK_PREFIX;
@@ -441,9 +445,18 @@ static lethe_status put_marks(lethe_counter *counter, const lethe_mark *marks, s
         } else {
             lethe_batch_put(group->batch, counter->store, LETHE_FAMILY_STATE, key, marks[i].value);
         }
-        group->operations++;
     }
-    return LETHE_OK;
+}
+
+/* Operations that come with marks go into one group with them: a mark that is not durable with all that it
+ * speaks of would have it read again, and a copy that comes after W is no copy. */
+static lethe_status make_room_for(lethe_counter *counter, size_t count) {
+    lethe_status status = LETHE_OK;
+    while (counter->failed == LETHE_OK && status == LETHE_OK &&
+           !lethe_group_is_empty(lethe_engine_filling(counter)) &&
+           lethe_engine_filling(counter)->operations + count > counter->options.commit_operations)
+        status = lethe_engine_seal(counter);
+    return counter->failed != LETHE_OK ? counter->failed : status;
 }
 
 static bool are_valid_marks(const lethe_mark *marks, size_t count) {
@@ -458,13 +471,14 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
                                   uint8_t *outcomes, int64_t *values, uint64_t *ticket) {
     *ticket = 0;
     if (counter->options.read_only || !are_valid_marks(marks, mark_count)) return LETHE_EINVAL;
+    if (mark_count > 0 && count > counter->options.commit_operations) return LETHE_EINVAL;
     lethe_os_lock_take(&counter->lock);
     lethe_status status = counter->failed;
     if (status == LETHE_OK) {
+        if (mark_count > 0) status = make_room_for(counter, count);
         bool was_empty = lethe_group_is_empty(lethe_engine_filling(counter));
-        status = decide_all(counter, operations, count, outcomes, values);
-        /* The marks go with the last of the operations: never before one of them. */
-        if (status == LETHE_OK) status = put_marks(counter, marks, mark_count);
+        if (status == LETHE_OK) status = decide_all(counter, operations, count, outcomes, values);
+        if (status == LETHE_OK) put_marks(counter, marks, mark_count);
         if (status != LETHE_OK) lethe_engine_fail(counter, status, NULL);
         *ticket = lethe_group_is_empty(lethe_engine_filling(counter)) ? counter->sealed
                                                                       : counter->filling;

@@ -379,6 +379,23 @@ static void marks_are_kept(void **state) {
     lethe_mark bad = {{long_name, 1025}, text("x")};
     assert_int_equal(lethe_counter_submit(counter, NULL, 0, &bad, 1, NULL, NULL, &ticket),
                      LETHE_EINVAL);
+    /* With operations they are durable in one step, so these must fit into one commit. */
+    lethe_change change = {.key = text("k"), .delta = 1};
+    lethe_operation operation = {
+        .id = text("i"), .changes = &change, .change_count = 1, .time_ms = START_MS};
+    static lethe_operation many[LETHE_CHANGES_LIMIT + 1];
+    static uint8_t outcomes[LETHE_CHANGES_LIMIT + 1];
+    for (size_t i = 0; i <= LETHE_CHANGES_LIMIT; i++) {
+        many[i] = operation;
+    }
+    uint64_t first, second;
+    assert_int_equal(lethe_counter_submit(counter, many, LETHE_CHANGES_LIMIT + 1, later, 1,
+                                          outcomes, NULL, &ticket),
+                     LETHE_EINVAL);
+    assert_ok(lethe_counter_submit(counter, many, 1, NULL, 0, outcomes, NULL, &first));
+    assert_ok(lethe_counter_submit(counter, many, LETHE_CHANGES_LIMIT, later, 1, outcomes, NULL,
+                                   &second));
+    assert_int_equal(second, first + 1);
     close_it(counter);
     counter = open_with(folder.path, usual);
     unsigned seen = 0;
