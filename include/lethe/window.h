@@ -10,7 +10,7 @@
  *            P4  Memory stays under max_memory_bytes where that is set. When the load makes that
  *                impossible together with P2, the policy decides: refuse new ids (LETHE_EFULL,
  *                nothing changed), or let the error rise; info says which promise is strained.
- * Memory     For n ids in W: about 20 n bits at an error of 1e-3, 32 at 1e-6, 55 at 1e-12
+ * Memory     For n ids in W: about 21 n bits at an error of 1e-3, 32 at 1e-6, 57 at 1e-12
  *            (quotient kind, capacity hinted). `lethe bench window` measures it.
  * Time       Is an argument, in milliseconds from any origin. It should not go back; where it does, the
  *            window's own clock stands still, so that nothing is forgotten early. A jump ahead
@@ -114,13 +114,14 @@ LETHE_API void lethe_window_free(lethe_window *window);
 LETHE_API uint64_t lethe_window_seed(const lethe_window *window);
 
 /* Was the id recorded within the last W, as of now_ms? Changes nothing.
- * Cost: two to four cache misses, none of them waiting for another. */
+ * Cost: two cache misses, neither waiting for the other; four at an error below about 1e-7. */
 LETHE_API lethe_window_answer lethe_window_check(const lethe_window *window, lethe_hash id,
                                                  uint64_t now_ms);
 
 /* Remembers an id from now_ms on, whatever was known of it.
- * Cost: as check, and a shift within two or three cache lines; now and then a segment of 2 MiB is
- * allocated or freed. Errors: LETHE_EFULL (policy), LETHE_ENOMEM; then nothing is remembered. */
+ * Cost: as check; a few in a hundred move another entry, which takes a few cache misses more; now and
+ * then a segment of 2 to 4 MiB is allocated or freed. Errors: LETHE_EFULL (policy), LETHE_ENOMEM; then
+ * nothing is remembered. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_record(lethe_window *window, lethe_hash id,
                                                             uint64_t now_ms);
 
@@ -163,7 +164,7 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_forget(lethe_window *window
  * depends on it. Cost: O(budget). */
 LETHE_API bool lethe_window_work(lethe_window *window, uint64_t now_ms, unsigned budget);
 
-/* Cost: O(1) and a sample of a few thousand blocks. Changes nothing. */
+/* Cost: O(parts); Bloom kind: and a sample of a few thousand blocks. Changes nothing. */
 LETHE_API lethe_window_stats lethe_window_info(const lethe_window *window, uint64_t now_ms);
 
 /* Takes over all that other remembers; other is emptied. Both lists are kept until they age; until
