@@ -242,12 +242,6 @@ static lethe_status log_id(lethe_counter *counter, const struct chunk *chunk, si
     lethe_status status = lethe_group_add_id(group, chunk->ids[at], chunk->recorded[at]);
     if (status != LETHE_OK || !counter->options.exact) return status;
     lethe_index_entry entry = {.clock_ms = chunk->clocks[at], .digest = digest};
-    unsigned char key[LETHE_LOG_ID_BYTES], value[LETHE_INDEX_VALUE_BYTES];
-    lethe_log_id_store(key, chunk->ids[at]);
-    lethe_index_store(value, entry);
-    lethe_batch_put(group->batch, counter->store, LETHE_FAMILY_INDEX,
-                    (lethe_bytes){.data = key, .size = sizeof key},
-                    (lethe_bytes){.data = value, .size = sizeof value});
     return lethe_group_add_pending(group, (lethe_pending){.id = chunk->ids[at], .entry = entry});
 }
 

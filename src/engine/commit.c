@@ -184,7 +184,8 @@ static lethe_status write_group(lethe_counter *counter, lethe_group *group, leth
         lethe_batch_delete_range(group->batch, store, LETHE_FAMILY_CHANGES, key_of(0, key),
                                  key_of(group->state.folded + 1, end));
     }
-    lethe_status status = lethe_state_put(&group->state, group->batch, store);
+    lethe_status status = lethe_group_put_index(group, store);
+    if (status == LETHE_OK) status = lethe_state_put(&group->state, group->batch, store);
     if (status == LETHE_OK) status = lethe_store_commit(store, group->batch, detail);
     if (status == LETHE_OK && group->drops_ids) {
         lethe_store_reclaim(store, LETHE_FAMILY_IDS, key_of(group->drop_from, key),
@@ -226,6 +227,7 @@ static bool await_group(lethe_counter *counter) {
 
 void *lethe_engine_committer_main(void *context) {
     lethe_counter *counter = context;
+    lethe_store_enter_thread();
     lethe_os_lock_take(&counter->lock);
     while (await_group(counter)) {
         lethe_group *group = &counter->groups[(counter->durable + 1) % LETHE_GROUPS];

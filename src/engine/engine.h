@@ -141,6 +141,8 @@ LETHE_MUST_CHECK lethe_status lethe_group_touch(lethe_group *group, lethe_tally_
 LETHE_MUST_CHECK lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id,
                                                  uint64_t clock_ms);
 LETHE_MUST_CHECK lethe_status lethe_group_add_pending(lethe_group *group, lethe_pending pending);
+/* Adds the pending ids to the group's batch, as entries of the index. Reads the group only; any thread. */
+LETHE_MUST_CHECK lethe_status lethe_group_put_index(lethe_group *group, lethe_store *store);
 const lethe_pending *lethe_group_find_pending(const lethe_group *group, lethe_log_id id);
 static inline bool lethe_group_is_empty(const lethe_group *group) {
     return group->operations == 0;

@@ -4,6 +4,8 @@
  *         allocated. The table of pending ids exists only in exact mode: otherwise an id is in the window as
  *         soon as it is decided, and a copy's answer waits for its own group, which is never
  *         written before its original's. */
+#include <stdlib.h>
+
 #include "core/allocator.h"
 #include "engine/engine.h"
 
@@ -91,4 +93,42 @@ const lethe_pending *lethe_group_find_pending(const lethe_group *group, lethe_lo
         if (found->id.low == id.low && found->id.high == id.high) latest = found;
     }
     return latest;
+}
+
+/* Where a pending id goes in the order of keys. */
+struct position {
+    uint64_t prefix; /* the key's first eight bytes, as a number that sorts as they do */
+    uint32_t at;
+};
+
+static int by_prefix(const void *left, const void *right) {
+    const struct position *a = left, *b = right;
+    if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* In order: RocksDB finds the place of a key fast if it is near the last one's, and a table of random keys
+ * is larger than the cache. An id that was applied twice, with more than W between, is put in that order: the
+ * later entry counts. */
+lethe_status lethe_group_put_index(lethe_group *group, lethe_store *store) {
+    const lethe_pending *all = (const void *)group->pending.data;
+    size_t count = group->pending.size / sizeof *all;
+    lethe_buffer order = {.allocator = group->pending.allocator};
+    if (!lethe_buffer_reserve(&order, (count + 1) * sizeof(struct position))) return LETHE_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct position position = {.prefix = __builtin_bswap64(all[i].id.low), .at = (uint32_t)i};
+        lethe_buffer_append(&order, &position, sizeof position);
+    }
+    struct position *positions = (void *)order.data;
+    qsort(positions, count, sizeof *positions, by_prefix);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char key[LETHE_LOG_ID_BYTES], value[LETHE_INDEX_VALUE_BYTES];
+        lethe_log_id_store(key, all[positions[i].at].id);
+        lethe_index_store(value, all[positions[i].at].entry);
+        lethe_batch_put(group->batch, store, LETHE_FAMILY_INDEX,
+                        (lethe_bytes){.data = key, .size = sizeof key},
+                        (lethe_bytes){.data = value, .size = sizeof value});
+    }
+    lethe_buffer_free(&order);
+    return LETHE_OK;
 }

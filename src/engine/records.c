@@ -38,6 +38,10 @@ void lethe_batch_delete_range(lethe_batch *batch, lethe_store *store, enum lethe
                                        to.data, to.size);
 }
 
+void lethe_store_enter_thread(void) {
+    rocksdb_set_perf_level(rocksdb_disable);
+}
+
 lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch, lethe_detail *detail) {
     char *message = NULL;
     rocksdb_write(store->database, store->write, inner(batch), &message);

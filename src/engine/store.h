@@ -75,6 +75,9 @@ void lethe_batch_delete(lethe_batch *batch, lethe_store *store, enum lethe_famil
 /* Keys from `from` up to but without `to`. */
 void lethe_batch_delete_range(lethe_batch *batch, lethe_store *store, enum lethe_family family,
                               lethe_bytes from, lethe_bytes to);
+/* To be called once by a thread that commits much: RocksDB then does not count its comparisons, which costs more
+ * than they do. */
+void lethe_store_enter_thread(void);
 /* On LETHE_OK it is on disk, synced. */
 LETHE_MUST_CHECK lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch,
                                                  lethe_detail *detail);
