@@ -350,7 +350,23 @@ INLINE int64_t middle_of(int64_t low, int64_t high) {
     return (low >> 1) + (high >> 1) + (low & high & 1);
 }
 
+INLINE int64_t lesser(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+INLINE int64_t greater(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* The middle two of four values are the greater of two pairs' lesser ones and the lesser of their
+ * greater ones. No branch depends on the values, which are as random as can be. */
 INLINE int64_t median(int64_t *values, uint32_t count) {
+    if (count == 4 || count == 5) {
+        int64_t low = greater(lesser(values[0], values[1]), lesser(values[2], values[3]));
+        int64_t high = lesser(greater(values[0], values[1]), greater(values[2], values[3]));
+        if (count == 4) return middle_of(low, high);
+        return greater(lesser(low, high), lesser(greater(low, high), values[4]));
+    }
     for (uint32_t i = 1; i < count; i++) {
         int64_t value = values[i];
         uint32_t to = i;
