@@ -1,4 +1,4 @@
-# What gets installed, and where: both libraries, the public headers, the programs, what
+# What gets installed, and where: both libraries, the public headers, the programs, the server module, what
 # pkg-config and find_package(lethe) need to find them, and the documents. All of it can be moved
 # as a whole: each part finds the others from where it lies.
 #
@@ -12,8 +12,9 @@ set_target_properties(lethe_counter_static PROPERTIES EXPORT_NAME lethe_counter-
 install(TARGETS lethe_shared lethe_static lethe_counter_shared lethe_counter_static EXPORT lethe-targets)
 install(DIRECTORY include/lethe TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS lethe)
+install(TARGETS lethe_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/lethe)
 add_custom_target(product DEPENDS lethe_shared lethe_static lethe_counter_shared
-    lethe_counter_static lethe documents)
+    lethe_counter_static lethe lethe_module documents)
 if(TARGET lethe-bench)
     install(TARGETS lethe-bench DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lethe)
     add_dependencies(product lethe-bench)

@@ -20,7 +20,7 @@ find_in() {
 }
 
 c_files() { find_in '*.[ch]' include src cli module plugins examples tests bench fuzz; }
-ours() { find_in '*.c' src cli; }
+ours() { find_in '*.c' src cli module; }
 
 if [ "${1:-}" = format ]; then
     c_files | xargs -0 -r clang-format -i

@@ -35,6 +35,8 @@ libxxhash0       test        -               the hash as a shared library, to co
 python3          test,lint   python3         runs the tests from outside and the checks of the tree
 python3-pytest   test        import:pytest   the framework of the tests from outside
 python3-hypothesis test      import:hypothesis  makes up streams of events for the tests
+redis-server     bench,test  (redis-server)  the server that the module is tested and measured in
+python3-redis    bench,test  (import:redis)  the client of those tests and measurements
 zstd             test        (zstd)          makes compressed files for the tests
 zsh              test        (zsh)           tries the zsh completion
 mandoc           test,lint   mandoc          checks the man pages

@@ -1,0 +1,189 @@
+/* module/command.c - commands: how they are described to the server, and what they have in common. */
+#include <string.h>
+#include <strings.h>
+
+#include "frame.h"
+
+static const redis_command_info_version info_version = {
+    .version = 1,
+    .history_bytes = sizeof(redis_history),
+    .key_spec_bytes = sizeof(redis_key_spec),
+    .argument_bytes = sizeof(redis_argument),
+};
+
+static bool describe(redis_context *context, const struct command *command) {
+    redis_command *created = redis.GetCommand(context, command->name);
+    if (created == NULL) return false;
+    bool has_unknown_keys = strstr(command->flags, "getkeys-api") != NULL;
+    redis_key_spec specs[3] = {
+        {
+            .flags = (uint64_t)command->key_flags,
+            .search = REDIS_SEARCH_INDEX,
+            .begin.index.position = command->first_key,
+            .find = REDIS_FIND_RANGE,
+            .keys.range = {command->last_key == -1 ? -1 : command->last_key - command->first_key, 1,
+                           0},
+        },
+    };
+    if (has_unknown_keys) {
+        /* The keys of the command that is called: only it knows them. */
+        specs[1] = (redis_key_spec){
+            .flags = REDIS_KEY_READ_WRITE | REDIS_KEY_UPDATE | REDIS_KEY_INCOMPLETE,
+            .search = REDIS_SEARCH_INDEX,
+            .begin.index.position = 3,
+            .find = REDIS_FIND_UNKNOWN,
+        };
+    }
+    redis_command_info info = {
+        .version = &info_version,
+        .summary = command->summary,
+        .complexity = command->complexity,
+        .since = LETHE_VERSION,
+        .arity = command->arity,
+        .key_specs = specs,
+        .arguments = command->arguments,
+    };
+    return redis.SetCommandInfo(created, &info) == REDIS_OK;
+}
+
+bool commands_register(redis_context *context, const struct command *table) {
+    for (const struct command *command = table; command->name != NULL; command++) {
+        if (redis.CreateCommand(context, command->name, command->function, command->flags,
+                                command->first_key, command->last_key, 1) != REDIS_OK ||
+            !describe(context, command)) {
+            redis.Log(context, "warning", "command %s can't be added", command->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+redis_argument option_arguments[] = {
+    ARGUMENT_KEY("key", 0),
+    ARGUMENT_NAMED("WINDOW", "milliseconds", INTEGER),
+    ARGUMENT_NAMED("ERROR", "error", DOUBLE),
+    ARGUMENT_NAMED("CAPACITY", "ids", INTEGER),
+    ARGUMENT_NAMED("SLACK", "slack", DOUBLE),
+    ARGUMENT_NAMED("SEED", "seed", INTEGER),
+    ARGUMENT_NAMED("MAXMEMORY", "bytes", INTEGER),
+    ARGUMENT_NAMED("POLICY", "policy", STRING),
+    ARGUMENT_END,
+};
+
+int reply_error(redis_context *context, const char *text) {
+    return redis.ReplyWithError(context, text);
+}
+
+int reply_status(redis_context *context, lethe_status status) {
+    switch (status) {
+    case LETHE_EFULL:
+        return reply_error(context, "FULL the window's memory cap is reached; nothing was changed");
+    case LETHE_ENOMEM:
+        return reply_error(context, "OOM no memory for that; nothing was changed");
+    case LETHE_EINVAL:
+        return reply_error(context, "ERR an option is out of its range");
+    case LETHE_EMISMATCH:
+        return reply_error(context, "ERR the two differ in window, slack or seed");
+    default:
+        return reply_error(context, "ERR internal failure");
+    }
+}
+
+bool open_value(redis_context *context, redis_string *name, const struct value_type *type,
+                enum open_mode mode, struct opened *out) {
+    *out = (struct opened){0};
+    int flags = mode == OPEN_TO_WRITE ? REDIS_READ | REDIS_WRITE : REDIS_READ;
+    out->key = redis.OpenKey(context, name, flags);
+    if (out->key == NULL || redis.KeyType(out->key) == REDIS_KEY_EMPTY) return true;
+    const char *wrong = NULL;
+    if (redis.ModuleTypeGetType(out->key) != *type->handle) {
+        wrong = "WRONGTYPE Operation against a key holding the wrong kind of value";
+    } else {
+        out->value = redis.ModuleTypeGetValue(out->key);
+        if (((struct value *)out->value)->partial != NULL)
+            wrong = "PARTIAL the key is being loaded in pieces and is not whole yet";
+    }
+    if (wrong == NULL) return true;
+    redis.CloseKey(out->key);
+    reply_error(context, wrong);
+    return false;
+}
+
+void store_value(redis_context *context, struct opened *opened, redis_string *name, void *value) {
+    registry_add(value, name, redis.GetSelectedDb(context));
+    redis.ModuleTypeSetValue(opened->key, *((struct value *)value)->type->handle, value);
+    opened->value = value;
+    opened->is_new = true;
+}
+
+void announce(redis_context *context, redis_string *name, const char *event) {
+    redis.SignalModifiedKey(context, name);
+    redis.NotifyKeyspaceEvent(context, REDIS_NOTIFY_MODULE, event, name);
+}
+
+bool is_word(const redis_string *string, const char *word) {
+    size_t size;
+    const char *text = redis.StringPtrLen(string, &size);
+    return size == strlen(word) && strncasecmp(text, word, size) == 0;
+}
+
+uint64_t random_seed(void) {
+    uint64_t seed = 0;
+    while (seed == 0)
+        redis.GetRandomBytes((unsigned char *)&seed, sizeof seed);
+    return seed;
+}
+
+static bool parse_count(const redis_string *string, uint64_t *out) {
+    long long number;
+    if (redis.StringToLongLong(string, &number) != REDIS_OK || number < 0) return false;
+    *out = (uint64_t)number;
+    return true;
+}
+
+/* A positive number: zero would mean the default. */
+static bool parse_positive(const redis_string *string, double *out) {
+    return redis.StringToDouble(string, out) == REDIS_OK && *out > 0;
+}
+
+/* A seed is any 64 bits but all zeros; negative numbers are those with the upper bit set. */
+static bool parse_seed(const redis_string *string, uint64_t *out) {
+    long long number;
+    if (redis.StringToLongLong(string, &number) != REDIS_OK || number == 0) return false;
+    *out = (uint64_t)number;
+    return true;
+}
+
+static bool parse_policy(const redis_string *string, lethe_window_policy *out) {
+    *out = is_word(string, "degrade") ? LETHE_WINDOW_DEGRADE : LETHE_WINDOW_REFUSE;
+    return is_word(string, "degrade") || is_word(string, "refuse");
+}
+
+static bool parse_option(const redis_string *name, const redis_string *value,
+                         lethe_window_options *options, bool *is_known) {
+    *is_known = true;
+    if (is_word(name, "WINDOW"))
+        return parse_count(value, &options->window_ms) && options->window_ms > 0;
+    if (is_word(name, "ERROR")) return parse_positive(value, &options->error);
+    if (is_word(name, "CAPACITY")) return parse_count(value, &options->capacity);
+    if (is_word(name, "SLACK")) return parse_positive(value, &options->slack);
+    if (is_word(name, "SEED")) return parse_seed(value, &options->seed);
+    if (is_word(name, "MAXMEMORY")) return parse_count(value, &options->max_memory_bytes);
+    if (is_word(name, "POLICY")) return parse_policy(value, &options->policy);
+    *is_known = false;
+    return false;
+}
+
+bool parse_options(redis_context *context, redis_string **arguments, int count,
+                   lethe_window_options *options) {
+    for (int i = 0; i < count; i += 2) {
+        bool is_known = false;
+        if (i + 1 < count && parse_option(arguments[i], arguments[i + 1], options, &is_known))
+            continue;
+        reply_error(context, is_known ? "ERR an option's value is out of its range"
+                                      : "ERR syntax error: options are WINDOW, ERROR, CAPACITY, "
+                                        "SLACK, SEED, MAXMEMORY and POLICY, each with a value");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,148 @@
+/* module/effect.c - what a master did, for its replicas and its log.
+ *
+ * A command that changes a value is not replicated as it came: whether an id was fresh, and what time it was,
+ * is decided once, by the master. What is sent is PREFIX.EFFECT key data, where data tells the time
+ * and what was done at that time. A replica repeats the same calls with the same times, so it arrives at
+ * the same bytes; and counters are set, not added to, so that it has the master's values even if it did not.
+ *
+ * An effect is checked from its first byte to its last before anything is done, and is accepted only from the
+ * replication link or the log: a client has no business setting a value's clock. */
+#include <string.h>
+
+#include "frame.h"
+
+enum { EFFECT_VERSION = 1, EFFECT_HEAD_BYTES = 9 };
+
+static struct {
+    unsigned char *data;
+    size_t size, capacity;
+    const struct value_type *type;
+} effect;
+
+static void reserve(size_t more) {
+    if (effect.capacity - effect.size >= more) return;
+    effect.capacity = 2 * (effect.size + more) + 256;
+    effect.data = redis.Realloc(effect.data, effect.capacity);
+}
+
+void effect_bytes(const void *data, size_t size) {
+    if (size == 0) return;
+    reserve(size);
+    memcpy(effect.data + effect.size, data, size);
+    effect.size += size;
+}
+
+void effect_u8(uint8_t number) {
+    effect_bytes(&number, sizeof number);
+}
+
+void effect_u32(uint32_t number) {
+    effect_bytes(&number, sizeof number);
+}
+
+void effect_u64(uint64_t number) {
+    effect_bytes(&number, sizeof number);
+}
+
+void effect_f64(double number) {
+    effect_bytes(&number, sizeof number);
+}
+
+void effect_hash(lethe_hash hash) {
+    effect_bytes(&hash, sizeof hash);
+}
+
+void effect_begin(const struct value *value) {
+    effect.size = 0;
+    effect.type = value->type;
+    effect_u8(EFFECT_VERSION);
+    effect_u64(value->clock_ms);
+}
+
+void effect_send(redis_context *context, redis_string *key) {
+    registry_counts.effects++;
+    if (effect.size == EFFECT_HEAD_BYTES) registry_counts.no_ops++;
+    redis.Replicate(context, effect.type->effect_name, "sb", key, (const char *)effect.data,
+                    effect.size);
+}
+
+const void *effect_read_bytes(struct effect_reader *reader, size_t size) {
+    if (size > reader->left) {
+        reader->is_valid = false;
+        reader->left = 0;
+        return NULL;
+    }
+    const void *data = reader->data;
+    reader->data += size;
+    reader->left -= size;
+    return data;
+}
+
+static void read_into(struct effect_reader *reader, void *out, size_t size) {
+    const void *data = effect_read_bytes(reader, size);
+    if (data != NULL) memcpy(out, data, size);
+}
+
+uint8_t effect_read_u8(struct effect_reader *reader) {
+    uint8_t number = 0;
+    read_into(reader, &number, sizeof number);
+    return number;
+}
+
+uint32_t effect_read_u32(struct effect_reader *reader) {
+    uint32_t number = 0;
+    read_into(reader, &number, sizeof number);
+    return number;
+}
+
+uint64_t effect_read_u64(struct effect_reader *reader) {
+    uint64_t number = 0;
+    read_into(reader, &number, sizeof number);
+    return number;
+}
+
+double effect_read_f64(struct effect_reader *reader) {
+    double number = 0;
+    read_into(reader, &number, sizeof number);
+    return number;
+}
+
+lethe_hash effect_read_hash(struct effect_reader *reader) {
+    lethe_hash hash = {0};
+    read_into(reader, &hash, sizeof hash);
+    return hash;
+}
+
+/* Whether the command may come from where it comes from. */
+static bool is_trusted(redis_context *context) {
+    int flags = redis.GetContextFlags(context);
+    return (flags & (REDIS_FLAG_REPLICATED | REDIS_FLAG_LOADING)) != 0;
+}
+
+int effect_command(redis_context *context, redis_string **arguments, int count,
+                   const struct value_type *type) {
+    if (count != 3) return redis.WrongArity(context);
+    if (!is_trusted(context))
+        return reply_error(context, "ERR effects come from a master or the log only");
+    size_t size;
+    const char *data = redis.StringPtrLen(arguments[2], &size);
+    struct effect_reader reader = {(const unsigned char *)data, size, true};
+    uint8_t version = effect_read_u8(&reader);
+    uint64_t clock_ms = effect_read_u64(&reader);
+    if (!reader.is_valid || version != EFFECT_VERSION || clock_ms > VALUE_MAX_TIME_MS)
+        return reply_error(context, "ERR not an effect that this Lethe knows");
+    struct opened opened;
+    if (!open_value(context, arguments[1], type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
+    void *value = opened.value;
+    if (!type->effect(&value, reader.data, reader.left, clock_ms, false)) {
+        redis.CloseKey(opened.key);
+        return reply_error(context, "ERR not an effect on this value");
+    }
+    bool is_applied = type->effect(&value, reader.data, reader.left, clock_ms, true);
+    if (opened.value == NULL && value != NULL) store_value(context, &opened, arguments[1], value);
+    redis.CloseKey(opened.key);
+    redis.ReplicateVerbatim(context);
+    if (!is_applied) return reply_error(context, "ERR no memory for what the master did");
+    announce(context, arguments[1], "effect");
+    return redis.ReplyWithSimpleString(context, "OK");
+}

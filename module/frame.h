@@ -1,0 +1,285 @@
+/* module/frame.h - what every data type of the module shares.
+ *
+ * A type is one file: a structure that begins with a struct value, the handful of functions of a
+ * struct value_type, and a table of commands. The frame does the rest: snapshots, log rewriting,
+ * copies and digests (value.c, chunks.c), time (clock.c), forgetting in the background
+ * (registry.c), effects on the replication link (effect.c), and command descriptions (command.c).
+ *
+ * Threads  All of it runs in the server's main thread, except that the server may release a value in a
+ *          background thread, and saves from a forked child. */
+#ifndef LETHE_MODULE_FRAME_H
+#define LETHE_MODULE_FRAME_H
+
+#include <lethe/lethe.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis_api.h"
+
+/* --- Memory: allocator.c */
+
+extern const lethe_allocator module_allocator;
+
+/* --- Saved values as pieces: chunks.c, and docs/format/module.md */
+
+enum { CHUNK_BYTES = 1 << 20, CHUNK_TRAILER_BYTES = 8 };
+
+/* Pieces of a saved value, in order; each is a block of the server's allocator. {0} has none. */
+struct chunks {
+    char **data;
+    size_t *sizes;
+    size_t count, capacity;
+    uint64_t bytes;
+};
+
+/* Takes over data. False when the piece can't follow those that are there, because the one before it was not
+ * a full one; data is then still the caller's. */
+bool chunks_append(struct chunks *chunks, char *data, size_t size);
+void chunks_drop(struct chunks *chunks);
+/* Whether they end with the right checksum. */
+bool chunks_are_whole(const struct chunks *chunks);
+
+/* Reads the pieces from the beginning. */
+struct chunk_reader {
+    const struct chunks *chunks;
+    size_t chunk, position;
+    uint64_t left; /* without the checksum */
+};
+struct chunk_reader chunk_reader_at_start(const struct chunks *chunks);
+lethe_source chunk_reader_source(struct chunk_reader *reader);
+
+/* Cuts what is saved into pieces and hands each on. */
+struct chunk_writer {
+    lethe_status (*emit)(void *context, const char *data, size_t size, bool is_last);
+    void *context;
+    char *buffer;
+    size_t used;
+    uint64_t checksum;
+};
+/* Errors: LETHE_ENOMEM. */
+lethe_status chunk_writer_begin(struct chunk_writer *writer,
+                                lethe_status (*emit)(void *, const char *, size_t, bool),
+                                void *context);
+lethe_sink chunk_writer_sink(struct chunk_writer *writer);
+/* Writes the checksum and the last piece if status is LETHE_OK, and releases the buffer. */
+lethe_status chunk_writer_end(struct chunk_writer *writer, lethe_status status);
+
+/* --- Values: value.c */
+
+struct value_type;
+struct ticket;
+
+/* The head of every value. */
+struct value {
+    const struct value_type *type;
+    struct ticket *ticket;  /* its place in the registry */
+    uint64_t clock_ms;      /* the value's own time: the latest that was replicated */
+    int64_t anchor_us;      /* when, by this host's monotonic clock, it was that time */
+    int64_t skew_ms;        /* this host's wall clock less the value's, or SKEW_UNKNOWN */
+    struct chunks *partial; /* pieces so far of a value that is being loaded; NULL: whole */
+};
+#define SKEW_UNKNOWN INT64_MIN
+
+/* One data type. The functions never see a partial value. */
+struct value_type {
+    const char *name;        /* nine letters */
+    const char *prefix;      /* of its commands */
+    const char *effect_name; /* PREFIX.EFFECT */
+    const char *load_name;   /* PREFIX.LOAD */
+    size_t value_bytes;
+    redis_type **handle;
+    void *(*load_from_snapshot)(redis_io *io, int version);
+    lethe_status (*save)(const void *value, lethe_sink sink);
+    /* Into a value whose head is filled in and whose rest is zero. */
+    lethe_status (*load)(void *value, lethe_source source);
+    void (*drop)(void *value); /* what the value owns, also half-built; not the value itself */
+    size_t (*memory)(const void *value);
+    size_t (*allocations)(const void *value);
+    void (*digest)(const void *value, redis_digest *digest);
+    /* Lets time pass up to the value's clock and gives memory back; whether there is more. */
+    bool (*work)(void *value);
+    /* Whether there is anything to forget or give back as of now_ms. */
+    bool (*is_due)(const void *value, uint64_t now_ms);
+    /* Carries out what a master did, once the whole of it has been found valid (apply false). */
+    bool (*effect)(void **value, const unsigned char *data, size_t size, uint64_t clock_ms,
+                   bool apply);
+    int (*defrag)(void *value, redis_defrag *defrag); /* NULL: nothing to do */
+};
+
+/* A new value with an empty body. */
+void *value_new(const struct value_type *type);
+/* Takes NULL and half-built values. */
+void value_release(void *value);
+
+lethe_status value_save(const void *value, lethe_sink sink);
+/* NULL when the pieces are not a value of that type. */
+void *value_load(const struct value_type *type, const struct chunks *chunks);
+
+/* The server's callbacks; each type has a load function of its own that calls value_from_snapshot. */
+void *value_from_snapshot(const struct value_type *type, redis_io *io, int version);
+bool value_type_register(redis_context *context, const struct value_type *type);
+
+enum { VALUE_ENCODING_VERSION = 1 };
+
+/* Later times are taken for this one. */
+#define VALUE_MAX_TIME_MS (UINT64_MAX / 128)
+
+/* The digest of saved bytes: what equal values have in common. */
+lethe_status hash_of_saved(lethe_status (*save)(const void *, lethe_sink), const void *value,
+                           lethe_hash *out);
+
+/* Memory for the arguments of one command; valid until the next call. */
+void *scratch(size_t count, size_t size);
+
+/* --- Time: clock.c */
+
+/* What time it is for a value: on a master its clock and what has elapsed since, on a replica
+ * just its clock. */
+uint64_t value_time(const struct value *value);
+/* Brings the value's clock to the present, for a change, and returns it. */
+uint64_t value_advance(struct value *value);
+/* Takes an advance back that nothing came of. */
+void value_turn_back(struct value *value, uint64_t clock_ms);
+/* Sets it to what a master says; never back. */
+void value_set_clock(struct value *value, uint64_t clock_ms);
+/* A new value begins at this host's wall clock. */
+void value_start_clock(struct value *value);
+/* After loading a file: counts what has elapsed since, never less than nothing. */
+void value_catch_up(struct value *value);
+/* skew_ms as it is now. */
+int64_t value_skew(const struct value *value);
+
+extern bool clock_is_replica;          /* what this server is */
+extern bool clock_is_loading_own_file; /* rather than a master's snapshot */
+
+/* --- Which values there are, and the timer: registry.c */
+
+bool registry_start(redis_context *context);
+/* Gives a value a place; name may be NULL when it is not known yet. */
+void registry_add(struct value *value, const redis_string *name, int database);
+/* The value is gone. Any thread. */
+void registry_drop(struct value *value);
+void registry_note_unlink(const redis_string *name);
+void registry_catch_up(redis_context *context);
+extern uint64_t settings_tick_ms;
+
+struct registry_counts {
+    uint64_t values, ticks, evicted, large;
+    uint64_t effects, no_ops;
+};
+extern struct registry_counts registry_counts;
+
+/* --- Effects: effect.c, and docs/format/module.md */
+
+/* One buffer, for the effect that is being put together. */
+void effect_begin(const struct value *value);
+void effect_u8(uint8_t number);
+void effect_u32(uint32_t number);
+void effect_u64(uint64_t number);
+void effect_f64(double number);
+void effect_bytes(const void *data, size_t size);
+void effect_hash(lethe_hash hash);
+/* Replicates it, to replicas and to the log. */
+void effect_send(redis_context *context, redis_string *key);
+
+/* Reads an effect; after the first read beyond the end, is_valid is false and all are zeros. */
+struct effect_reader {
+    const unsigned char *data;
+    size_t left;
+    bool is_valid;
+};
+uint8_t effect_read_u8(struct effect_reader *reader);
+uint32_t effect_read_u32(struct effect_reader *reader);
+uint64_t effect_read_u64(struct effect_reader *reader);
+double effect_read_f64(struct effect_reader *reader);
+const void *effect_read_bytes(struct effect_reader *reader, size_t size);
+lethe_hash effect_read_hash(struct effect_reader *reader);
+
+/* --- Commands: command.c */
+
+/* One row of a type's table of commands. */
+struct command {
+    const char *name;
+    redis_command_function *function;
+    const char *flags; /* as for CreateCommand */
+    int arity;         /* the name counts; -n is n or more */
+    int key_flags; /* REDIS_KEY_...; the keys are arguments first to last, -1 being the last of all */
+    int first_key, last_key;
+    const char *summary, *complexity;
+    redis_argument *arguments;
+};
+bool commands_register(redis_context *context, const struct command *table);
+
+/* An opened key. */
+struct opened {
+    redis_key *key;
+    void *value; /* NULL: there is no such key */
+    bool is_new; /* made by this command */
+    uint64_t clock_before_ms;
+};
+enum open_mode { OPEN_TO_READ, OPEN_TO_WRITE };
+/* False, with the error replied, when the key holds something else or a value that is half loaded. */
+bool open_value(redis_context *context, redis_string *name, const struct value_type *type,
+                enum open_mode mode, struct opened *out);
+/* Puts a value under a key that was opened to write and is empty. */
+void store_value(redis_context *context, struct opened *opened, redis_string *name, void *value);
+/* Tells watchers and subscribers of a change. */
+void announce(redis_context *context, redis_string *name, const char *event);
+
+/* Replies with what a status means; REDIS_OK, for return. */
+int reply_status(redis_context *context, lethe_status status);
+int reply_error(redis_context *context, const char *text);
+
+/* Options by name, as all types have them: WINDOW ms, ERROR e, CAPACITY n, SLACK s, SEED s, MAXMEMORY
+ * bytes, POLICY refuse|degrade. Beginning with those in options; false with the error replied. */
+bool parse_options(redis_context *context, redis_string **arguments, int count,
+                   lethe_window_options *options);
+/* A secret one. */
+uint64_t random_seed(void);
+bool is_word(const redis_string *string, const char *word); /* in any case */
+
+/* The commands that every type has under its own prefix: PREFIX.EFFECT key data, PREFIX.LOAD key number
+ * last data, PREFIX.DUMP key number. */
+int effect_command(redis_context *context, redis_string **arguments, int count,
+                   const struct value_type *type);
+int load_command(redis_context *context, redis_string **arguments, int count,
+                 const struct value_type *type);
+int dump_command(redis_context *context, redis_string **arguments, int count,
+                 const struct value_type *type);
+
+/* Arguments in COMMAND DOCS. */
+#define ARGUMENT(name_, type_, flags_) \
+    { .name = name_, .type = REDIS_ARGUMENT_##type_, .key_spec = -1, .flags = flags_ }
+#define ARGUMENT_KEY(name_, flags_) \
+    { .name = name_, .type = REDIS_ARGUMENT_KEY, .key_spec = 0, .flags = flags_ }
+#define ARGUMENT_NAMED(token_, name_, type_)                                            \
+    {                                                                                   \
+        .name = name_, .type = REDIS_ARGUMENT_##type_, .key_spec = -1, .token = token_, \
+        .flags = REDIS_ARGUMENT_OPTIONAL                                                \
+    }
+#define ARGUMENT_BLOCK(name_, flags_, parts_)                                         \
+    {                                                                                 \
+        .name = name_, .type = REDIS_ARGUMENT_BLOCK, .key_spec = -1, .flags = flags_, \
+        .parts = parts_                                                               \
+    }
+#define ARGUMENT_END \
+    { .name = NULL }
+
+extern redis_argument option_arguments[]; /* key and all options */
+
+/* --- Settings: settings.c */
+
+bool settings_register(redis_context *context);
+/* What a table gets that is made by its first use; a new seed each time. */
+lethe_window_options settings_defaults(void);
+
+/* --- The types: module.c */
+
+/* The type that a handle belongs to; NULL when it is none of ours. */
+const struct value_type *type_of_handle(const redis_type *handle);
+
+extern const struct value_type once_type, fbf_type;
+extern const struct command once_commands[], fbf_commands[];
+
+#endif

@@ -1,0 +1,73 @@
+/* module/module.c - lethe.so for Redis 7.0 and later, and for Valkey: where the server begins.
+ *
+ *   redis-server --loadmodule lethe.so
+ *
+ * Two data types: the once-table (ONCE.*), counters that take every operation once, and the forgetful
+ * Bloom filter (FBF.*). docs/design/module.md says why they are as they are, docs/guarantees.md what they
+ * promise and what not. A further type is one file with its struct value_type and its table of commands,
+ * and a row here. */
+#include "frame.h"
+
+struct row {
+    const struct value_type *type;
+    const struct command *commands;
+};
+static const struct row rows[] = {{&once_type, once_commands}, {&fbf_type, fbf_commands}};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+const struct value_type *type_of_handle(const redis_type *handle) {
+    for (unsigned i = 0; handle != NULL && i < ROWS; i++) {
+        if (*rows[i].type->handle == handle) return rows[i].type;
+    }
+    return NULL;
+}
+
+static void add_info(redis_info *info, int for_crash_report) {
+    (void)for_crash_report;
+    redis.InfoAddSection(info, "values");
+    redis.InfoAddFieldCString(info, "version", LETHE_VERSION);
+    redis.InfoAddFieldULongLong(info, "keys", registry_counts.values);
+    redis.InfoAddFieldULongLong(info, "effects_sent", registry_counts.effects);
+    redis.InfoAddFieldULongLong(info, "rotations_sent", registry_counts.ticks);
+    redis.InfoAddFieldULongLong(info, "keys_too_large_to_migrate_soon", registry_counts.large);
+    /* An evicted once-table has forgotten its ids: operations sent again are applied again. */
+    redis.InfoAddFieldULongLong(info, "keys_evicted_and_forgotten", registry_counts.evicted);
+}
+
+static bool start(redis_context *context) {
+    redis.SetModuleOptions(context, REDIS_HANDLES_IO_ERRORS | REDIS_SIGNALS_CHANGES_ITSELF);
+    if (!settings_register(context)) return false;
+    for (unsigned i = 0; i < ROWS; i++) {
+        if (!value_type_register(context, rows[i].type) ||
+            !commands_register(context, rows[i].commands)) {
+            return false;
+        }
+    }
+    if (redis.RegisterInfoFunc(context, add_info) != REDIS_OK) return false;
+    clock_is_replica = (redis.GetContextFlags(context) & REDIS_FLAG_REPLICA) != 0;
+    return registry_start(context);
+}
+
+__attribute__((visibility("default"))) int RedisModule_OnLoad(redis_context *context,
+                                                              redis_string **arguments, int count);
+
+int RedisModule_OnLoad(redis_context *context, redis_string **arguments, int count) {
+    (void)arguments;
+    const char *missing = redis_api_load(context);
+    if (missing != NULL) {
+        /* Before the module has a name only this much can be said. */
+        if (redis.Log != NULL)
+            redis.Log(context, "warning", "lethe needs Redis 7.0 or Valkey: no %s here", missing);
+        return REDIS_ERROR;
+    }
+    if (redis.IsModuleNameBusy("lethe")) return REDIS_ERROR;
+    const int version =
+        LETHE_VERSION_MAJOR * 10000 + LETHE_VERSION_MINOR * 100 + LETHE_VERSION_PATCH;
+    redis.SetModuleAttribs(context, "lethe", version, REDIS_API_VERSION);
+    if (count > 0) {
+        redis.Log(context, "warning",
+                  "lethe takes no arguments; its settings are lethe.* in the configuration");
+        return REDIS_ERROR;
+    }
+    return start(context) ? REDIS_OK : REDIS_ERROR;
+}

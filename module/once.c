@@ -1,0 +1,479 @@
+/* module/once.c - the once-table as a data type: how it is made, saved, repeated and forgotten.
+ *
+ * IDEA    One key holds many counters and one window of operation ids. A command's counters are changed
+ *         if its id is fresh, and remembered with it: the server runs one command at a time, so both happen
+ *         or neither, and both are in the same snapshot, log and replication stream.
+ * EFFECT  What a replica repeats, in order (docs/format/module.md):
+ *           C  make the table with these options
+ *           T  ask the window about ids, with what the master's window answered
+ *           F  take an id back
+ *           S  set a counter     D  remove a counter
+ *           W  only let time pass
+ *         A duplicate sends a T as well. It changes nothing, but the replication offset moves: so a
+ *         client that is told "duplicate" and then waits for replicas (WAIT) waits for the original too,
+ *         which came before. Without it the original could still die with its master.
+ * I1      The calls to the window, their order and their times are the same on master and replica; so are
+ *         then the bytes of the window.
+ * I2      Where a replica's window answers differently all the same (it ran out of memory, say), the
+ *         master's answer is brought about: fresh ids are recorded, refused ones are not.
+ * I3      Counters are set to the master's values. */
+#include "once.h"
+
+#include <string.h>
+
+static redis_type *handle;
+
+/* --- Making one */
+
+static void fill(struct once *table, lethe_window *window) {
+    lethe_window_stats stats = lethe_window_info(window, 0);
+    table->window = window;
+    table->seed = stats.seed;
+    table->period_ms = stats.period_ms;
+    table->is_capped = stats.max_memory_bytes > 0;
+    counters_init(&table->counters, stats.seed);
+}
+
+static lethe_status new_table(const lethe_window_options *options, struct once **out) {
+    *out = NULL;
+    lethe_window *window;
+    lethe_status status = lethe_window_new(options, &window);
+    if (status != LETHE_OK) return status;
+    struct once *table = value_new(&once_type);
+    if (table == NULL) {
+        lethe_window_free(window);
+        return LETHE_ENOMEM;
+    }
+    fill(table, window);
+    *out = table;
+    return LETHE_OK;
+}
+
+static void note_creation(const lethe_window_options *options) {
+    effect_u8('C');
+    effect_u64(options->window_ms);
+    effect_f64(options->error);
+    effect_f64(options->slack);
+    effect_u64(options->capacity);
+    effect_u64(options->max_memory_bytes);
+    effect_u64(options->seed);
+    effect_u8((uint8_t)options->policy);
+}
+
+/* Says in the log, once a minute at most, that evictions forget. */
+static void warn_of_eviction(redis_context *context) {
+    static uint64_t warned_us;
+    uint64_t now_us = redis.MonotonicMicroseconds();
+    bool is_recent = warned_us != 0 && now_us - warned_us < 60000000;
+    if (is_recent || (redis.GetContextFlags(context) & REDIS_FLAG_EVICT) == 0) return;
+    warned_us = now_us;
+    redis.Log(context, "warning",
+              "maxmemory-policy may evict once-tables. An evicted table has forgotten all ids, and "
+              "copies of operations would be applied again: use noeviction, or volatile-* and no "
+              "expiry on tables.");
+}
+
+/* Makes a table under an empty key, and begins the effect with that. */
+static bool create_table(redis_context *context, redis_string *name,
+                         const lethe_window_options *options, struct opened *opened) {
+    struct once *table;
+    lethe_status status = new_table(options, &table);
+    if (status != LETHE_OK) {
+        redis.CloseKey(opened->key);
+        reply_status(context, status);
+        return false;
+    }
+    value_start_clock(&table->head);
+    (void)lethe_window_work(table->window, table->head.clock_ms, 1);
+    store_value(context, opened, name, table);
+    warn_of_eviction(context);
+    effect_begin(&table->head);
+    note_creation(options);
+    return true;
+}
+
+bool once_open_to_change(redis_context *context, redis_string *name, struct opened *out) {
+    if (!open_value(context, name, &once_type, OPEN_TO_WRITE, out)) return false;
+    if (out->value == NULL) {
+        lethe_window_options options = settings_defaults();
+        return create_table(context, name, &options, out);
+    }
+    struct once *table = out->value;
+    out->clock_before_ms = table->head.clock_ms;
+    (void)value_advance(&table->head);
+    effect_begin(&table->head);
+    return true;
+}
+
+void once_abandon(struct opened *opened) {
+    struct once *table = opened->value;
+    if (opened->is_new) {
+        redis.DeleteKey(opened->key);
+    } else {
+        value_turn_back(&table->head, opened->clock_before_ms);
+    }
+    redis.CloseKey(opened->key);
+}
+
+bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
+                       const struct once **out) {
+    *out = NULL;
+    if (!open_value(context, name, &once_type, OPEN_TO_READ, opened)) return false;
+    *out = opened->value;
+    return true;
+}
+
+int once_create(redis_context *context, redis_string **arguments, int count) {
+    if (count < 2) return redis.WrongArity(context);
+    lethe_window_options options = settings_defaults();
+    if (!parse_options(context, arguments + 2, count - 2, &options)) return REDIS_OK;
+    struct opened opened;
+    if (!open_value(context, arguments[1], &once_type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
+    if (opened.value != NULL) {
+        redis.CloseKey(opened.key);
+        return reply_error(context, "BUSYKEY the table exists already");
+    }
+    if (!create_table(context, arguments[1], &options, &opened)) return REDIS_OK;
+    once_finish(context, &opened, arguments[1], "once.create");
+    return redis.ReplyWithSimpleString(context, "OK");
+}
+
+/* --- Changing one */
+
+lethe_hash once_hash(const struct once *table, const redis_string *id) {
+    size_t size;
+    const char *data = redis.StringPtrLen(id, &size);
+    return lethe_hash_bytes(table->seed, data, size);
+}
+
+/* One id goes another way than many, so a replica must be told as many at once. */
+static void ask_window(struct once *table, const lethe_hash *ids, size_t count, uint8_t *answers) {
+    uint64_t now_ms = table->head.clock_ms;
+    if (count == 1) {
+        lethe_window_answer answer;
+        (void)!lethe_window_check_and_record(table->window, ids[0], now_ms, &answer);
+        answers[0] = (uint8_t)answer;
+    } else {
+        (void)!lethe_window_check_and_record_batch(table->window, ids, count, now_ms, answers);
+    }
+}
+
+void once_note_try(const lethe_hash *ids, size_t count, const uint8_t *answers) {
+    effect_u8('T');
+    effect_u32((uint32_t)count);
+    effect_bytes(answers, count);
+    effect_bytes(ids, count * sizeof *ids);
+}
+
+void once_try(struct once *table, const lethe_hash *ids, size_t count, uint8_t *answers) {
+    ask_window(table, ids, count, answers);
+    once_note_try(ids, count, answers);
+}
+
+lethe_status once_forget(struct once *table, lethe_hash id) {
+    lethe_status status = lethe_window_forget(table->window, id, table->head.clock_ms);
+    effect_u8('F');
+    effect_hash(id);
+    return status;
+}
+
+void once_note_counter(const struct counter *counter) {
+    effect_u8('S');
+    effect_u64((uint64_t)counter->value);
+    effect_u32(counter->size);
+    effect_bytes(counter->name, counter->size);
+}
+
+void once_note_removal(const char *name, size_t size) {
+    effect_u8('D');
+    effect_u32((uint32_t)size);
+    effect_bytes(name, size);
+}
+
+void once_finish(redis_context *context, struct opened *opened, redis_string *name,
+                 const char *event) {
+    redis.CloseKey(opened->key);
+    effect_send(context, name);
+    if (event != NULL) announce(context, name, event);
+}
+
+/* --- Repeating what a master did */
+
+static bool repeat_creation(struct once **table, struct effect_reader *reader, uint64_t clock_ms,
+                            bool apply) {
+    lethe_window_options options = {.allocator = &module_allocator};
+    options.window_ms = effect_read_u64(reader);
+    options.error = effect_read_f64(reader);
+    options.slack = effect_read_f64(reader);
+    options.capacity = effect_read_u64(reader);
+    options.max_memory_bytes = effect_read_u64(reader);
+    options.seed = effect_read_u64(reader);
+    uint8_t policy = effect_read_u8(reader);
+    options.policy = policy == 0 ? LETHE_WINDOW_REFUSE : LETHE_WINDOW_DEGRADE;
+    if (!apply) return *table == NULL && policy <= 1;
+    if (new_table(&options, table) != LETHE_OK) return false;
+    (*table)->head.clock_ms = 0;
+    value_set_clock(&(*table)->head, clock_ms);
+    (void)lethe_window_work((*table)->window, clock_ms, 1);
+    return true;
+}
+
+/* Brings about what the master's window answered (I2). */
+static void settle(struct once *table, lethe_hash id, uint8_t wanted, uint8_t got) {
+    uint64_t now_ms = table->head.clock_ms;
+    if (wanted == got) return;
+    if (wanted == LETHE_FRESH) (void)!lethe_window_record(table->window, id, now_ms);
+    if (wanted == LETHE_REFUSED && got == LETHE_FRESH)
+        (void)!lethe_window_forget(table->window, id, now_ms);
+}
+
+static bool repeat_try(struct once *table, struct effect_reader *reader, bool apply) {
+    uint32_t count = effect_read_u32(reader);
+    const uint8_t *wanted = effect_read_bytes(reader, count);
+    const unsigned char *data = effect_read_bytes(reader, (size_t)count * sizeof(lethe_hash));
+    if (data == NULL || !apply) return data != NULL && count > 0;
+    /* Hashes first, for their alignment; the bytes they come from have none. */
+    lethe_hash *ids = scratch(count, sizeof *ids + 1);
+    uint8_t *answers = (uint8_t *)(ids + count);
+    memcpy(ids, data, (size_t)count * sizeof *ids);
+    ask_window(table, ids, count, answers);
+    for (uint32_t i = 0; i < count; i++)
+        settle(table, ids[i], wanted[i], answers[i]);
+    return true;
+}
+
+static bool repeat_counter(struct once *table, struct effect_reader *reader, bool is_set,
+                           bool apply) {
+    int64_t value = is_set ? (int64_t)effect_read_u64(reader) : 0;
+    uint32_t size = effect_read_u32(reader);
+    const char *name = effect_read_bytes(reader, size);
+    if (name == NULL || !apply) return name != NULL;
+    if (is_set) {
+        counters_add(&table->counters, name, size)->value = value;
+    } else {
+        (void)counters_remove(&table->counters, name, size);
+    }
+    return true;
+}
+
+static bool let_time_pass(void *value);
+
+static bool repeat_one(struct once **table, struct effect_reader *reader, uint64_t clock_ms,
+                       bool apply, bool *is_made) {
+    uint8_t code = effect_read_u8(reader);
+    bool exists = *table != NULL || (!apply && *is_made);
+    if (code == 'C') {
+        *is_made = true;
+        return !exists && repeat_creation(table, reader, clock_ms, apply);
+    }
+    if (!exists) return false;
+    switch (code) {
+    case 'T':
+        return repeat_try(*table, reader, apply);
+    case 'F': {
+        lethe_hash id = effect_read_hash(reader);
+        if (apply) (void)!lethe_window_forget((*table)->window, id, (*table)->head.clock_ms);
+        return true;
+    }
+    case 'S':
+    case 'D':
+        return repeat_counter(*table, reader, code == 'S', apply);
+    case 'W':
+        if (apply) (void)let_time_pass(*table);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool repeat(void **value, const unsigned char *data, size_t size, uint64_t clock_ms,
+                   bool apply) {
+    struct once *table = *value;
+    struct effect_reader reader = {data, size, true};
+    bool is_good = true, is_made = false;
+    if (table != NULL && apply) value_set_clock(&table->head, clock_ms);
+    while (is_good && reader.is_valid && reader.left > 0)
+        is_good = repeat_one(&table, &reader, clock_ms, apply, &is_made);
+    *value = table;
+    return is_good && reader.is_valid && (table != NULL || is_made);
+}
+
+/* --- Forgetting */
+
+/* Segments to give back in one go. Under a cap all of them: what waits to be given back counts against the
+ * cap, and a copy that was loaded from a snapshot has nothing waiting. */
+enum { WORK_SEGMENTS = 4 };
+
+static bool let_time_pass(void *value) {
+    struct once *table = value;
+    unsigned budget = table->is_capped ? UINT32_MAX : WORK_SEGMENTS;
+    return lethe_window_work(table->window, table->head.clock_ms, budget);
+}
+
+static bool is_due(const void *value, uint64_t now_ms) {
+    const struct once *table = value;
+    lethe_window_stats stats = lethe_window_info(table->window, table->head.clock_ms);
+    bool has_new_period = now_ms / table->period_ms != stats.clock_ms / table->period_ms ||
+                          now_ms - stats.clock_ms >= table->period_ms;
+    return (stats.ids > 0 || stats.parts > 1) && has_new_period;
+}
+
+/* --- Saving and loading */
+
+struct saving {
+    lethe_sink sink;
+    lethe_status status;
+};
+
+static void save_counter(void *context, struct counter *counter) {
+    struct saving *saving = context;
+    unsigned char head[12];
+    memcpy(head, &counter->size, 4);
+    memcpy(head + 4, &counter->value, 8);
+    if (saving->status == LETHE_OK)
+        saving->status = saving->sink.write(saving->sink.context, head, sizeof head);
+    if (saving->status == LETHE_OK)
+        saving->status = saving->sink.write(saving->sink.context, counter->name, counter->size);
+}
+
+static lethe_status save(const void *value, lethe_sink sink) {
+    const struct once *table = value;
+    uint64_t head[2] = {table->seed, table->counters.count};
+    struct saving saving = {.sink = sink, .status = sink.write(sink.context, head, sizeof head)};
+    if (saving.status == LETHE_OK) counters_each(&table->counters, save_counter, &saving);
+    return saving.status == LETHE_OK ? lethe_window_save(table->window, sink) : saving.status;
+}
+
+static lethe_status load_counters(struct counters *counters, uint64_t count,
+                                  struct chunk_reader *reader) {
+    lethe_source source = chunk_reader_source(reader);
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned char head[12];
+        lethe_status status = source.read(source.context, head, sizeof head);
+        if (status != LETHE_OK) return status;
+        uint32_t size;
+        int64_t value;
+        memcpy(&size, head, 4);
+        memcpy(&value, head + 4, 8);
+        if (size > reader->left) return LETHE_ECORRUPT;
+        char *name = redis.Alloc((size_t)size + 1);
+        status = source.read(source.context, name, size);
+        uint64_t before = counters->count;
+        if (status == LETHE_OK) counters_add(counters, name, size)->value = value;
+        redis.Free(name);
+        if (status != LETHE_OK) return status;
+        if (counters->count == before) return LETHE_ECORRUPT; /* twice the same name */
+    }
+    return LETHE_OK;
+}
+
+static lethe_status load(void *value, lethe_source source) {
+    struct once *table = value;
+    struct chunk_reader *reader = source.context;
+    uint64_t head[2];
+    lethe_status status = source.read(source.context, head, sizeof head);
+    if (status != LETHE_OK) return status;
+    struct counters counters;
+    counters_init(&counters, head[0]);
+    lethe_window *window = NULL;
+    status = load_counters(&counters, head[1], reader);
+    if (status == LETHE_OK)
+        status = lethe_window_load(chunk_reader_source(reader), &module_allocator, &window);
+    if (status == LETHE_OK) {
+        fill(table, window); /* from here on both belong to the table */
+        table->counters = counters;
+        lethe_window_stats stats = lethe_window_info(window, 0);
+        bool is_ours = stats.kind == LETHE_WINDOW_QUOTIENT && table->seed == head[0] &&
+                       stats.clock_ms == table->head.clock_ms;
+        return is_ours ? LETHE_OK : LETHE_ECORRUPT;
+    }
+    counters_drop(&counters);
+    return status;
+}
+
+static void *load_from_snapshot(redis_io *io, int version) {
+    return value_from_snapshot(&once_type, io, version);
+}
+
+static void drop(void *value) {
+    struct once *table = value;
+    lethe_window_free(table->window);
+    counters_drop(&table->counters);
+}
+
+/* --- What the server wants to know */
+
+static size_t memory(const void *value) {
+    const struct once *table = value;
+    return lethe_window_info(table->window, table->head.clock_ms).memory_bytes +
+           counters_memory(&table->counters);
+}
+
+static size_t allocations(const void *value) {
+    const struct once *table = value;
+    uint64_t segments = lethe_window_info(table->window, table->head.clock_ms).memory_bytes >> 20;
+    return table->counters.count + table->counters.segment_count + (size_t)segments + 1;
+}
+
+static void digest_counter(void *context, struct counter *counter) {
+    redis.DigestAddStringBuffer(context, counter->name, counter->size);
+    redis.DigestAddLongLong(context, counter->value);
+    redis.DigestEndSequence(context);
+}
+
+static lethe_status save_window(const void *window, lethe_sink sink) {
+    return lethe_window_save(window, sink);
+}
+
+/* The window's saved bytes are every fingerprint with its period, the clock, the seed and the
+ * options. */
+static void digest(const void *value, redis_digest *digest) {
+    const struct once *table = value;
+    lethe_hash hash;
+    lethe_status status = hash_of_saved(save_window, table->window, &hash);
+    redis.DigestAddLongLong(digest, status);
+    redis.DigestAddStringBuffer(digest, (const char *)&hash, sizeof hash);
+    redis.DigestEndSequence(digest);
+    counters_each(&table->counters, digest_counter, digest);
+}
+
+static int defrag(void *value, redis_defrag *defrag) {
+    struct once *table = value;
+    unsigned long cursor = 0;
+    if (redis.DefragCursorGet(defrag, &cursor) != REDIS_OK) cursor = 0;
+    cursor = counters_defrag(&table->counters, defrag, cursor);
+    if (cursor != 0) redis.DefragCursorSet(defrag, cursor);
+    return cursor != 0;
+}
+
+const struct value_type once_type = {
+    .name = "lethe-onc",
+    .prefix = "ONCE",
+    .effect_name = "ONCE.EFFECT",
+    .load_name = "ONCE.LOAD",
+    .value_bytes = sizeof(struct once),
+    .handle = &handle,
+    .load_from_snapshot = load_from_snapshot,
+    .save = save,
+    .load = load,
+    .drop = drop,
+    .memory = memory,
+    .allocations = allocations,
+    .digest = digest,
+    .work = let_time_pass,
+    .is_due = is_due,
+    .effect = repeat,
+    .defrag = defrag,
+};
+
+int once_effect_command(redis_context *context, redis_string **arguments, int count) {
+    return effect_command(context, arguments, count, &once_type);
+}
+
+int once_load_command(redis_context *context, redis_string **arguments, int count) {
+    return load_command(context, arguments, count, &once_type);
+}
+
+int once_dump_command(redis_context *context, redis_string **arguments, int count) {
+    return dump_command(context, arguments, count, &once_type);
+}

@@ -1,0 +1,52 @@
+/* module/once.h - the once-table: one key, many counters, one window. once.c has the essay. */
+#ifndef LETHE_MODULE_ONCE_H
+#define LETHE_MODULE_ONCE_H
+
+#include "counters.h"
+#include "frame.h"
+
+struct once {
+    struct value head;
+    lethe_window *window;
+    struct counters counters;
+    uint64_t seed;
+    uint64_t period_ms; /* how often the window forgets */
+    bool is_capped;     /* it has a memory cap */
+};
+
+/* Opens the table for a change, making it with the configured defaults if there is none; the effect has begun,
+ * the clock is the present. False with the error replied. */
+bool once_open_to_change(redis_context *context, redis_string *name, struct opened *out);
+/* Closes the key as if nothing had been opened; only where nothing was asked of the window. */
+void once_abandon(struct opened *opened);
+/* Opens it to read; *out is NULL when there is none. False with the error replied. */
+bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
+                       const struct once **out);
+
+lethe_hash once_hash(const struct once *table, const redis_string *id);
+
+/* Asks the window whether ids are fresh, remembers them if so, and adds that to the effect. The same call
+ * serves a master and, through the effect, its replicas. */
+void once_try(struct once *table, const lethe_hash *ids, size_t count, uint8_t *answers);
+/* Adds what a window answered to the effect, without asking it. */
+void once_note_try(const lethe_hash *ids, size_t count, const uint8_t *answers);
+/* Takes an id back that once_try found fresh, and adds that to the effect. */
+lethe_status once_forget(struct once *table, lethe_hash id);
+/* Adds a counter's value to the effect. */
+void once_note_counter(const struct counter *counter);
+void once_note_removal(const char *name, size_t size);
+/* Sends the effect and closes the key; with event not NULL also announces a change. */
+void once_finish(redis_context *context, struct opened *opened, redis_string *name,
+                 const char *event);
+
+/* Whether value + delta is a 64-bit integer. */
+static inline bool once_can_add(int64_t value, int64_t delta) {
+    int64_t sum;
+    return !__builtin_add_overflow(value, delta, &sum);
+}
+
+redis_command_function once_create, once_incrby, once_mincrby, once_add, once_forget_command,
+    once_del, once_get, once_mget, once_scan, once_top, once_seen, once_info, once_call,
+    once_effect_command, once_load_command, once_dump_command;
+
+#endif

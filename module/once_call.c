@@ -1,0 +1,177 @@
+/* module/once_call.c - ONCE.CALL: any write command, once.
+ *
+ * The id is remembered before the command runs, so that there is no moment at which the command is done
+ * and the id could be refused for want of room; if the command fails, the id is taken back. Both happen within
+ * one command of the server, so nobody sees what is in between. The command's own replication and
+ * the table's effect go out as one transaction.
+ *
+ * What may be called is a plain write: a command that writes, names its keys, and does no more than it says.
+ * Scripts are not, nor what blocks or administers, nor what names no key or the table itself. The caller needs
+ * the right to run the command and to use its keys, as if it were sent alone; the server checks that
+ * they are in the same slot, because they are reported as keys of ONCE.CALL. */
+#include <errno.h>
+#include <string.h>
+
+#include "once.h"
+
+enum { FIRST_INNER = 3 }; /* the position of the command that is called */
+
+/* Tells the server which arguments are keys: the table, and the inner command's. */
+static int report_keys(redis_context *context, redis_string **arguments, int count) {
+    redis.KeyAtPosWithFlags(context, 1, REDIS_KEY_READ_WRITE | REDIS_KEY_ACCESS | REDIS_KEY_UPDATE);
+    int keys = 0, *flags = NULL;
+    int *positions = redis.GetCommandKeysWithFlags(context, arguments + FIRST_INNER,
+                                                   count - FIRST_INNER, &keys, &flags);
+    for (int i = 0; positions != NULL && i < keys; i++)
+        redis.KeyAtPosWithFlags(context, FIRST_INNER + positions[i], flags[i]);
+    redis.Free(positions);
+    redis.Free(flags);
+    return REDIS_OK;
+}
+
+/* Whether one of the words in a reply's array is this one. */
+static bool has_flag(redis_reply *flags, const char *wanted) {
+    for (size_t i = 0; i < redis.CallReplyLength(flags); i++) {
+        size_t size;
+        const char *flag = redis.CallReplyStringPtr(redis.CallReplyArrayElement(flags, i), &size);
+        if (flag != NULL && size == strlen(wanted) && memcmp(flag, wanted, size) == 0) return true;
+    }
+    return false;
+}
+
+/* Asks the server what kind of command it is; NULL if it may be called, or why not. */
+static const char *judge_command(redis_context *context, redis_string *name) {
+    redis_reply *reply = redis.Call(context, "COMMAND", "cs", "INFO", name);
+    if (reply == NULL) return "ERR the command can't be looked up";
+    const char *problem = "ERR unknown command to call";
+    redis_reply *command = redis.CallReplyType(reply) == REDIS_REPLY_ARRAY
+                               ? redis.CallReplyArrayElement(reply, 0)
+                               : NULL;
+    if (command != NULL && redis.CallReplyType(command) == REDIS_REPLY_ARRAY) {
+        redis_reply *flags = redis.CallReplyArrayElement(command, 2);
+        bool is_plain = has_flag(flags, "write") && !has_flag(flags, "noscript") &&
+                        !has_flag(flags, "blocking") && !has_flag(flags, "admin");
+        problem = is_plain ? NULL : "ERR only plain write commands can be called";
+    }
+    redis.FreeCallReply(reply);
+    return problem;
+}
+
+/* Whether its keys are named, and none of them is the table. */
+static const char *judge_keys(redis_context *context, redis_string **arguments, int count) {
+    int keys = 0, *flags = NULL;
+    int *positions = redis.GetCommandKeysWithFlags(context, arguments + FIRST_INNER,
+                                                   count - FIRST_INNER, &keys, &flags);
+    const char *problem = NULL;
+    if (positions == NULL || keys == 0) {
+        problem = errno == EINVAL ? "ERR wrong number of arguments for the command to call"
+                                  : "ERR only commands that name their keys can be called";
+    }
+    for (int i = 0; positions != NULL && i < keys; i++) {
+        if (redis.StringCompare(arguments[FIRST_INNER + positions[i]], arguments[1]) == 0)
+            problem = "ERR the command to call names the table itself";
+    }
+    redis.Free(positions);
+    redis.Free(flags);
+    return problem;
+}
+
+static const char *judge_caller(redis_context *context, redis_string **arguments, int count) {
+    redis_string *name = redis.GetCurrentUserName(context);
+    redis_user *user = name != NULL ? redis.GetModuleUserFromUserName(name) : NULL;
+    const char *problem = NULL;
+    /* Without a user the caller is the replication link, the log, or a script that was checked. */
+    if (user != NULL && redis.ACLCheckCommandPermissions(user, arguments + FIRST_INNER,
+                                                         count - FIRST_INNER) != REDIS_OK) {
+        problem = "NOPERM this user may not run the command to call";
+    }
+    if (user != NULL) redis.FreeModuleUser(user);
+    if (name != NULL) redis.FreeString(context, name);
+    return problem;
+}
+
+static const char *judge(redis_context *context, redis_string **arguments, int count) {
+    if (is_word(arguments[FIRST_INNER], "ONCE.CALL"))
+        return "ERR only plain write commands can be called";
+    const char *problem = judge_command(context, arguments[FIRST_INNER]);
+    if (problem == NULL) problem = judge_keys(context, arguments, count);
+    if (problem == NULL) problem = judge_caller(context, arguments, count);
+    return problem;
+}
+
+static void reply_called(redis_context *context, redis_reply *reply) {
+    if (reply != NULL && redis.CallReplyType(reply) == REDIS_REPLY_ERROR) {
+        redis.ReplyWithCallReply(context, reply);
+    } else if (reply != NULL) {
+        redis.ReplyWithArray(context, 2);
+        redis.ReplyWithLongLong(context, 1);
+        redis.ReplyWithCallReply(context, reply);
+    } else {
+        reply_error(context, "ERR the command could not be called");
+    }
+}
+
+/* Opens the table again, which the command may have moved or removed, and finishes its effect. */
+static void finish_call(redis_context *context, redis_string *name, const struct ticket *ticket,
+                        lethe_hash id, bool has_succeeded) {
+    redis_key *key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE);
+    if (redis.KeyType(key) != REDIS_KEY_MODULE ||
+        redis.ModuleTypeGetType(key) != *once_type.handle) {
+        redis.CloseKey(key);
+        return;
+    }
+    struct opened opened = {.key = key, .value = redis.ModuleTypeGetValue(key)};
+    struct once *table = opened.value;
+    if (table->head.ticket != ticket) {
+        redis.CloseKey(key);
+        return;
+    }
+    const uint8_t answer = LETHE_FRESH;
+    effect_begin(&table->head);
+    once_note_try(&id, 1, &answer);
+    if (!has_succeeded) (void)!once_forget(table, id);
+    once_finish(context, &opened, name, has_succeeded ? "once.call" : NULL);
+}
+
+/* Runs the command. The letters: replicate it, answer in the caller's protocol, errors as replies, the
+ * rules of scripts, the caller's rights, and the memory limit. */
+static redis_reply *run(redis_context *context, redis_string **arguments, int count) {
+    const char *command = redis.StringPtrLen(arguments[FIRST_INNER], NULL);
+    return redis.Call(context, command, "!0ESCMv", arguments + FIRST_INNER + 1,
+                      (size_t)(count - FIRST_INNER - 1));
+}
+
+int once_call(redis_context *context, redis_string **arguments, int count) {
+    if (redis.IsKeysPositionRequest(context)) {
+        return count > FIRST_INNER ? report_keys(context, arguments, count) : REDIS_OK;
+    }
+    if (count < FIRST_INNER + 1) return redis.WrongArity(context);
+    const char *problem = judge(context, arguments, count);
+    if (problem != NULL) return reply_error(context, problem);
+    struct opened opened;
+    if (!once_open_to_change(context, arguments[1], &opened)) return REDIS_OK;
+    struct once *table = opened.value;
+    const struct ticket *ticket = table->head.ticket;
+    lethe_hash id = once_hash(table, arguments[2]);
+    if (opened.is_new) {
+        /* The effect that has begun would not survive the call, if that has one of its own. */
+        effect_send(context, arguments[1]);
+        effect_begin(&table->head);
+    }
+    uint8_t answer;
+    once_try(table, &id, 1, &answer);
+    if (answer != LETHE_FRESH) {
+        once_finish(context, &opened, arguments[1], NULL);
+        if (answer == LETHE_REFUSED) return reply_status(context, LETHE_EFULL);
+        redis.ReplyWithArray(context, 2);
+        redis.ReplyWithLongLong(context, 0);
+        return redis.ReplyWithNull(context);
+    }
+    redis.CloseKey(opened.key);
+    redis_reply *reply = run(context, arguments, count);
+    bool has_succeeded = reply != NULL && redis.CallReplyType(reply) != REDIS_REPLY_ERROR;
+    finish_call(context, arguments[1], ticket, id, has_succeeded);
+    reply_called(context, reply);
+    if (reply != NULL) redis.FreeCallReply(reply);
+    return REDIS_OK;
+}

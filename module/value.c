@@ -1,0 +1,462 @@
+/* module/value.c - what the server asks of every data type, done once for all of them.
+ *
+ * A saved value is a head and a body, cut into pieces (chunks.c): the head has a mark, the format's
+ * version, the type's name, and the value's clock; the body is the type's own. The same bytes go into
+ * snapshots, the rewritten log, copies and DUMP: there is one writer and one reader, and the reader
+ * believes nothing. docs/format/module.md has every byte. */
+#include <string.h>
+
+#include "frame.h"
+
+enum { HEAD_BYTES = 40, FORMAT_VERSION = 1, KIND_WHOLE = 0, KIND_PARTIAL = 1 };
+
+static const unsigned char mark[8] = {0x89, 'L', 'E', 'T', 'H', 'E', 'M', '\n'};
+
+void *value_new(const struct value_type *type) {
+    struct value *value = redis.Alloc(type->value_bytes);
+    if (value == NULL) return NULL;
+    memset(value, 0, type->value_bytes);
+    value->type = type;
+    value->skew_ms = SKEW_UNKNOWN;
+    return value;
+}
+
+static void drop_partial(struct value *value) {
+    if (value->partial == NULL) return;
+    chunks_drop(value->partial);
+    redis.Free(value->partial);
+    value->partial = NULL;
+}
+
+void *scratch(size_t count, size_t size) {
+    static void *memory;
+    static size_t capacity;
+    if (count * size > capacity) {
+        capacity = 2 * count * size;
+        redis.Free(memory);
+        memory = redis.Alloc(capacity);
+    }
+    return memory;
+}
+
+void value_release(void *value) {
+    struct value *head = value;
+    if (head == NULL) return;
+    registry_drop(head);
+    drop_partial(head);
+    head->type->drop(value);
+    redis.Free(value);
+}
+
+lethe_status value_save(const void *value, lethe_sink sink) {
+    const struct value *head = value;
+    unsigned char bytes[HEAD_BYTES] = {0};
+    uint32_t version = FORMAT_VERSION;
+    int64_t skew_ms = value_skew(head);
+    memcpy(bytes, mark, 8);
+    memcpy(bytes + 8, &version, 4);
+    memcpy(bytes + 12, head->type->name, 9);
+    memcpy(bytes + 24, &head->clock_ms, 8);
+    memcpy(bytes + 32, &skew_ms, 8);
+    lethe_status status = sink.write(sink.context, bytes, sizeof bytes);
+    return status == LETHE_OK ? head->type->save(value, sink) : status;
+}
+
+/* Fills in the head; false when it is not one of this type. */
+static bool read_head(struct value *value, struct chunk_reader *reader) {
+    unsigned char bytes[HEAD_BYTES];
+    static const unsigned char zeros[3] = {0};
+    uint32_t version;
+    lethe_source source = chunk_reader_source(reader);
+    if (source.read(source.context, bytes, sizeof bytes) != LETHE_OK) return false;
+    memcpy(&version, bytes + 8, 4);
+    memcpy(&value->clock_ms, bytes + 24, 8);
+    memcpy(&value->skew_ms, bytes + 32, 8);
+    return memcmp(bytes, mark, 8) == 0 && version == FORMAT_VERSION &&
+           memcmp(bytes + 12, value->type->name, 9) == 0 && memcmp(bytes + 21, zeros, 3) == 0 &&
+           value->clock_ms <= VALUE_MAX_TIME_MS;
+}
+
+void *value_load(const struct value_type *type, const struct chunks *chunks) {
+    if (!chunks_are_whole(chunks)) return NULL;
+    struct value *value = value_new(type);
+    if (value == NULL) return NULL;
+    struct chunk_reader reader = chunk_reader_at_start(chunks);
+    bool is_valid = read_head(value, &reader) &&
+                    type->load(value, chunk_reader_source(&reader)) == LETHE_OK && reader.left == 0;
+    if (!is_valid) {
+        value_release(value);
+        return NULL;
+    }
+    value_catch_up(value);
+    return value;
+}
+
+/* --- Snapshots */
+
+static lethe_status emit_to_snapshot(void *context, const char *data, size_t size, bool is_last) {
+    (void)is_last;
+    redis.SaveStringBuffer(context, data, size);
+    return LETHE_OK;
+}
+
+static lethe_status save_in_pieces(const struct value *value,
+                                   lethe_status (*emit)(void *, const char *, size_t, bool),
+                                   void *context) {
+    struct chunk_writer writer;
+    lethe_status status = chunk_writer_begin(&writer, emit, context);
+    if (status != LETHE_OK) return status;
+    return chunk_writer_end(&writer, value_save(value, chunk_writer_sink(&writer)));
+}
+
+static void save_to_snapshot(redis_io *io, void *value) {
+    struct value *head = value;
+    redis.SaveUnsigned(io, head->partial != NULL ? KIND_PARTIAL : KIND_WHOLE);
+    if (head->partial != NULL) {
+        for (size_t i = 0; i < head->partial->count; i++)
+            redis.SaveStringBuffer(io, head->partial->data[i], head->partial->sizes[i]);
+    } else if (save_in_pieces(head, emit_to_snapshot, io) != LETHE_OK) {
+        /* Without an end the value will not load, rather than load as something else. */
+        redis.LogIOError(io, "warning", "a %s could not be saved", head->type->prefix);
+    }
+    redis.SaveStringBuffer(io, "", 0);
+}
+
+/* Reads pieces up to the empty one. */
+static bool load_pieces(redis_io *io, struct chunks *chunks) {
+    for (;;) {
+        size_t size = 0;
+        char *data = redis.LoadStringBuffer(io, &size);
+        if (data == NULL || redis.IsIOError(io)) {
+            if (data != NULL) redis.Free(data);
+            return false;
+        }
+        if (size == 0) {
+            redis.Free(data);
+            return true;
+        }
+        if (!chunks_append(chunks, data, size)) {
+            redis.Free(data);
+            return false;
+        }
+    }
+}
+
+static struct value *partial_value(const struct value_type *type, struct chunks *chunks) {
+    struct value *value = value_new(type);
+    if (value == NULL) return NULL;
+    value->partial = redis.Alloc(sizeof *value->partial);
+    if (value->partial == NULL) {
+        value_release(value);
+        return NULL;
+    }
+    *value->partial = *chunks;
+    *chunks = (struct chunks){0};
+    return value;
+}
+
+void *value_from_snapshot(const struct value_type *type, redis_io *io, int version) {
+    if (version > VALUE_ENCODING_VERSION) {
+        redis.LogIOError(io, "warning", "written by a newer Lethe: a %s of version %d",
+                         type->prefix, version);
+        return NULL;
+    }
+    struct chunks chunks = {0};
+    struct value *value = NULL;
+    uint64_t kind = redis.LoadUnsigned(io);
+    if (!redis.IsIOError(io) && kind <= KIND_PARTIAL && load_pieces(io, &chunks))
+        value = kind == KIND_WHOLE ? value_load(type, &chunks) : partial_value(type, &chunks);
+    chunks_drop(&chunks);
+    if (value == NULL) {
+        redis.LogIOError(io, "warning", "a %s is damaged", type->prefix);
+        return NULL;
+    }
+    registry_add(value, redis.GetKeyNameFromIO(io), redis.GetDbIdFromIO(io));
+    return value;
+}
+
+/* --- The rewritten log */
+
+struct rewriting {
+    redis_io *io;
+    redis_string *key;
+    const char *command;
+    long long number;
+};
+
+static lethe_status emit_to_log(void *context, const char *data, size_t size, bool is_last) {
+    struct rewriting *rewriting = context;
+    redis.EmitAOF(rewriting->io, rewriting->command, "sllb", rewriting->key, rewriting->number++,
+                  (long long)is_last, data, size);
+    return LETHE_OK;
+}
+
+static void rewrite_log(redis_io *io, redis_string *key, void *value) {
+    struct value *head = value;
+    struct rewriting rewriting = {.io = io, .key = key, .command = head->type->load_name};
+    if (head->partial != NULL) {
+        for (size_t i = 0; i < head->partial->count; i++)
+            (void)emit_to_log(&rewriting, head->partial->data[i], head->partial->sizes[i], false);
+    } else if (save_in_pieces(head, emit_to_log, &rewriting) != LETHE_OK) {
+        redis.LogIOError(io, "warning", "a %s could not be rewritten", head->type->prefix);
+    }
+}
+
+/* --- Copies */
+
+static lethe_status emit_to_chunks(void *context, const char *data, size_t size, bool is_last) {
+    (void)is_last;
+    char *copy = redis.Alloc(size);
+    if (copy == NULL) return LETHE_ENOMEM;
+    memcpy(copy, data, size);
+    if (chunks_append(context, copy, size)) return LETHE_OK;
+    redis.Free(copy);
+    return LETHE_ENOMEM;
+}
+
+static struct value *copy_whole(const struct value *value) {
+    struct chunks chunks = {0};
+    struct value *copy = NULL;
+    if (save_in_pieces(value, emit_to_chunks, &chunks) == LETHE_OK)
+        copy = value_load(value->type, &chunks);
+    chunks_drop(&chunks);
+    if (copy == NULL) return NULL;
+    /* The same time, to the microsecond. */
+    copy->anchor_us = value->anchor_us;
+    copy->skew_ms = value->skew_ms;
+    return copy;
+}
+
+static struct value *copy_partial(const struct value *value) {
+    struct chunks chunks = {0};
+    for (size_t i = 0; i < value->partial->count; i++) {
+        if (emit_to_chunks(&chunks, value->partial->data[i], value->partial->sizes[i], false) !=
+            LETHE_OK) {
+            chunks_drop(&chunks);
+            return NULL;
+        }
+    }
+    return partial_value(value->type, &chunks);
+}
+
+static void *copy_value(redis_key_context *context, const void *value) {
+    const struct value *head = value;
+    struct value *copy = head->partial != NULL ? copy_partial(head) : copy_whole(head);
+    if (copy == NULL) return NULL;
+    registry_add(copy, redis.GetToKeyNameFromOptCtx(context), redis.GetToDbIdFromOptCtx(context));
+    return copy;
+}
+
+/* --- The rest */
+
+static size_t memory_of_value(redis_key_context *context, const void *value, size_t samples) {
+    (void)context;
+    (void)samples;
+    const struct value *head = value;
+    if (head->partial != NULL) return head->partial->bytes + head->type->value_bytes;
+    return head->type->value_bytes + head->type->memory(value);
+}
+
+static size_t effort_of_value(redis_key_context *context, const void *value) {
+    (void)context;
+    const struct value *head = value;
+    return head->partial != NULL ? head->partial->count : head->type->allocations(value);
+}
+
+static void note_unlink(redis_key_context *context, const void *value) {
+    (void)value;
+    registry_note_unlink(redis.GetKeyNameFromOptCtx(context));
+}
+
+static void digest_value(redis_digest *digest, void *value) {
+    struct value *head = value;
+    if (head->partial != NULL) {
+        for (size_t i = 0; i < head->partial->count; i++)
+            redis.DigestAddStringBuffer(digest, head->partial->data[i], head->partial->sizes[i]);
+    } else {
+        redis.DigestAddLongLong(digest, (long long)head->clock_ms);
+        redis.DigestEndSequence(digest);
+        head->type->digest(value, digest);
+    }
+    redis.DigestEndSequence(digest);
+}
+
+static int defrag_value(redis_defrag *defrag, redis_string *key, void **value) {
+    (void)key;
+    unsigned long cursor = 0;
+    if (redis.DefragCursorGet(defrag, &cursor) != REDIS_OK || cursor == 0) {
+        void *moved = redis.DefragAlloc(defrag, *value);
+        if (moved != NULL) *value = moved;
+    }
+    struct value *head = *value;
+    if (head->partial != NULL || head->type->defrag == NULL) return 0;
+    return head->type->defrag(*value, defrag);
+}
+
+bool value_type_register(redis_context *context, const struct value_type *type) {
+    redis_type_methods methods = {
+        .version = REDIS_TYPE_METHODS_VERSION,
+        .load = type->load_from_snapshot,
+        .save = save_to_snapshot,
+        .rewrite = rewrite_log,
+        .digest = digest_value,
+        .release = value_release,
+        .defrag = defrag_value,
+        .memory = memory_of_value,
+        .effort_of = effort_of_value,
+        .unlink_of = note_unlink,
+        .copy_of = copy_value,
+    };
+    *type->handle = redis.CreateDataType(context, type->name, VALUE_ENCODING_VERSION, &methods);
+    return *type->handle != NULL;
+}
+
+/* --- Digests */
+
+struct hashing {
+    char *buffer;
+    size_t used;
+    lethe_hash hash;
+};
+
+enum { HASHED_BYTES = 1 << 16 };
+
+static void hash_buffer(struct hashing *hashing) {
+    lethe_hash hash = lethe_hash_bytes(hashing->hash.low, hashing->buffer, hashing->used);
+    hashing->hash.low = hash.low;
+    hashing->hash.high ^= hash.high;
+    hashing->used = 0;
+}
+
+static lethe_status hash_saved(void *context, const void *data, size_t size) {
+    struct hashing *hashing = context;
+    for (const char *from = data; size > 0;) {
+        size_t here = HASHED_BYTES - hashing->used;
+        if (here > size) here = size;
+        memcpy(hashing->buffer + hashing->used, from, here);
+        hashing->used += here;
+        from += here;
+        size -= here;
+        if (hashing->used == HASHED_BYTES) hash_buffer(hashing);
+    }
+    return LETHE_OK;
+}
+
+lethe_status hash_of_saved(lethe_status (*save)(const void *, lethe_sink), const void *value,
+                           lethe_hash *out) {
+    struct hashing hashing = {.buffer = redis.Alloc(HASHED_BYTES)};
+    lethe_status status = save(value, (lethe_sink){.context = &hashing, .write = hash_saved});
+    hash_buffer(&hashing);
+    redis.Free(hashing.buffer);
+    *out = hashing.hash;
+    return status;
+}
+
+/* --- PREFIX.LOAD and PREFIX.DUMP */
+
+/* Replaces what is under the key by the value that the pieces make. */
+static int finish_load(redis_context *context, redis_string *name, struct opened *opened) {
+    struct value *partial = opened->value;
+    struct value *value = value_load(partial->type, partial->partial);
+    if (value == NULL) {
+        redis.DeleteKey(opened->key);
+        redis.CloseKey(opened->key);
+        redis.ReplicateVerbatim(context);
+        return reply_error(context, "ERR the pieces are not a saved value of this type; dropped");
+    }
+    registry_add(value, name, redis.GetSelectedDb(context));
+    void *previous = NULL;
+    redis.ModuleTypeReplaceValue(opened->key, *value->type->handle, value, &previous);
+    value_release(previous);
+    redis.CloseKey(opened->key);
+    announce(context, name, "load");
+    redis.ReplicateVerbatim(context);
+    return redis.ReplyWithSimpleString(context, "OK");
+}
+
+/* The key's value, if pieces can be added to it: number 0 makes one in an empty key. */
+static bool open_partial(redis_context *context, redis_string *name, const struct value_type *type,
+                         long long number, struct opened *out) {
+    out->key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE);
+    out->value = NULL;
+    bool is_empty = redis.KeyType(out->key) == REDIS_KEY_EMPTY;
+    if (is_empty && number == 0) {
+        struct chunks none = {0};
+        struct value *value = partial_value(type, &none);
+        registry_add(value, name, redis.GetSelectedDb(context));
+        redis.ModuleTypeSetValue(out->key, *type->handle, value);
+        out->value = value;
+        return true;
+    }
+    if (!is_empty && redis.ModuleTypeGetType(out->key) == *type->handle) {
+        struct value *value = redis.ModuleTypeGetValue(out->key);
+        if (value->partial != NULL && (uint64_t)number == value->partial->count) {
+            out->value = value;
+            return true;
+        }
+    }
+    redis.CloseKey(out->key);
+    reply_error(context, is_empty || number != 0 ? "ERR not the next piece of this key"
+                                                 : "BUSYKEY the key exists already");
+    return false;
+}
+
+int load_command(redis_context *context, redis_string **arguments, int count,
+                 const struct value_type *type) {
+    long long number, is_last;
+    if (count != 5) return redis.WrongArity(context);
+    if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0 ||
+        redis.StringToLongLong(arguments[3], &is_last) != REDIS_OK || is_last < 0 || is_last > 1) {
+        return reply_error(context, "ERR a piece has a number, from 0 on, and 1 if it is the last");
+    }
+    size_t size;
+    const char *data = redis.StringPtrLen(arguments[4], &size);
+    if (size == 0 || size > CHUNK_BYTES + CHUNK_TRAILER_BYTES ||
+        (is_last == 0 && size != CHUNK_BYTES)) {
+        return reply_error(context, "ERR pieces have 1 MiB, and only the last may be shorter");
+    }
+    struct opened opened;
+    if (!open_partial(context, arguments[1], type, number, &opened)) return REDIS_OK;
+    struct value *value = opened.value;
+    if (emit_to_chunks(value->partial, data, size, is_last == 1) != LETHE_OK) {
+        redis.CloseKey(opened.key);
+        return reply_error(context, "ERR the piece can't follow those before");
+    }
+    if (is_last == 1) return finish_load(context, arguments[1], &opened);
+    redis.CloseKey(opened.key);
+    announce(context, arguments[1], "load");
+    redis.ReplicateVerbatim(context);
+    return redis.ReplyWithSimpleString(context, "OK");
+}
+
+/* Keeps one piece out of all. */
+struct dumping {
+    redis_context *context;
+    long long wanted, number;
+};
+
+static lethe_status emit_to_reply(void *context, const char *data, size_t size, bool is_last) {
+    struct dumping *dumping = context;
+    if (dumping->number++ != dumping->wanted) return LETHE_OK;
+    redis.ReplyWithArray(dumping->context, 3);
+    redis.ReplyWithLongLong(dumping->context, dumping->wanted);
+    redis.ReplyWithLongLong(dumping->context, is_last);
+    redis.ReplyWithStringBuffer(dumping->context, data, size);
+    return LETHE_EBUSY; /* enough */
+}
+
+int dump_command(redis_context *context, redis_string **arguments, int count,
+                 const struct value_type *type) {
+    long long number;
+    if (count != 3) return redis.WrongArity(context);
+    if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0)
+        return reply_error(context, "ERR a piece has a number, from 0 on");
+    struct opened opened;
+    if (!open_value(context, arguments[1], type, OPEN_TO_READ, &opened)) return REDIS_OK;
+    if (opened.value == NULL) return redis.ReplyWithNull(context);
+    struct dumping dumping = {.context = context, .wanted = number};
+    lethe_status status = save_in_pieces(opened.value, emit_to_reply, &dumping);
+    redis.CloseKey(opened.key);
+    if (status == LETHE_EBUSY) return REDIS_OK;
+    return status == LETHE_OK ? redis.ReplyWithNull(context) : reply_status(context, status);
+}

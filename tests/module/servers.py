@@ -1,0 +1,180 @@
+"""Redis servers for the tests: started on free loopback ports, in folders of their own, and always killed.
+
+    with Server(folder) as server:
+        server.client.execute_command("ONCE.INCRBY", "t", "id", "counter", 1)
+"""
+
+import ctypes
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import redis
+
+SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
+MODULE = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release")) / "lethe.so"
+PROGRAM = shutil.which(os.environ.get("LETHE_SERVER", "redis-server"))
+
+
+def sanitizer():
+    """The address sanitizer's library, if the module was built with it: the server must load it first."""
+    listed = subprocess.run(["ldd", MODULE], stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = re.search(r"libasan\S* => (\S+)", listed)
+    return found.group(1) if found else None
+
+
+IS_SANITIZED = sanitizer() is not None
+
+
+def skew_library(folder):
+    """A library that makes a server's wall clock wrong (skew.c)."""
+    library = folder / "skew.so"
+    if not library.exists():
+        subprocess.run([os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", library,
+                        pathlib.Path(__file__).with_name("skew.c")], check=True)
+    return str(library)
+
+
+def free_port():
+    """A port that nobody listens on, nor on the one 10000 above, which a cluster's node takes as well."""
+    while True:
+        with socket.socket() as one, socket.socket() as two:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+            if port + 10000 > 65535:
+                continue
+            try:
+                two.bind(("127.0.0.1", port + 10000))
+            except OSError:
+                continue
+            return port
+
+
+def _die_with_parent():
+    """In the child: if the tests are killed, so is the server."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def wait_for(condition, seconds=30, what="condition"):
+    """Asks until the answer is true, and returns it. A server that is away counts as no."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            answer = condition()
+        except (redis.ConnectionError, redis.TimeoutError, redis.ResponseError):
+            answer = None
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(0.01)
+
+
+class Server:
+    """One server process. Options are those of redis.conf."""
+
+    def __init__(self, folder, module=True, prefix=(), skew=None, **options):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        self.options = {"save": "", "enable-debug-command": "yes", "repl-diskless-sync-delay": "0",
+                        "repl-ping-replica-period": "1"}
+        self.options.update({key.replace("_", "-"): str(value) for key, value in options.items()})
+        self.module = module
+        self.prefix = list(prefix)
+        self.skew_ms = skew
+        self.process = None
+        self.client = redis.Redis(port=self.port, socket_timeout=120)
+        self.client.response_callbacks.pop("COMMAND") # its answers are looked at as they are
+
+    def start(self):
+        words = self.prefix + [PROGRAM, "--port", str(self.port), "--dir", str(self.folder),
+                               "--logfile", "log", "--bind", "127.0.0.1"]
+        for key, value in self.options.items():
+            words += ["--" + key] + (value.split(" ") if value else [""])
+        if self.module:
+            words += ["--loadmodule", str(MODULE)]
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:abort_on_error=1",
+                           UBSAN_OPTIONS="halt_on_error=1")
+        preloaded = [sanitizer()] if IS_SANITIZED else []
+        if self.skew_ms is not None:
+            preloaded.append(skew_library(self.folder))
+            environment["SKEW_MS"] = str(self.skew_ms)
+        environment["LD_PRELOAD"] = ":".join(preloaded)
+        self.process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL,
+                                        stderr=open(self.folder / "errors", "ab"),
+                                        preexec_fn=_die_with_parent)
+        self.wait_until_up()
+        return self
+
+    def is_up(self):
+        if self.process.poll() is not None:
+            raise AssertionError("the server ended:\n" + self.log()[-4000:] +
+                                 (self.folder / "errors").read_text()[-8000:])
+        return self.client.ping()
+
+    def wait_until_up(self):
+        wait_for(self.is_up, 60, "server")
+
+    def log(self):
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def kill(self):
+        """SIGKILL, as a crash would."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+        self.client.connection_pool.disconnect()
+
+    def stop(self):
+        """An orderly shutdown, with whatever the server saves then."""
+        self.process.terminate()
+        assert self.process.wait(60) == 0
+        self.process = None
+        self.client.connection_pool.disconnect()
+
+    def restart(self):
+        self.kill()
+        return self.start()
+
+    def follow(self, master):
+        self.client.execute_command("REPLICAOF", "127.0.0.1", master.port)
+
+    def is_synced(self):
+        return self.client.info("replication").get("master_link_status") == "up"
+
+    def catch_up_with(self, master):
+        """Waits until this replica has all that its master has sent."""
+        wait_for(self.is_synced, what="link to the master")
+        def same():
+            return (master.client.info("replication")["master_repl_offset"] ==
+                    self.client.info("replication")["slave_repl_offset"])
+        wait_for(same, 60, "the same offset")
+
+    def digest(self, key="t"):
+        return self.client.execute_command("DEBUG", "DIGEST-VALUE", key)[0]
+
+    def call(self, *words):
+        return self.client.execute_command(*words)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.kill()
+
+
+def table_info(client, key="t"):
+    """ONCE.INFO or FBF.INFO as a dictionary."""
+    command = "FBF.INFO" if client.type(key) == b"lethe-fbf" else "ONCE.INFO"
+    flat = client.execute_command(command, key)
+    pairs = {name.decode(): value for name, value in zip(flat[::2], flat[1::2])}
+    return {name: float(value) if isinstance(value, bytes) else value
+            for name, value in pairs.items()}

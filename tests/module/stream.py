@@ -1,0 +1,96 @@
+"""What a master sends to its replicas, as a test sees it: an own little replica that only listens."""
+
+import socket
+import struct
+import time
+
+
+class Stream:
+    """Listens to a master's replication stream from now on."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.data = b""
+        self.socket.sendall(b"REPLCONF capa psync2\r\n")
+        assert self._line() == b"+OK"
+        self.socket.sendall(b"PSYNC ? -1\r\n") # refused while an answer is still on its way
+        assert self._line().startswith(b"+FULLRESYNC")
+        head = self._line()
+        while head == b"":
+            head = self._line()
+        self._bytes(int(head[1:]))
+
+    def _more(self):
+        more = self.socket.recv(1 << 16)
+        assert more, "the master has closed the stream"
+        self.data += more
+
+    def _line(self):
+        while b"\r\n" not in self.data:
+            self._more()
+        line, self.data = self.data.split(b"\r\n", 1)
+        return line.lstrip(b"\n") # a master that is busy sends these to say so
+
+    def _bytes(self, count):
+        while len(self.data) < count:
+            self._more()
+        found, self.data = self.data[:count], self.data[count:]
+        return found
+
+    def _command(self):
+        count = int(self._line()[1:])
+        words = []
+        for _ in range(count):
+            words.append(self._bytes(int(self._line()[1:])))
+            self._bytes(2)
+        return words
+
+    def commands(self, until, seconds=20):
+        """All commands, without PING and SELECT, until one for which until(words) is true."""
+        found = []
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            words = self._command()
+            if words[0].upper() in (b"PING", b"SELECT"):
+                continue
+            if until(words):
+                return found
+            found.append(words)
+        raise AssertionError("it did not come")
+
+    def close(self):
+        self.socket.close()
+
+
+def decode_effect(data):
+    """The time and the steps of an effect on a once-table: docs/format/module.md."""
+    assert data[0] == 1
+    clock, = struct.unpack_from("<Q", data, 1)
+    at, steps = 9, []
+    while at < len(data):
+        code = chr(data[at])
+        at += 1
+        if code == "C":
+            steps.append((code, struct.unpack_from("<QddQQQB", data, at)))
+            at += 49
+        elif code == "T":
+            count, = struct.unpack_from("<I", data, at)
+            at += 4
+            steps.append((code, list(data[at:at + count])))
+            at += 17 * count
+        elif code == "F":
+            steps.append((code, data[at:at + 16]))
+            at += 16
+        elif code in "SD":
+            value = None
+            if code == "S":
+                value, = struct.unpack_from("<q", data, at)
+                at += 8
+            size, = struct.unpack_from("<I", data, at)
+            at += 4
+            steps.append((code, data[at:at + size], value))
+            at += size
+        else:
+            assert code == "W"
+            steps.append((code,))
+    return clock, steps

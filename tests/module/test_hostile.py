@@ -1,0 +1,237 @@
+"""Goal:   no payload, however it was damaged or forged, harms the server: it is refused, or it is a value.
+Method: DUMP payloads of each type with bytes changed, cut or doubled, and the server's checksum made right again; pieces
+        for LOAD with Lethe's own checksums, all three of them, made right again. In test-long 10^5 of each, and
+        under the sanitizers where the module was built with them."""
+
+import ctypes
+import random
+import struct
+import time
+
+import pytest
+import redis
+
+
+def crc64(data, table=[]):
+    """The checksum at the end of a payload: CRC-64 of Jones, reflected."""
+    if not table:
+        for byte in range(256):
+            value = byte
+            for _ in range(8):
+                value = value >> 1 ^ (0x95AC9329AC4BC9B5 if value & 1 else 0)
+            table.append(value)
+    value = 0
+    for byte in data:
+        value = table[(value ^ byte) & 255] ^ value >> 8
+    return value
+
+
+def sealed(body):
+    """A payload with the right checksum."""
+    return body + struct.pack("<Q", crc64(body))
+
+
+def mutate(chance, body):
+    """One of many ways to damage bytes."""
+    data = bytearray(body)
+    kind = chance.randrange(6)
+    at = chance.randrange(len(data))
+    if kind == 0:
+        data[at] ^= 1 << chance.randrange(8)
+    elif kind == 1:
+        data[at] = chance.choice([0, 1, 127, 128, 255])
+    elif kind == 2:
+        del data[at:at + chance.randrange(1, 32)]
+    elif kind == 3:
+        data[at:at] = data[at:at + chance.randrange(1, 32)]
+    elif kind == 4:
+        size = min(8, len(data) - at)
+        data[at:at + size] = chance.choice([b"\0" * 8, b"\xff" * 8, b"\xff" * 7 + b"\x7f"])[:size]
+    else:
+        for _ in range(chance.randrange(2, 20)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+    return bytes(data)
+
+
+def payloads(server):
+    """Small values of each type, not compressed, so that mutations reach what is inside."""
+    server.client.config_set("rdbcompression", "no")
+    server.call("ONCE.CREATE", "t", "SEED", 1)
+    server.call("ONCE.INCRBY", "t", "a", "x", 1, "y", 2, "z", 3)
+    server.call("ONCE.ADD", "t", *range(50))
+    server.call("FBF.RESERVE", "f", "SEED", 1)
+    server.call("FBF.MADD", "f", *range(20))
+    found = [server.client.dump("t"), server.client.dump("f")]
+    server.client.config_set("rdbcompression", "yes")
+    server.call("ONCE.CREATE", "u", "SEED", 1, "WINDOW", 1000, "CAPACITY", 2000, "ERROR", 0.01)
+    server.call("ONCE.INCRBY", "u", "a", "x", 1)
+    return found + [server.client.dump("u")]
+
+
+def use(server, key):
+    """Whatever was accepted must bear being used."""
+    kind = server.client.type(key)
+    if kind == b"lethe-onc":
+        server.call("ONCE.MINCRBY", key, "a", "x", 1, "new", "w", 1)
+        server.call("ONCE.SEEN", key, "a", "b")
+        server.call("ONCE.INFO", key)
+        server.call("ONCE.TOP", key, 3)
+    elif kind == b"lethe-fbf":
+        server.call("FBF.MADD", key, "a", "new")
+        server.call("FBF.INFO", key)
+    server.call("DEBUG", "DIGEST-VALUE", key)
+    server.client.dump(key)
+
+
+def attack(server, count, seed):
+    chance = random.Random(seed)
+    bodies = [payload[:-8] for payload in payloads(server)]
+    refused = accepted = 0
+    pipe_size = 200
+    while refused + accepted < count:
+        pipe = server.client.pipeline(transaction=False)
+        for i in range(pipe_size):
+            pipe.execute_command("RESTORE", f"r{i}", 0, sealed(mutate(chance, chance.choice(bodies))))
+        for i, answer in enumerate(pipe.execute(raise_on_error=False)):
+            if isinstance(answer, redis.ResponseError):
+                refused += 1
+                continue
+            accepted += 1
+            try:
+                use(server, f"r{i}")
+            except redis.ResponseError:
+                pass
+        server.client.flushall()
+        server.is_up()
+    assert refused > count * 0.9
+    return refused, accepted
+
+
+def test_the_checksum_here_is_the_servers(server):
+    server.client.set("s", "text")
+    payload = server.client.dump("s")
+    assert sealed(payload[:-8]) == payload
+
+
+def test_damaged_payloads(server):
+    attack(server, 2000, 1)
+
+
+@pytest.mark.long
+def test_damaged_payloads_many(shared):
+    refused, accepted = attack(shared, 100000, int(time.time()))
+    print(f"{refused} refused, {accepted} accepted")
+
+
+class Hash128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def xxhash():
+    """XXH3 of 64 and 128 bits with a seed; None where the system does not have it."""
+    try:
+        library = ctypes.CDLL("libxxhash.so.0")
+    except OSError:
+        return None
+    words = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    library.XXH3_64bits_withSeed.argtypes = library.XXH3_128bits_withSeed.argtypes = words
+    library.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    library.XXH3_128bits_withSeed.restype = Hash128
+    return library
+
+
+def resealed(library, piece):
+    """A piece of DUMP, damaged, with the checksums of the frame in it and its own made right."""
+    data = bytearray(piece[:-8])
+    frame = data.find(b"\x89LETHE\r\n")
+    if 0 <= frame <= len(data) - 48:
+        head = library.XXH3_64bits_withSeed(bytes(data[frame:frame + 32]), 32, 0)
+        data[frame + 32:frame + 40] = struct.pack("<Q", head)
+        payload = bytes(data[frame + 40:-8])
+        data[-8:] = struct.pack("<Q", library.XXH3_64bits_withSeed(payload, len(payload), head))
+        # And the length that the frame tells, half of the time as it should be.
+        if len(payload) % 2 == 0:
+            data[frame + 16:frame + 24] = struct.pack("<Q", len(payload))
+            head = library.XXH3_64bits_withSeed(bytes(data[frame:frame + 32]), 32, 0)
+            data[frame + 32:frame + 40] = struct.pack("<Q", head)
+            data[-8:] = struct.pack("<Q", library.XXH3_64bits_withSeed(payload, len(payload), head))
+    return bytes(data) + struct.pack("<Q", library.XXH3_128bits_withSeed(bytes(data), len(data), 0).low)
+
+
+def attack_below_checksums(server, count, seed):
+    library = xxhash()
+    if library is None:
+        pytest.skip("no libxxhash here")
+    chance = random.Random(seed)
+    payloads(server)
+    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF"}
+    pieces = {key: server.call(prefix + ".DUMP", key, 0)[2] for key, prefix in prefixes.items()}
+    for key, piece in pieces.items():
+        assert resealed(library, piece) == piece
+    refused = accepted = 0
+    while refused + accepted < count:
+        pipe = server.client.pipeline(transaction=False)
+        for i in range(200):
+            key = chance.choice("tuf")
+            piece = resealed(library, mutate(chance, pieces[key]))
+            pipe.execute_command(prefixes[key] + ".LOAD", f"r{i}", 0, 1, piece)
+        for i, answer in enumerate(pipe.execute(raise_on_error=False)):
+            if isinstance(answer, redis.ResponseError):
+                refused += 1
+                continue
+            accepted += 1
+            try:
+                use(server, f"r{i}")
+            except redis.ResponseError:
+                pass
+        server.client.flushall()
+        server.is_up()
+    # Some of them are sound: a counter of another value, an id of another period.
+    assert refused > 0 and accepted > 0
+    return refused, accepted
+
+
+def test_damage_below_the_checksums(server):
+    attack_below_checksums(server, 2000, 2)
+
+
+@pytest.mark.long
+def test_damage_below_the_checksums_many(shared):
+    refused, accepted = attack_below_checksums(shared, 100000, int(time.time()))
+    print(f"{refused} refused, {accepted} accepted")
+
+
+def test_forged_lengths_allocate_nothing(start):
+    """A payload that claims gigabytes and brings bytes."""
+    server = start()
+    body = payloads(server)[0][:-8]
+    before = server.client.info("memory")["used_memory_peak"]
+    for at in range(0, len(body) - 8):
+        data = bytearray(body)
+        data[at:at + 8] = struct.pack("<Q", 1 << 44)
+        with pytest.raises(redis.ResponseError):
+            server.client.restore("r", 0, sealed(bytes(data)))
+            server.client.delete("r")
+            raise redis.ResponseError("accepted")
+    assert server.client.info("memory")["used_memory_peak"] < before + (64 << 20)
+
+
+GOOD = b"\1" + b"\0" * 8
+
+
+@pytest.mark.parametrize("data", [b"", b"\1", b"\2" + b"\0" * 8, b"\1" + b"\xff" * 8, GOOD + b"Z",
+                                  GOOD + b"T\xff\xff\xff\xff", GOOD + b"T\0\0\0\0",
+                                  GOOD + b"T\1\0\0\0\0" + b"x" * 15, GOOD + b"F" + b"x" * 15,
+                                  GOOD + b"S" + b"x" * 8 + b"\xff\xff\xff\xffa", GOOD + b"D\2\0\0\0a",
+                                  GOOD + b"C" + b"\0" * 49, GOOD + b"WWWZ"])
+def test_bad_effects_in_the_log_change_nothing(start, data):
+    """An effect is accepted from the log; a forged one is an error there, and the rest is as it was."""
+    server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    before = server.digest()
+    server.kill()
+    log, = (server.folder / "appendonlydir").glob("*.incr.aof")
+    with open(log, "ab") as file:
+        file.write(b"*3\r\n$11\r\nONCE.EFFECT\r\n$1\r\nt\r\n$%d\r\n%s\r\n" % (len(data), data))
+    server.start()
+    assert server.digest() == before

@@ -1,0 +1,233 @@
+"""Goal:   what was acknowledged survives restarts, crashes and moves, and is still taken once.
+Method: each way that a server has to write and read its data, on real servers."""
+
+import random
+import threading
+import time
+
+import pytest
+import redis
+from servers import table_info, wait_for
+from test_replication import load
+
+
+def fill(server, options=()):
+    server.call("ONCE.CREATE", "t", *options)
+    load(server, random.Random(7), 400)
+    server.call("ONCE.INCRBY", "t", "marked", "x", 5)
+
+
+def still_knows(server):
+    value = server.call("ONCE.GET", "t", "x")
+    assert value == 5
+    assert server.call("ONCE.INCRBY", "t", "marked", "x", 5) == [0, 5]
+
+
+def test_restart_from_a_snapshot(start):
+    server = start()
+    fill(server)
+    before = server.digest()
+    server.call("SAVE")
+    server.restart()
+    assert server.digest() == before
+    still_knows(server)
+
+
+@pytest.mark.parametrize("preamble", ["yes", "no"])
+def test_restart_from_the_log(start, preamble):
+    server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble=preamble)
+    fill(server)
+    before = server.digest()
+    server.restart() # SIGKILL
+    assert server.digest() == before
+    server.call("BGREWRITEAOF")
+    wait_for(lambda: server.client.info("persistence")["aof_rewrite_in_progress"] == 0 and
+             server.client.info("persistence")["aof_last_bgrewrite_status"] == "ok", 60, "rewriting")
+    server.call("ONCE.INCRBY", "t", "later", "y", 1)
+    before = server.digest()
+    server.restart()
+    assert server.digest() == before
+    still_knows(server)
+    assert server.call("ONCE.INCRBY", "t", "later", "y", 1) == [0, 1]
+
+
+def test_killed_in_the_middle_of_a_load(start):
+    """appendfsync always: what was acknowledged is there; what was not, is sent again and counted once."""
+    server = start(appendonly="yes", appendfsync="always")
+    done, stop = [], threading.Event()
+
+    def work(worker):
+        i = 0
+        link = redis.Redis(port=server.port, socket_timeout=10)
+        while not stop.is_set():
+            try:
+                link.execute_command("ONCE.INCRBY", "t", f"{worker}-{i}", "n", 1)
+                done.append((worker, i))
+                i += 1
+            except redis.RedisError:
+                time.sleep(0.01)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(4):
+        time.sleep(0.5)
+        server.restart()
+        server.call("BGREWRITEAOF")
+    time.sleep(0.3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert len(set(done)) == len(done) > 100
+    assert server.call("ONCE.GET", "t", "n") == len(done)
+
+
+def test_rewriting_under_load(start):
+    server = start(appendonly="yes", aof_use_rdb_preamble="no")
+    chance = random.Random(2)
+    for _ in range(5):
+        server.call("BGREWRITEAOF")
+        load(server, chance, 200)
+        wait_for(lambda: server.client.info("persistence")["aof_rewrite_in_progress"] == 0, 60)
+    before = server.digest()
+    server.client.config_set("appendfsync", "always")
+    server.stop()
+    server.start()
+    assert server.digest() == before
+
+
+def test_a_large_table_goes_in_pieces(start):
+    """Several pieces, through the log as commands and through DUMP and LOAD."""
+    server = start(appendonly="yes", aof_use_rdb_preamble="no")
+    server.call("ONCE.CREATE", "t", "CAPACITY", 600000)
+    for i in range(0, 500000, 50000):
+        server.call("ONCE.ADD", "t", *range(i, i + 50000))
+    server.call("ONCE.INCRBY", "t", "marked", "x", 5)
+    assert server.client.memory_usage("t") > 2 << 20
+    before = server.digest()
+    server.call("BGREWRITEAOF")
+    wait_for(lambda: server.client.info("persistence")["aof_rewrite_in_progress"] == 0, 60)
+    server.stop()
+    server.start()
+    assert server.digest() == before
+    still_knows(server)
+    before = server.digest()
+    number, is_last = 0, 0
+    while not is_last:
+        found, is_last, data = server.call("ONCE.DUMP", "t", number)
+        assert found == number
+        assert server.call("ONCE.LOAD", "u", number, is_last, data) == b"OK"
+        if number == 0 and not is_last:
+            with pytest.raises(redis.ResponseError, match="pieces"):
+                server.call("ONCE.GET", "u", "x")
+            server.call("DEBUG", "RELOAD") # half loaded, it survives that too
+        number += 1
+    assert number > 1
+    assert server.digest("u") == before
+    assert server.call("ONCE.DUMP", "t", number) is None
+    assert server.client.unlink("t", "u") == 2
+
+
+def test_pieces_out_of_order_are_refused(server):
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    _, is_last, data = server.call("ONCE.DUMP", "t", 0)
+    assert is_last == 1
+    piece = b"x" * (1 << 20)
+    for words in (["u", 1, 1, data], ["t", 0, 1, data], ["u", 0, 0, data], ["u", 0, 1, b""],
+                  ["u", 0, 2, data], ["u", -1, 1, data], ["u", 0, 1, piece + b"123456789"]):
+        with pytest.raises(redis.ResponseError):
+            server.call("ONCE.LOAD", *words)
+        assert server.client.exists("u") == 0
+    assert server.call("ONCE.LOAD", "u", 0, 0, piece) == b"OK"
+    for words in (["u", 0, 1, data], ["u", 2, 1, data], ["u", 1, 1, data]):
+        with pytest.raises(redis.ResponseError):
+            server.call("ONCE.LOAD", *words)
+    assert server.client.exists("u") == 0 # what could not be a table is dropped
+    damaged = bytearray(data)
+    damaged[len(data) // 2] ^= 1
+    with pytest.raises(redis.ResponseError):
+        server.call("ONCE.LOAD", "u", 0, 1, bytes(damaged))
+
+
+def test_dump_and_restore(server):
+    fill(server)
+    before = server.digest()
+    payload = server.client.dump("t")
+    server.client.delete("t")
+    server.client.restore("t", 0, payload)
+    assert server.digest() == before
+    still_knows(server)
+
+
+def test_migrate(start):
+    one, two = start(), start()
+    fill(one)
+    assert one.call("MIGRATE", "127.0.0.1", two.port, "t", 0, 10000) == b"OK"
+    assert one.client.exists("t") == 0
+    still_knows(two)
+
+
+def test_the_server_being_down_counts_as_time(start):
+    server = start()
+    server.call("ONCE.CREATE", "t", "WINDOW", 1500)
+    server.call("ONCE.ADD", "t", "a")
+    server.call("SAVE")
+    server.kill()
+    time.sleep(2)
+    server.start()
+    assert server.call("ONCE.SEEN", "t", "a") == [0]
+
+
+@pytest.mark.parametrize("way", ["snapshot", "log"])
+def test_a_wall_clock_that_went_back_forgets_nothing_early(start, way):
+    """After loading a file nothing less than nothing has elapsed; then time goes on as it should."""
+    server = start(appendonly="yes" if way == "log" else "no", appendfsync="always")
+    server.call("ONCE.CREATE", "t", "WINDOW", 1500)
+    server.call("ONCE.ADD", "t", "a")
+    if way == "log":
+        server.call("BGREWRITEAOF")
+        wait_for(lambda: server.client.info("persistence")["aof_rewrite_in_progress"] == 0)
+    else:
+        server.call("SAVE")
+    server.kill()
+    server.skew_ms = -3600000
+    server.start()
+    assert server.call("ONCE.SEEN", "t", "a") == [1]
+    time.sleep(2)
+    assert server.call("ONCE.SEEN", "t", "a") == [0]
+
+
+def test_evictions_are_told(start):
+    server = start(maxmemory="30mb", maxmemory_policy="allkeys-lru")
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    assert "forgotten all ids" in server.log()
+    assert table_info(server.client)["may_be_evicted"] == 1
+    for i in range(60):
+        server.client.set(f"filler-{i}", b"x" * (1 << 20))
+    assert server.client.exists("t") == 0
+    assert server.client.info("lethe")["lethe_keys_evicted_and_forgotten"] == 1
+    assert "applied again" in server.log()
+
+
+def test_out_of_memory_is_refused(start):
+    server = start(maxmemory="100kb", maxmemory_policy="noeviction")
+    for words in (["ONCE.INCRBY", "t", "a", "x", 1], ["ONCE.CREATE", "t"], ["FBF.ADD", "f", "a"]):
+        with pytest.raises(redis.ResponseError, match="OOM|maxmemory"):
+            server.call(*words)
+
+
+def test_defragmentation_moves_counters(start):
+    server = start()
+    try:
+        server.client.config_set("activedefrag", "yes")
+    except redis.ResponseError:
+        pytest.skip("this server can't defragment")
+    names = [f"counter-{i}" for i in range(30000)]
+    server.call("ONCE.INCRBY", "t", "a", *[word for i, name in enumerate(names) for word in (name, i)])
+    server.call("ONCE.DEL", "t", *names[::2], *names[1::4])
+    for name, value in (("active-defrag-threshold-lower", 0), ("active-defrag-ignore-bytes", 1),
+                        ("active-defrag-cycle-min", 50), ("active-defrag-cycle-max", 75)):
+        server.client.config_set(name, value)
+    time.sleep(1.5)
+    found = server.call("ONCE.MGET", "t", *names)
+    assert found == [i if i % 4 == 3 else None for i in range(30000)]

@@ -1,0 +1,285 @@
+"""Goal:   a replica has its master's value, to the last fingerprint; nothing that was acknowledged by a
+        replica is lost or applied twice when it takes over.
+Method: digests of master and replica after random loads; the replication stream as it is; hosts whose clocks
+        are wrong."""
+
+import random
+import threading
+import time
+
+import pytest
+import redis
+from servers import table_info, wait_for
+from stream import Stream, decode_effect
+
+
+def load(server, chance, count, key="t"):
+    """Changes of every kind."""
+    pipe = server.client.pipeline(transaction=False)
+    for _ in range(count):
+        kind = chance.random()
+        one = f"i{chance.randrange(20000)}"
+        if kind < 0.5:
+            pipe.execute_command("ONCE.INCRBY", key, one, f"n{chance.randrange(99)}", chance.randrange(9))
+        elif kind < 0.7:
+            words = []
+            for _ in range(chance.randrange(1, 60)):
+                words += [f"i{chance.randrange(20000)}", f"n{chance.randrange(99)}", 1]
+            pipe.execute_command("ONCE.MINCRBY", key, *words)
+        elif kind < 0.8:
+            pipe.execute_command("ONCE.ADD", key, *[f"a{chance.randrange(50000)}" for _ in range(70)])
+        elif kind < 0.85:
+            pipe.execute_command("ONCE.FORGET", key, one)
+        elif kind < 0.9:
+            pipe.execute_command("ONCE.DEL", key, f"n{chance.randrange(99)}")
+        elif kind < 0.95:
+            pipe.execute_command("ONCE.CALL", key, one, "HINCRBY", "{t}h", "f", 1)
+        else:
+            pipe.execute_command("ONCE.CALL", key, one, "LPUSH", "{t}h", "f")
+    pipe.execute(raise_on_error=False)
+
+
+def same_digest(master, replica, key="t"):
+    replica.catch_up_with(master)
+    # The timer may be faster than two questions.
+    def same():
+        return master.digest(key) == replica.digest(key)
+    wait_for(same, 5, "the same digest")
+
+
+@pytest.mark.parametrize("options", [[], ["WINDOW", 1000], ["CAPACITY", 30000, "ERROR", 1e-3],
+                                     ["MAXMEMORY", 120000, "WINDOW", 2000],
+                                     ["MAXMEMORY", 120000, "POLICY", "degrade", "WINDOW", 1500]])
+def test_a_replica_is_the_same_after_any_load(pair, options):
+    master, replica = pair
+    chance = random.Random(str(options))
+    master.call("ONCE.CREATE", "t", *options)
+    for step in range(6):
+        load(master, chance, 300)
+        if step == 2: # a full resynchronisation in between
+            replica.call("REPLICAOF", "NO", "ONE")
+            replica.call("DEBUG", "CHANGE-REPL-ID")
+            replica.client.flushall()
+            replica.follow(master)
+        same_digest(master, replica)
+        time.sleep(0.3)
+    same_digest(master, replica)
+
+
+def test_the_digest_tells_every_difference(server):
+    server.call("ONCE.CREATE", "t", "SEED", 1)
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    seen = {server.digest()}
+    server.client.copy("t", "u")
+    assert server.digest("u") == server.digest("t")
+    for words in (["ONCE.ADD", "u", "b"], ["ONCE.FORGET", "u", "b"], ["ONCE.INCRBY", "u", "c", "x", 1],
+                  ["ONCE.INCRBY", "u", "d", "x", -1], ["ONCE.DEL", "u", "x"], ["ONCE.ADD", "u", "a"]):
+        server.call(*words)
+        assert server.digest("u") not in seen
+        seen.add(server.digest("u"))
+        time.sleep(0.003)
+    # Another seed, and another clock.
+    server.call("ONCE.CREATE", "v", "SEED", 1)
+    server.call("ONCE.CREATE", "w", "SEED", 2)
+    assert len({server.digest("v"), server.digest("w")}) == 2
+    before = server.digest("v")
+    time.sleep(0.005)
+    server.call("ONCE.ADD", "v", "a")
+    server.call("ONCE.FORGET", "v", "a")
+    assert server.digest("v") != before
+
+
+def test_reads_change_nothing(server):
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    before = server.digest()
+    for words in (["ONCE.GET", "t", "x"], ["ONCE.MGET", "t", "x"], ["ONCE.SEEN", "t", "a", "b"],
+                  ["ONCE.INFO", "t"], ["ONCE.TOP", "t", 1], ["ONCE.SCAN", "t", 0], ["ONCE.DUMP", "t", 0]):
+        time.sleep(0.002)
+        server.call(*words)
+        assert server.digest() == before
+
+
+def test_commands_replicate_as_effects_with_their_clock(server):
+    stream = Stream(server.port)
+    server.call("ONCE.CREATE", "t", "SEED", 9, "WINDOW", 60000)
+    server.call("ONCE.INCRBY", "t", "a", "x", 5, "y", 6)
+    server.call("ONCE.MINCRBY", "t", "a", "x", 5, "b", "x", 2)
+    server.call("ONCE.FORGET", "t", "b")
+    server.call("ONCE.DEL", "t", "y")
+    server.call("PUBLISH", "the", "end")
+    commands = stream.commands(lambda words: words[0].upper() == b"PUBLISH")
+    stream.close()
+    assert [words[:2] for words in commands] == [[b"ONCE.EFFECT", b"t"]] * 5
+    clocks, steps = zip(*[decode_effect(words[2]) for words in commands])
+    assert list(clocks) == sorted(clocks)
+    assert abs(clocks[0] - time.time() * 1000) < 60000
+    assert steps[0] == [("C", (60000, 1e-6, 0.25, 0, 0, 9, 0))]
+    assert steps[1] == [("T", [0]), ("S", b"x", 5), ("S", b"y", 6)]
+    assert steps[2] == [("T", [1, 0]), ("S", b"x", 7)]
+    assert steps[3][0][0] == "F"
+    assert steps[4] == [("D", b"y", None)]
+
+
+def test_a_duplicate_is_sent_as_well(server):
+    """So that WAIT after a retry covers the original: the offset moves with every answer that says so."""
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    server.call("ONCE.CALL", "t", "b", "SET", "k", 1)
+    for words in (["ONCE.INCRBY", "t", "a", "x", 1], ["ONCE.MINCRBY", "t", "a", "x", 1],
+                  ["ONCE.ADD", "t", "a"], ["ONCE.CALL", "t", "b", "SET", "k", 1]):
+        stream = Stream(server.port)
+        before = server.client.info("replication")["master_repl_offset"]
+        server.call(*words)
+        assert server.client.info("replication")["master_repl_offset"] > before
+        server.call("PUBLISH", "the", "end")
+        commands = stream.commands(lambda command: command[0].upper() == b"PUBLISH")
+        stream.close()
+        assert [command[0] for command in commands] == [b"ONCE.EFFECT"]
+        assert decode_effect(commands[0][2])[1] == [("T", [1])]
+
+
+def test_wait_after_a_duplicate_waits_for_the_original(pair):
+    """The replica is stopped: the original does not reach it, and WAIT on the retry must not say it did."""
+    master, replica = pair
+    replica.process.send_signal(19) # SIGSTOP
+    try:
+        master.call("ONCE.INCRBY", "t", "a", "x", 1)
+        retry = redis.Redis(port=master.port)
+        with retry.client() as connection:
+            assert connection.execute_command("ONCE.INCRBY", "t", "a", "x", 1) == [0, 1]
+            assert connection.execute_command("WAIT", 1, 300) == 0
+    finally:
+        replica.process.send_signal(18)
+    with retry.client() as connection:
+        assert connection.execute_command("ONCE.INCRBY", "t", "a", "x", 1) == [0, 1]
+        assert connection.execute_command("WAIT", 1, 20000) == 1
+
+
+def test_a_call_and_its_id_are_one_transaction(server):
+    stream = Stream(server.port)
+    server.call("ONCE.CALL", "t", "a", "SET", "k", 1)
+    with pytest.raises(redis.ResponseError):
+        server.call("ONCE.CALL", "t", "b", "LPUSH", "k", 1)
+    server.call("PUBLISH", "the", "end")
+    names = [words[0].upper() for words in stream.commands(lambda w: w[0].upper() == b"PUBLISH")]
+    stream.close()
+    assert names == [b"MULTI", b"ONCE.EFFECT", b"SET", b"ONCE.EFFECT", b"EXEC", b"ONCE.EFFECT"]
+
+
+def test_effects_are_not_for_clients(server):
+    stream = Stream(server.port)
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    server.call("PUBLISH", "the", "end")
+    effect = stream.commands(lambda words: words[0].upper() == b"PUBLISH")[0]
+    stream.close()
+    with pytest.raises(redis.ResponseError, match="master or the log"):
+        server.call(*effect)
+    with pytest.raises(redis.ResponseError, match="master or the log"):
+        server.client.eval("return redis.call('ONCE.EFFECT', KEYS[1], ARGV[1])", 1, "t", effect[2])
+
+
+def test_an_idle_table_forgets_on_the_replica_too(pair):
+    master, replica = pair
+    master.call("ONCE.CREATE", "t", "WINDOW", 1000)
+    master.call("ONCE.ADD", "t", *[f"i{i}" for i in range(30000)])
+    replica.catch_up_with(master)
+    used = master.client.memory_usage("t")
+    assert table_info(replica.client)["ids"] == 30000
+    wait_for(lambda: table_info(replica.client)["ids"] == 0, 10, "the replica to forget")
+    wait_for(lambda: replica.client.memory_usage("t") < used / 4, 10, "its memory to come back")
+    wait_for(lambda: master.client.memory_usage("t") < used / 4, 10, "the master's memory too")
+    same_digest(master, replica)
+    # And then it is quiet: nothing more is sent for a table that remembers nothing.
+    sent = master.client.info("lethe")["lethe_rotations_sent"]
+    time.sleep(0.5)
+    assert master.client.info("lethe")["lethe_rotations_sent"] == sent
+
+
+def test_a_replica_does_not_rotate_by_itself(pair):
+    master, replica = pair
+    master.call("ONCE.CREATE", "t", "WINDOW", 1000)
+    master.call("ONCE.ADD", "t", "a")
+    replica.catch_up_with(master)
+    master.process.send_signal(19)
+    try:
+        before = replica.digest()
+        time.sleep(1.6)
+        assert replica.digest() == before
+        assert replica.call("ONCE.SEEN", "t", "a") == [1]
+    finally:
+        master.process.send_signal(18)
+
+
+@pytest.mark.parametrize("skew_ms", [3600000, -3600000])
+def test_a_promoted_replica_goes_on_in_the_tables_own_time(start, skew_ms):
+    """Neither ahead by its host's clock, which would forget early, nor back, which would remember longer."""
+    master, replica = start(), start(skew=skew_ms)
+    replica.follow(master)
+    replica.catch_up_with(master)
+    assert abs(int(replica.client.time()[0]) * 1000 - int(master.client.time()[0]) * 1000 - skew_ms) < 5000
+    master.call("ONCE.CREATE", "t", "WINDOW", 3000)
+    master.call("ONCE.INCRBY", "t", "a", "x", 1)
+    begin = time.monotonic()
+    replica.catch_up_with(master)
+    master.kill()
+    replica.call("REPLICAOF", "NO", "ONE")
+    while time.monotonic() - begin < 2.8:
+        assert replica.call("ONCE.SEEN", "t", "a") == [1]
+        time.sleep(0.1)
+    assert replica.call("ONCE.INCRBY", "t", "a", "x", 1) == [0, 1]
+    assert abs(table_info(replica.client)["clock_ms"] - time.time() * 1000) < 5000
+    time.sleep(max(0, begin + 3.4 - time.monotonic()))
+    assert replica.call("ONCE.INCRBY", "t", "a", "x", 1) == [1, 2]
+
+
+def test_promotion_in_the_middle_of_a_load(pair):
+    """Clients send with WAIT 1 and retry until it is acknowledged; the total is exact."""
+    master, replica = pair
+    ports, acknowledged, lock = [master.port], [], threading.Lock()
+
+    def work(worker):
+        for i in range(300):
+            while True:
+                try:
+                    # An operation and its WAIT go down one connection.
+                    with redis.Redis(port=ports[0], socket_timeout=5).client() as one:
+                        one.execute_command("ONCE.INCRBY", "t", f"{worker}-{i}", "n", 1)
+                        wanted = 1 if ports[0] == master.port else 0
+                        if one.execute_command("WAIT", wanted, 500) >= wanted:
+                            break
+                except redis.RedisError:
+                    time.sleep(0.02)
+            with lock:
+                acknowledged.append((worker, i))
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: len(acknowledged) > 300, 60, "some of the load")
+    master.kill()
+    replica.call("REPLICAOF", "NO", "ONE")
+    ports[0] = replica.port
+    for thread in threads:
+        thread.join()
+    assert replica.call("ONCE.GET", "t", "n") == 1200
+
+
+def test_partial_resynchronisation(pair):
+    master, replica = pair
+    chance = random.Random(3)
+    load(master, chance, 200)
+    replica.catch_up_with(master)
+    full = master.client.info("stats")["sync_full"]
+    master.call("CLIENT", "KILL", "TYPE", "replica")
+    load(master, chance, 200)
+    same_digest(master, replica)
+    assert master.client.info("stats")["sync_full"] == full
+
+
+def test_a_manual_failover_does_not_stop_the_server(start):
+    """While clients are paused for it nothing may be replicated, not by a timer either."""
+    server = start()
+    server.call("ONCE.CREATE", "t", "WINDOW", 1000)
+    server.call("ONCE.ADD", "t", "a")
+    server.call("CLIENT", "PAUSE", 1500, "WRITE")
+    time.sleep(1.7)
+    assert server.is_up()

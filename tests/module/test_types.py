@@ -1,0 +1,184 @@
+"""Goal:   FBF.*, the shape of every command, and access control.
+Method: every command with every wrong number of arguments and on keys of another type; what COMMAND tells."""
+
+import random
+import time
+
+import pytest
+import redis
+from servers import table_info, wait_for
+
+COMMANDS = {
+    "ONCE.CREATE": ["t"], "ONCE.INCRBY": ["t", "i", "c", 1], "ONCE.MINCRBY": ["t", "i", "c", 1],
+    "ONCE.GET": ["t", "c"], "ONCE.MGET": ["t", "c"], "ONCE.SCAN": ["t", 0], "ONCE.TOP": ["t", 1],
+    "ONCE.DEL": ["t", "c"], "ONCE.ADD": ["t", "i"], "ONCE.SEEN": ["t", "i"], "ONCE.FORGET": ["t", "i"],
+    "ONCE.INFO": ["t"], "ONCE.CALL": ["t", "i", "SET", "k", "v"], "ONCE.EFFECT": ["t", "x"],
+    "ONCE.LOAD": ["t", 0, 1, "x"], "ONCE.DUMP": ["t", 0], "FBF.RESERVE": ["t"], "FBF.ADD": ["t", "i"],
+    "FBF.MADD": ["t", "i"], "FBF.TEST": ["t", "i"], "FBF.MTEST": ["t", "i"], "FBF.MERGE": ["t", "u"],
+    "FBF.INFO": ["t"], "FBF.EFFECT": ["t", "x"], "FBF.LOAD": ["t", 0, 1, "x"], "FBF.DUMP": ["t", 0]}
+
+
+def error_of(server, *words):
+    with pytest.raises(redis.ResponseError) as caught:
+        server.call(*words)
+    return str(caught.value)
+
+
+def test_the_table_above_is_complete(server):
+    listed = [name.decode().upper() for name in server.call("COMMAND", "LIST", "FILTERBY", "MODULE", "lethe")]
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_wrong_numbers_of_arguments(server, name):
+    arity = server.call("COMMAND", "INFO", name)[0][1]
+    for count in range(1, abs(arity)):
+        words = ([name] + COMMANDS[name])[:count]
+        assert "wrong number of arguments" in error_of(server, *words)
+    if arity > 0:
+        assert "wrong number of arguments" in error_of(server, name, *COMMANDS[name], "more")
+    assert server.client.keys() == []
+
+
+def test_counters_and_deltas_come_in_pairs(server):
+    for words in (["ONCE.INCRBY", "t", "i", "c", 1, "d"], ["ONCE.MINCRBY", "t", "i", "c", 1, "j"],
+                  ["ONCE.MINCRBY", "t", "i", "c", 1, "j", "d"]):
+        assert "wrong number of arguments" in error_of(server, *words)
+    for delta in ("", "x", "1.5", " 1", "9223372036854775808", "-9223372036854775809", "1e3", "0x10"):
+        assert "integer" in error_of(server, "ONCE.INCRBY", "t", "i", "c", delta)
+        assert "integer" in error_of(server, "ONCE.MINCRBY", "t", "i", "c", 1, "j", "c", delta)
+    assert server.client.keys() == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_keys_of_another_type(server, name):
+    server.client.rpush("t", 1)
+    if name in ("ONCE.LOAD", "FBF.LOAD", "ONCE.EFFECT", "FBF.EFFECT"):
+        error_of(server, name, *COMMANDS[name])
+    elif name == "FBF.MERGE":
+        server.call("FBF.RESERVE", "u")
+        assert "WRONGTYPE" in error_of(server, name, "t", "u")
+        assert "WRONGTYPE" in error_of(server, name, "u", "t")
+    else:
+        assert "WRONGTYPE" in error_of(server, name, *COMMANDS[name])
+    assert server.client.lrange("t", 0, -1) == [b"1"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_the_server_knows_of_a_command(server, name):
+    docs = server.call("COMMAND", "DOCS", name)[1]
+    docs = dict(zip(docs[::2], docs[1::2]))
+    assert docs[b"summary"] and docs[b"complexity"] and docs[b"module"] == b"lethe"
+    assert docs[b"arguments"]
+    keys = server.call("COMMAND", "GETKEYS", name, *COMMANDS[name])
+    expected = {"ONCE.CALL": [b"t", b"k"], "FBF.MERGE": [b"t", b"u"]}.get(name, [b"t"])
+    assert keys == expected
+    flags = server.call("COMMAND", "INFO", name)[0][2]
+    assert (b"write" in flags) != (b"readonly" in flags)
+
+
+def test_access_is_by_key_and_command(server):
+    server.call("ACL", "SETUSER", "u", "on", "nopass", "~t*", "+@all", "-del")
+    server.call("ACL", "SETUSER", "reader", "on", "nopass", "%R~t", "+@all")
+    link = redis.Redis(port=server.port, username="u", password="x")
+    assert link.execute_command("ONCE.INCRBY", "t", "a", "x", 1) == [1, 1]
+    def denied(one, *words):
+        with pytest.raises(redis.ResponseError, match="may not run|permissions|access") as caught:
+            one.execute_command(*words)
+        return str(caught.value)
+    denied(link, "ONCE.INCRBY", "other", "a", "x", 1)
+    denied(link, "ONCE.CALL", "t", "c", "SET", "other", 1)
+    denied(link, "ONCE.CALL", "t", "c", "DEL", "t2")
+    assert link.execute_command("ONCE.SEEN", "t", "c") == [0]
+    assert link.execute_command("ONCE.CALL", "t", "c", "SET", "t2", 1) == [1, b"OK"]
+    reader = redis.Redis(port=server.port, username="reader", password="x")
+    assert reader.execute_command("ONCE.GET", "t", "x") == 1
+    denied(reader, "ONCE.INCRBY", "t", "b", "x", 1)
+    server.call("ACL", "DELUSER", "u", "reader")
+
+
+def test_call_takes_plain_writes_only(server):
+    server.client.set("k", 1)
+    for words in (["GET", "k"], ["EVAL", "return 1", 0], ["EVALSHA", "x" * 40, 0], ["FCALL", "f", 0],
+                  ["FLUSHALL"], ["FLUSHDB"], ["SWAPDB", 0, 1], ["DEL", "t"], ["RENAME", "k", "t"],
+                  ["COPY", "t", "k"], ["MULTI"], ["EXEC"], ["SUBSCRIBE", "c"], ["CONFIG", "SET", "a", "b"],
+                  ["BLPOP", "k", 0], ["SHUTDOWN"], ["NONSENSE"], ["SET", "k"], ["WAIT", 0, 0],
+                  ["ONCE.CALL", "u", "i", "SET", "k", "v"], ["ONCE.INCRBY", "t", "i", "c", 1], [""],
+                  ["PUBLISH", "c", "m"], ["SCRIPT", "FLUSH"], ["FUNCTION", "FLUSH"]):
+        error_of(server, "ONCE.CALL", "t", "id", *words)
+    assert server.call("ONCE.SEEN", "t", "id") == [0]
+    assert server.client.get("k") == b"1"
+
+
+def test_call_remembers_only_what_succeeded(server):
+    server.client.set("s", "text")
+    assert "WRONGTYPE" in error_of(server, "ONCE.CALL", "t", "a", "LPUSH", "s", 1)
+    assert "integer" in error_of(server, "ONCE.CALL", "t", "a", "INCR", "s")
+    assert server.call("ONCE.CALL", "t", "a", "APPEND", "s", "!") == [1, 5]
+    assert server.call("ONCE.CALL", "t", "a", "APPEND", "s", "!") == [0, None]
+    assert server.call("ONCE.CALL", "t", "b", "SADD", "set", 1, 2, 3) == [1, 3]
+    assert server.call("ONCE.CALL", "t", "c", "SPOP", "set", 3)[0] == 1
+    assert server.call("ONCE.CALL", "t", "d", "ONCE.INCRBY", "u", "x", "n", 2) == [1, [1, 2]]
+    assert server.call("ONCE.CALL", "t", "d", "ONCE.INCRBY", "u", "y", "n", 2) == [0, None]
+    assert server.client.eval("return redis.call('ONCE.CALL', 't', 'e', 'SET', 's', 'new')", 2, "t", "s") == [1, b"OK"]
+    assert server.client.get("s") == b"new"
+
+
+def test_call_in_a_cluster_keeps_to_one_slot(start):
+    server = start(cluster_enabled="yes")
+    server.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    wait_for(lambda: b"cluster_state:ok" in server.call("CLUSTER", "INFO"), 30)
+    assert "same slot" in error_of(server, "ONCE.CALL", "t", "a", "SET", "k", 1)
+    assert server.call("ONCE.CALL", "{x}t", "a", "SET", "{x}k", 1) == [1, b"OK"]
+
+
+def test_the_forgetful_filter(server):
+    server.call("FBF.RESERVE", "f", "WINDOW", 1000, "ERROR", "1e-4")
+    assert server.call("FBF.ADD", "f", "a") == 1
+    assert server.call("FBF.ADD", "f", "a") == 0
+    assert server.call("FBF.MADD", "f", "b", "a", "b") == [1, 0, 0]
+    assert server.call("FBF.TEST", "f", "a") == 1
+    assert server.call("FBF.MTEST", "f", "a", "z") == [1, 0]
+    assert server.call("FBF.TEST", "none", "a") == 0
+    assert table_info(server.client, "f")["items"] == 2
+    time.sleep(1.9)
+    assert server.call("FBF.MTEST", "f", "a", "b") == [0, 0]
+    wait_for(lambda: table_info(server.client, "f")["filters"] == 0, 10, "memory given back")
+
+
+def test_filters_merge_and_move(server):
+    for key, items in (("f", "ab"), ("g", "cd")):
+        server.call("FBF.RESERVE", key, "SEED", 3)
+        server.call("FBF.MADD", key, *items)
+    server.call("FBF.RESERVE", "h", "SEED", 4)
+    assert server.call("FBF.MERGE", "f", "g") == b"OK"
+    assert server.call("FBF.MTEST", "f", *"abcde") == [1, 1, 1, 1, 0]
+    for words in (["f", "h"], ["f", "f"], ["f", "none"], ["none", "f"]):
+        error_of(server, "FBF.MERGE", *words)
+    number, is_last = 0, 0
+    while not is_last:
+        _, is_last, data = server.call("FBF.DUMP", "f", number)
+        server.call("FBF.LOAD", "copy", number, is_last, data)
+        number += 1
+    assert server.digest("copy") == server.digest("f")
+    server.call("DEBUG", "RELOAD")
+    assert server.call("FBF.MTEST", "copy", *"abcde") == [1, 1, 1, 1, 0]
+
+
+def test_a_filters_replica_is_the_same(pair):
+    master, replica = pair
+    chance = random.Random(1)
+    for key, window in (("f", 1000), ("g", 1000)):
+        master.call("FBF.RESERVE", key, "WINDOW", window, "SEED", 5)
+    for step in range(12):
+        master.call("FBF.MADD", "f", *[chance.randrange(100000) for _ in range(500)])
+        master.call("FBF.ADD", "g", chance.randrange(10))
+        if step == 6:
+            master.call("FBF.MERGE", "f", "g")
+            replica.call("REPLICAOF", "NO", "ONE")
+            replica.call("DEBUG", "CHANGE-REPL-ID")
+            replica.follow(master)
+        time.sleep(0.1)
+        replica.catch_up_with(master)
+        for key in "fg":
+            wait_for(lambda: master.digest(key) == replica.digest(key), 5, "the same digest")
