@@ -48,8 +48,9 @@ typedef enum lethe_window_kind {
 typedef enum lethe_window_policy {
     LETHE_WINDOW_REFUSE = 0, /* at the memory cap, record fails with LETHE_EFULL */
     LETHE_WINDOW_DEGRADE =
-        1 /* at the memory cap, the error rises; LETHE_EFULL only when not even the
-                              * shortest fingerprints fit (quotient: about 10 bits an id) */
+        1 /* near the memory cap, the error rises; LETHE_EFULL only when not even the
+                              * shortest fingerprints fit: in a burst, as when a log is replayed, beyond
+                              * about twice what fits at the error asked for */
 } lethe_window_policy;
 
 typedef enum lethe_window_answer {

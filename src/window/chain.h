@@ -34,6 +34,9 @@ typedef struct lethe_chain {
     uint64_t fresh, duplicates, refused;
     uint64_t peak_memory_bytes;
     bool is_capped; /* the cap was in the way when room was last needed */
+    /* When no room could be made: the period after that one, and the ids alive then. Until one of them
+     * changes there is none to be made. */
+    uint64_t full_until, full_alive;
 } lethe_chain;
 
 /* Checks options and fills in defaults. Pure. Errors: LETHE_EINVAL. */

@@ -17,6 +17,7 @@
 #define SMALL_SHARE 0.04   /* and for one on the way there */
 #define LEAST_SHARE 1e-4   /* of e, when nothing is left */
 #define LEAST_ERROR 5e-16  /* of a table: what the longest remainders give */
+#define SHORTEST_BITS 11.0 /* of memory for an id, with the shortest remainders */
 
 enum {
     MIN_CAPACITY = 1024,
@@ -170,22 +171,48 @@ static lethe_status plan_degraded(const lethe_chain *chain, uint64_t capacity, d
     return plan_smaller(chain, capacity, share, room_bytes, shape);
 }
 
+/* Whether ids come so fast that the cap could not hold a window of them in any way. It is a burst, then, such as a log that
+ * is replayed: to prepare for more of the same would ruin the error for nothing. */
+static bool is_burst(const lethe_chain *chain) {
+    /* What has come in a period, and not what a moment of it promises. */
+    double arrivals = fmax((double)chain->arrivals, (double)chain->arrivals_before);
+    return arrivals * (chain->generations + 1) * SHORTEST_BITS >
+           (double)chain->options.max_memory_bytes * 8;
+}
+
+/* Plans a table for a window whose error may rise. */
+static lethe_status plan_rising(const lethe_chain *chain, uint64_t capacity, double share,
+                                uint64_t room_bytes, struct lethe_table_shape *shape) {
+    if (is_burst(chain)) {
+        /* As good as it can be while three quarters of the cap last, and then as many as fit, however bad. */
+        uint64_t kept_bytes = chain->options.max_memory_bytes / 4;
+        uint64_t good_bytes = room_bytes > kept_bytes ? room_bytes - kept_bytes : 0;
+        if (lethe_table_planned_bytes(shape) <= good_bytes) return LETHE_OK;
+        if (plan_smaller(chain, capacity, share, good_bytes, shape) == LETHE_OK) return LETHE_OK;
+        uint64_t alive = alive_in_all(chain);
+        if (capacity > alive) capacity = alive;
+        if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+        return plan_degraded(chain, capacity, share, room_bytes, shape);
+    }
+    /* Part of it is for the tables that will follow: more if these will have to be larger. */
+    double part = fmax((double)capacity / fmax(forecast(chain), 1), 0.5);
+    room_bytes = (uint64_t)((double)room_bytes * fmin(part, 0.875));
+    if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
+    return plan_degraded(chain, capacity, share, room_bytes, shape);
+}
+
 /* Plans a table that fits into what the cap leaves; LETHE_EFULL when none does. */
 static lethe_status plan_within(const lethe_chain *chain, uint64_t capacity, double share,
                                 struct lethe_table_shape *shape) {
     uint64_t cap = chain->options.max_memory_bytes, committed = lethe_chain_committed_bytes(chain);
     if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
     if (cap == 0) return LETHE_OK;
-    bool refuses = chain->options.policy == LETHE_WINDOW_REFUSE;
     uint64_t room_bytes = cap > committed ? cap - committed : 0;
-    if (!refuses) {
-        /* Part of it is for the tables that will follow: more if these will have to be larger. */
-        double part = fmax((double)capacity / fmax(forecast(chain), 1), 0.125);
-        room_bytes = (uint64_t)((double)room_bytes * fmin(part, 0.875));
+    if (chain->options.policy == LETHE_WINDOW_DEGRADE) {
+        return plan_rising(chain, capacity, share, room_bytes, shape);
     }
     if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
-    return refuses ? plan_smaller(chain, capacity, share, room_bytes, shape)
-                   : plan_degraded(chain, capacity, share, room_bytes, shape);
+    return plan_smaller(chain, capacity, share, room_bytes, shape);
 }
 
 /* Makes a table the newest. */
@@ -248,11 +275,17 @@ static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *ou
 }
 
 lethe_status lethe_chain_make_room(lethe_chain *chain) {
-    uint64_t capacity;
+    uint64_t capacity, alive = alive_in_all(chain);
+    if (chain->period < chain->full_until && alive >= chain->full_alive) return LETHE_EFULL;
     double share;
     choose_size(chain, &capacity, &share);
     lethe_status status = open_table(chain, capacity, share);
-    return status == LETHE_EFULL ? reopen_table(chain) : status;
+    if (status == LETHE_EFULL) status = reopen_table(chain);
+    if (status == LETHE_EFULL) {
+        chain->full_until = chain->period + 1;
+        chain->full_alive = alive;
+    }
+    return status;
 }
 
 lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *options) {
@@ -281,7 +314,7 @@ void lethe_chain_drop(lethe_chain *chain) {
 }
 
 /* Whether the newest table was made with shorter remainders than it should have, and one with
- * remainders as they should be would fit now. */
+ * much longer ones would fit now. */
 static bool can_improve(const lethe_chain *chain) {
     const lethe_table *newest = chain->tables[0];
     if (lethe_table_error(&newest->shape, newest->shape.capacity) <= chain->options.error)
@@ -290,8 +323,11 @@ static bool can_improve(const lethe_chain *chain) {
     double share;
     choose_size(chain, &capacity, &share);
     struct lethe_table_shape shape;
-    return plan_within(chain, capacity, share, &shape) == LETHE_OK && shape.capacity >= capacity &&
-           lethe_table_error(&shape, capacity) <= chain->options.error;
+    if (plan_within(chain, capacity, share, &shape) != LETHE_OK || shape.capacity < capacity) {
+        return false;
+    }
+    double now = lethe_table_error(&newest->shape, newest->shape.capacity);
+    return lethe_table_error(&shape, capacity) <= fmax(chain->options.error, now / 4);
 }
 
 /* Whether the load has fallen far below what the newest table was made for. */
