@@ -6,7 +6,7 @@
 #include "frame.h"
 
 static const struct workload *const workloads[] = {
-    &workload_bloom,  &workload_sketch,        &workload_sketch_words,
+    &workload_bloom,  &workload_count,         &workload_sketch,        &workload_sketch_words,
     &workload_window, &workload_window_memory, &workload_window_design,
 };
 

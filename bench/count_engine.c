@@ -1,0 +1,107 @@
+/* bench/count_engine.c - the engine under `lethe count`, called from this program; see count_lethe.h. */
+#include <lethe/counter.h>
+
+#include "count_lethe.h"
+#include "frame.h"
+
+enum { COMMIT_INTERVAL_MS = 100 };
+
+static void require(lethe_status status, const lethe_detail *detail) {
+    if (status == LETHE_OK) return;
+    fprintf(stderr, "lethe-bench: %s: %s\n", lethe_strerror(status), detail->text);
+    bench_require(false, "a call of the engine");
+}
+
+static lethe_counter *open_store(const struct count_job *job) {
+    char path[COUNT_PATH_BYTES];
+    lethe_counter *counter;
+    lethe_detail detail = {""};
+    snprintf(path, sizeof path, "%s/store", job->folder);
+    require(lethe_counter_open(path,
+                               &(lethe_counter_options){.create = true,
+                                                        .commit_interval_ms = COMMIT_INTERVAL_MS,
+                                                        .capacity = job->events->count},
+                               &counter, &detail),
+            &detail);
+    return counter;
+}
+
+static void close_store(lethe_counter *counter) {
+    lethe_detail detail = {""};
+    require(lethe_counter_close(counter, &detail), &detail);
+}
+
+/* Points operations at a stretch of the file's lines. */
+static void point(const char *lines, size_t count, lethe_operation *operations,
+                  lethe_change *changes) {
+    for (size_t i = 0; i < count; i++) {
+        changes[i] = (lethe_change){.key = {.data = count_key(lines, i), .size = COUNT_KEY_BYTES},
+                                    .delta = count_delta(lines, i)};
+        operations[i] =
+            (lethe_operation){.id = {.data = count_id(lines, i), .size = COUNT_ID_BYTES},
+                              .changes = &changes[i],
+                              .change_count = 1};
+    }
+}
+
+static uint64_t submit(lethe_counter *counter, const char *lines, size_t count, uint64_t *ticket) {
+    static lethe_operation operations[COUNT_BATCH];
+    static lethe_change changes[COUNT_BATCH];
+    static uint8_t outcomes[COUNT_BATCH];
+    lethe_detail detail = {""};
+    uint64_t applied = 0;
+    point(lines, count, operations, changes);
+    require(lethe_counter_submit(counter, operations, count, NULL, 0, outcomes, NULL, ticket),
+            &detail);
+    for (size_t i = 0; i < count; i++)
+        applied += outcomes[i] == LETHE_APPLIED;
+    return applied;
+}
+
+static bool add_value(void *context, lethe_bytes key, int64_t value) {
+    (void)key;
+    *(int64_t *)context += value;
+    return true;
+}
+
+static void run_engine(void *context) {
+    struct count_job *job = context;
+    const char *lines = count_events_map(job->events);
+    lethe_counter *counter = open_store(job);
+    lethe_detail detail = {""};
+    uint64_t ticket = 0;
+    double before = count_cost_now(0).cpu_seconds, started = bench_now();
+    for (uint64_t i = 0; i < job->events->count; i += COUNT_BATCH) {
+        uint64_t left = job->events->count - i;
+        job->out->applied += submit(counter, count_id(lines, i),
+                                    left < COUNT_BATCH ? (size_t)left : COUNT_BATCH, &ticket);
+    }
+    require(lethe_counter_wait(counter, ticket), &detail);
+    job->out->cost = count_cost_now(started);
+    job->out->cost.cpu_seconds -= before;
+    require(lethe_counter_each(counter, (lethe_bytes){.data = "", .size = 0}, add_value,
+                               &job->out->sum),
+            &detail);
+    close_store(counter);
+}
+
+static void run_open(void *context) {
+    struct count_job *job = context;
+    double started = bench_now();
+    lethe_counter *counter = open_store(job);
+    job->out->cost = count_cost_now(started);
+    lethe_counter_stats stats;
+    lethe_counter_info(counter, &stats);
+    job->out->applied = stats.log_ids;
+    close_store(counter);
+}
+
+void count_by_engine(const struct count_events *events, const char *folder,
+                     struct count_outcome *out) {
+    count_peer_fork(run_engine, "counting", events, folder, out);
+}
+
+void count_open_store(const struct count_events *events, const char *folder,
+                      struct count_outcome *out) {
+    count_peer_fork(run_open, "opening a store", events, folder, out);
+}

@@ -1,0 +1,17 @@
+/* bench/count_lethe.h - `lethe count` as a user runs it, and the engine under it alone. */
+#ifndef LETHE_BENCH_COUNT_LETHE_H
+#define LETHE_BENCH_COUNT_LETHE_H
+
+#include "count_peers.h"
+
+/* `lethe count` as it is; and with --exact. Beside what peers check, each counter is compared with what it should
+ * be. The program ends if one is too large, or more are too small than the window's error allows. */
+count_peer count_by_lethe;
+count_peer count_by_lethe_exactly;
+
+/* The engine without files and parsing: operations that lie in memory, up to when the last is durable. Leaves a store. */
+count_peer count_by_engine;
+/* Opens that store again: applied is the number of ids that the window is filled with. */
+count_peer count_open_store;
+
+#endif
