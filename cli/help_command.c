@@ -19,13 +19,16 @@ static int run_lethe(const struct arguments *arguments) {
 
 const struct command command_lethe = {
     .path = "",
-    .summary = "large sets in little memory, for files and streams",
+    .summary = "counts every event exactly once, and then forgets that it did",
     .synopses = (const char *const[]){"COMMAND [ARGUMENT...]", "--help", "--version", NULL},
     .description =
         (const char *const[]){
-            "Lethe keeps large sets in little memory. A filter made from the lines of a file "
-            "answers for any other line whether it is surely absent or may be present, wrongly "
-            "present with a probability that you choose, never wrongly absent.",
+            "Lethe counts events that may come more than once: `lethe count` recognises a copy "
+            "by its id for as long as you choose, and the totals are right. A filter "
+            "(`lethe filter`) made from the lines of a file answers for any other line whether it "
+            "is surely absent or may be present, wrongly present with a probability that you "
+            "choose, never wrongly absent. A sketch (`lethe freq`) tells how often each line "
+            "occurred, never too low by its default kind, in memory fixed beforehand.",
             "Results go to standard output, and everything else to standard error. Progress is "
             "shown only when standard error is a terminal.",
             "Options may stand before or after operands, as `--name value` or `--name=value`. "

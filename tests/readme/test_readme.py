@@ -43,7 +43,7 @@ def test_the_c_sample_prints_what_the_readme_says(tmp_path):
         DESTDIR="")
     libdir = next((tmp_path / "prefix").rglob("liblethe.a")).parent
     (tmp_path / "sample.c").write_text(code)
-    flags = run("pkg-config", "--cflags", "--libs", "lethe",
+    flags = run("pkg-config", "--cflags", "--libs", "lethe_counter",
                 PKG_CONFIG_LIBDIR=str(libdir / "pkgconfig")).split()
     run(os.environ.get("CC", "cc"), "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "sample",
         tmp_path / "sample.c", *flags)
