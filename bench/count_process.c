@@ -21,6 +21,22 @@
 
 enum { OPEN_FOLDERS = 16 };
 
+static volatile sig_atomic_t caught;
+
+static void note_signal(int number) {
+    caught = number;
+}
+
+static void set_signals(void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler}; /* waiting is to be interrupted */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+void count_catch_signals(void) {
+    set_signals(note_signal);
+}
+
 /* Asks the system to kill this process when its parent ends, however that ends. */
 static void die_with_parent(pid_t parent) {
 #ifdef __linux__
@@ -33,7 +49,10 @@ static pid_t fork_child(void) {
     fflush(NULL); /* or the child would print it again */
     pid_t parent = getpid(), child = fork();
     bench_require(child >= 0, "starting a process");
-    if (child == 0) die_with_parent(parent);
+    if (child == 0) {
+        set_signals(SIG_DFL);
+        die_with_parent(parent);
+    }
     return child;
 }
 
@@ -66,8 +85,11 @@ static struct count_cost cost_of(const struct rusage *usage, double started) {
 struct count_cost count_wait(pid_t child, double started, const char *name) {
     int status;
     struct rusage usage;
-    while (wait4(child, &status, 0, &usage) < 0)
+    while (wait4(child, &status, 0, &usage) < 0) {
         bench_require(errno == EINTR, "waiting for a process");
+        if (caught != 0) kill(child, SIGKILL);
+    }
+    if (caught != 0) exit(128 + caught);
     struct count_cost cost = cost_of(&usage, started);
     bench_require(WIFEXITED(status) && WEXITSTATUS(status) == 0, name);
     return cost;

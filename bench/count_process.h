@@ -18,6 +18,9 @@ struct count_cost {
     double memory_mib;  /* the most it had */
 };
 
+/* From now on SIGINT and SIGTERM end what runs, and then this program as exit() does, so that it can clean up. */
+void count_catch_signals(void);
+
 /* Starts a program, found by PATH if its name has no slash, whose output goes to a file, or nowhere if that is NULL. It does
  * not outlive the caller. */
 pid_t count_start(const char *const *words, const char *output);

@@ -1,8 +1,8 @@
 /* bench/count_rocksdb.c - each event once by RocksDB alone: a key for each id, and counters beside them.
  *
  * A batch is what Lethe's commit is, and synced like it. Within a batch, ids and counters are kept in tables in memory; what is
- * not there is looked up. A Bloom filter of 10 bits a key keeps most lookups of new ids from the disk's blocks; the
- * cache has 256 MiB. */
+ * not there is looked up. Bloom filters keep most lookups of new ids from the tables on disk and in memory; a batch is
+ * written in the order of its keys, which RocksDB takes faster; the cache has 256 MiB. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +55,8 @@ static rocksdb_options_t *make_options(void) {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_create_missing_column_families(options, 1);
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.1);
+    rocksdb_options_set_memtable_whole_key_filtering(options, 1);
     rocksdb_block_based_table_options_t *tables = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_filter_policy(tables,
                                                   rocksdb_filterpolicy_create_bloom_full(10));
@@ -106,7 +108,6 @@ static bool remember(const struct store *store, const char *id) {
     struct slot *slot = table_find(&store->ids, id);
     if (slot->key != NULL || look_up(store, IDS, id, COUNT_ID_BYTES, NULL)) return false;
     slot->key = id;
-    rocksdb_writebatch_put_cf(store->batch, store->families[IDS], id, COUNT_ID_BYTES, "", 0);
     return true;
 }
 
@@ -120,6 +121,27 @@ static void add(const struct store *store, const char *key, int64_t delta) {
     slot->value += delta;
 }
 
+static int compare_slots(const void *a, const void *b, void *table) {
+    const struct slot *left = a, *right = b;
+    return memcmp(left->key, right->key, ((const struct table *)table)->size);
+}
+
+/* Moves what a table holds to the batch, in order, and empties it. */
+static void put_table(const struct store *store, struct table *table, int family,
+                      size_t value_size) {
+    size_t count = 0;
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (table->slots[i].key != NULL) table->slots[count++] = table->slots[i];
+    }
+    qsort_r(table->slots, count, sizeof *table->slots, compare_slots, table);
+    for (size_t i = 0; i < count; i++) {
+        const struct slot *slot = &table->slots[i];
+        rocksdb_writebatch_put_cf(store->batch, store->families[family], slot->key, table->size,
+                                  (const char *)&slot->value, value_size);
+    }
+    memset(table->slots, 0, SLOTS * sizeof *table->slots);
+}
+
 /* Returns how many of the batch were new. */
 static uint64_t count_batch(struct store *store, const struct count_batches *batch) {
     uint64_t applied = 0;
@@ -128,18 +150,12 @@ static uint64_t count_batch(struct store *store, const struct count_batches *bat
         add(store, count_key(batch->lines, i), count_delta(batch->lines, i));
         applied++;
     }
-    for (size_t i = 0; i < SLOTS; i++) {
-        const struct slot *slot = &store->counters.slots[i];
-        if (slot->key == NULL) continue;
-        rocksdb_writebatch_put_cf(store->batch, store->families[COUNTERS], slot->key,
-                                  COUNT_KEY_BYTES, (const char *)&slot->value, sizeof slot->value);
-    }
+    put_table(store, &store->ids, IDS, 0);
+    put_table(store, &store->counters, COUNTERS, sizeof(int64_t));
     char *error = NULL;
     rocksdb_write(store->database, store->writing, store->batch, &error);
     require(error);
     rocksdb_writebatch_clear(store->batch);
-    memset(store->ids.slots, 0, SLOTS * sizeof *store->ids.slots);
-    memset(store->counters.slots, 0, SLOTS * sizeof *store->counters.slots);
     return applied;
 }
 
