@@ -229,6 +229,7 @@ static int run(const struct arguments *arguments) {
     counting.stops_on_error = event_options.stops_on_error;
     counting.late_path = arguments_text(arguments, "late-out");
     store_options.event_time = event_format_has_time(&event_options.format);
+    store_options.capacity = count_expect(counting.folder, &inputs, &store_options);
     interrupt_begin();
     code = store_open(counting.folder, &store_options, &counting.counter);
     if (code != EXIT_DONE) return code;

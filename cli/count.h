@@ -42,6 +42,10 @@ struct counting {
     size_t first_ticket, ticket_count;
 };
 
+/* How many events a new store is going to get, roughly: what to prepare its window for. 0 if there is no telling. */
+uint64_t count_expect(const char *folder, const struct inputs *inputs,
+                      const lethe_counter_options *options);
+
 /* Counts all events of the reader. Returns EXIT_DONE, also when a signal came. */
 int count_all(struct counting *counting);
 
