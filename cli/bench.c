@@ -93,6 +93,11 @@ const struct command command_bench = {
              (const char *const[]){
                  "`bloom`: add to and test classical and blocked Bloom filters, key by key and in "
                  "batches, with 10 and 100 million keys.",
+                 "`count`: `lethe count` from a file of events to durable counters, with a million "
+                 "and 10 million events, beside RocksDB, SQLite, awk and Redis where they are; what "
+                 "the engine does alone; and how long a store takes to open. All totals are "
+                 "checked. With --full the slow ones get all events too, and `lethe count` 100 "
+                 "million. TMPDIR names the disk.",
                  "`sketch`: add to and query sketches of each kind with 4 rows of 30,000 counters, "
                  "key "
                  "by key and in batches, beside a plain Count-Min sketch; keys drawn evenly and by "

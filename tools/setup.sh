@@ -25,6 +25,8 @@ zlib1g-dev       run         zlib.h          reads events from gzip files
 libzstd-dev      run         zstd.h          reads events from zstd files
 libjansson-dev   run         jansson.h       reads events from JSON lines
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
+libsqlite3-dev   bench       (sqlite3.h)     a peer that counting is measured beside
+redis-server     bench       (redis-server)  another one
 pkg-config       bench,test  pkg-config      finds the benchmarks' peers; tests our own lethe.pc
 clang            test        clang           the second compiler, and the one that has libFuzzer
 libclang-rt-dev  test        -               clang's run-time libraries of libFuzzer and sanitizers
