@@ -94,7 +94,8 @@ const struct command command_bench = {
                  "`bloom`: add to and test classical and blocked Bloom filters, key by key and in "
                  "batches, with 10 and 100 million keys.",
                  "`count`: `lethe count` from a file of events to durable counters, with a million "
-                 "and 10 million events, beside RocksDB, SQLite, awk and Redis where they are; what "
+                 "and 10 million events, beside RocksDB, SQLite, awk and Redis where they are; "
+                 "what "
                  "the engine does alone; and how long a store takes to open. All totals are "
                  "checked. With --full the slow ones get all events too, and `lethe count` 100 "
                  "million. TMPDIR names the disk.",
