@@ -106,7 +106,8 @@ static char *put_hexadecimal(char *to, uint64_t value, int digits) {
 
 /* "page-000042": of one length, so that the order of the keys is that of their numbers. */
 static char *put_key(char *to, uint32_t key) {
-    memcpy(to, "page-", 5);
+    static const char prefix[] = {'p', 'a', 'g', 'e', '-'};
+    memcpy(to, prefix, sizeof prefix);
     for (int i = 11; i >= 5; i--, key /= 10) {
         to[i] = (char)('0' + key % 10);
     }
@@ -179,10 +180,11 @@ static int run(const struct arguments *arguments) {
     bool fine = sample.alias != NULL && sample.share != NULL && sample.totals != NULL;
     if (!fine || !make_table(&sample)) {
         code = message_fail(EXIT_ENVIRONMENT, "not enough memory; ask for fewer --keys");
+    } else {
+        const char *truth = arguments_text(arguments, "truth");
+        code = print_events(&sample);
+        if (code == EXIT_DONE && truth != NULL) code = write_truth(&sample, truth);
     }
-    if (code == EXIT_DONE) code = print_events(&sample);
-    const char *truth = arguments_text(arguments, "truth");
-    if (code == EXIT_DONE && truth != NULL) code = write_truth(&sample, truth);
     free(sample.alias);
     free(sample.share);
     free(sample.totals);

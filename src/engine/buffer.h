@@ -38,6 +38,7 @@ static inline bool lethe_buffer_reserve(lethe_buffer *buffer, size_t more) {
 
 /* Appends what reserve made room for. */
 static inline void lethe_buffer_append(lethe_buffer *buffer, const void *data, size_t size) {
+    if (size == 0 || buffer->data == NULL) return;
     memcpy(buffer->data + buffer->size, data, size);
     buffer->size += size;
 }

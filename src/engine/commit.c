@@ -25,11 +25,11 @@ void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_
 }
 
 static lethe_status encode_changes(lethe_group *group) {
-    lethe_tally_record *const *touched = (void *)group->touched.data;
+    const lethe_touched *touched = (const void *)group->touched.data;
     size_t count = group->touched.size / sizeof *touched;
     for (size_t i = 0; i < count; i++) {
-        if (i + 8 < count) __builtin_prefetch(touched[i + 8]);
-        const lethe_tally_record *record = touched[i];
+        if (i + 8 < count) __builtin_prefetch(touched[i + 8].record);
+        const lethe_tally_record *record = touched[i].record;
         lethe_new_value change = {.key = {.data = record->key, .size = record->key_size},
                                   .value = record->value,
                                   .deleted = record->absent};
@@ -119,7 +119,7 @@ lethe_status lethe_engine_seal(lethe_counter *counter) {
     turn_periods(counter, group);
     turn_state(counter, group);
     counter->unfolded_bytes += group->changes.size;
-    counter->unfolded_changes += group->touched.size / sizeof(void *);
+    counter->unfolded_changes += group->touched.size / sizeof(lethe_touched);
     if (counter->unfolded_bytes > FOLD_AFTER_BYTES ||
         lethe_tally_memory_bytes(counter->tally) > counter->options.counters_memory_bytes) {
         counter->fold_wanted = true;

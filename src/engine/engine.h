@@ -33,6 +33,11 @@ typedef struct lethe_pending {
     lethe_index_entry entry;
 } lethe_pending;
 
+/* A counter that a group changes. */
+typedef struct lethe_touched {
+    lethe_tally_record *record;
+} lethe_touched;
+
 /* Operations that are committed together. */
 typedef struct lethe_group {
     uint64_t number;    /* of the commit */
@@ -40,7 +45,7 @@ typedef struct lethe_group {
     uint32_t
         operations;     /* decided in it, whatever the outcome; sets, deletes and marks count too */
     lethe_batch *batch; /* marks, entries of the index */
-    lethe_buffer ids, runs, touched, changes; /* touched: pointers to records of the tally */
+    lethe_buffer ids, runs, touched, changes; /* touched: lethe_touched each */
     lethe_buffer pending;                     /* exact: lethe_pending each */
     uint32_t *pending_slots;                  /* exact: places in pending + 1, by hash */
     lethe_state state;                        /* as it is after this commit */
@@ -153,10 +158,10 @@ static inline bool lethe_group_is_empty(const lethe_group *group) {
  * an empty one. */
 LETHE_MUST_CHECK lethe_status lethe_engine_seal(lethe_counter *counter);
 LETHE_MUST_CHECK lethe_status lethe_engine_wait_durable(lethe_counter *counter, uint64_t number);
-void *lethe_engine_committer_main(void *counter);
+void *lethe_engine_committer_main(void *context);
 
 /* fold.c */
-void *lethe_engine_folder_main(void *counter);
+void *lethe_engine_folder_main(void *context);
 /* With the lock: folds everything up to now, and waits for it. */
 LETHE_MUST_CHECK lethe_status lethe_engine_fold_all(lethe_counter *counter);
 

@@ -45,7 +45,7 @@ lethe_status lethe_fold_table_begin(lethe_store *store, uint64_t cut, lethe_fold
     }
     unsigned char value[LETHE_COMMIT_KEY_BYTES];
     lethe_commit_key(cut, value);
-    lethe_fold_table_put(table, (lethe_bytes){.data = ""},
+    lethe_fold_table_put(table, (lethe_bytes){0},
                          (lethe_bytes){.data = value, .size = sizeof value});
     *out = table;
     return LETHE_OK;

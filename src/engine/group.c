@@ -54,8 +54,9 @@ lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
 
 lethe_status lethe_group_touch(lethe_group *group, lethe_tally_record *record, uint32_t stamp) {
     if (record->stamp == stamp) return LETHE_OK;
-    if (!lethe_buffer_reserve(&group->touched, sizeof record)) return LETHE_ENOMEM;
-    lethe_buffer_append(&group->touched, (const void *)&record, sizeof record);
+    lethe_touched touched = {.record = record};
+    if (!lethe_buffer_reserve(&group->touched, sizeof touched)) return LETHE_ENOMEM;
+    lethe_buffer_append(&group->touched, &touched, sizeof touched);
     record->stamp = stamp;
     return LETHE_OK;
 }

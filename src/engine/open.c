@@ -146,8 +146,8 @@ static lethe_status load_state(lethe_counter *counter, lethe_detail *detail) {
 static lethe_status make_tables(lethe_counter *counter) {
     lethe_status status = lethe_tally_new(counter->allocator, &counter->tally);
     if (status != LETHE_OK || counter->options.read_only) return status;
-    counter->tags =
-        lethe_alloc_zeroed(counter->allocator, 2 * LETHE_CHANGES_LIMIT * sizeof *counter->tags);
+    counter->tags = lethe_alloc_zeroed(counter->allocator,
+                                       (size_t)2 * LETHE_CHANGES_LIMIT * sizeof *counter->tags);
     counter->was_absent =
         lethe_alloc_zeroed(counter->allocator, LETHE_CHANGES_LIMIT * sizeof *counter->was_absent);
     if (counter->tags == NULL || counter->was_absent == NULL) return LETHE_ENOMEM;
@@ -223,7 +223,8 @@ static void free_counter(lethe_counter *counter) {
     for (unsigned i = 0; i < LETHE_GROUPS; i++) {
         lethe_group_drop(&counter->groups[i], counter->options.exact);
     }
-    lethe_release(allocator, counter->tags, 2 * LETHE_CHANGES_LIMIT * sizeof *counter->tags);
+    lethe_release(allocator, counter->tags,
+                  (size_t)2 * LETHE_CHANGES_LIMIT * sizeof *counter->tags);
     lethe_release(allocator, counter->was_absent,
                   LETHE_CHANGES_LIMIT * sizeof *counter->was_absent);
     lethe_tally_free(counter->tally);

@@ -62,8 +62,8 @@ lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail) {
 /* What the state says must be there, is: a database whose manifest lost its end opens without a word. */
 static lethe_status expect_all(lethe_counter *counter, lethe_detail *detail) {
     lethe_record record;
-    lethe_status status = lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS,
-                                          (lethe_bytes){.data = ""}, &record, detail);
+    lethe_status status =
+        lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &record, detail);
     if (status != LETHE_OK) return status;
     uint64_t folded = 0;
     bool is_sound = record.data == NULL ||
@@ -223,7 +223,7 @@ static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
     unsigned char end[LETHE_LOG_ID_BYTES + 1];
     memset(end, 0xff, sizeof end);
     counter->state.has_index = false;
-    lethe_batch_delete_range(batch, counter->store, LETHE_FAMILY_INDEX, (lethe_bytes){.data = ""},
+    lethe_batch_delete_range(batch, counter->store, LETHE_FAMILY_INDEX, (lethe_bytes){0},
                              (lethe_bytes){.data = end, .size = sizeof end});
     lethe_status status = lethe_state_put(&counter->state, batch, counter->store);
     if (status == LETHE_OK) status = lethe_store_commit(counter->store, batch, NULL);

@@ -46,7 +46,8 @@ lethe_status lethe_store_translate(char *message, const char *what, lethe_detail
     return status;
 }
 
-/* The index's entries go when they are too old to matter; asked by RocksDB's own threads. */
+/* The index's entries go when they are too old to matter; asked by RocksDB's own threads, which set the form. */
+/* NOLINTBEGIN(readability-non-const-parameter) */
 static unsigned char index_filter(void *state, int level, const char *key, size_t key_size,
                                   const char *value, size_t value_size, char **new_value,
                                   size_t *new_value_size, unsigned char *value_changed) {
@@ -60,6 +61,8 @@ static unsigned char index_filter(void *state, int level, const char *key, size_
     }
     return time_ms < atomic_load_explicit(&store->expire_before_ms, memory_order_relaxed);
 }
+
+/* NOLINTEND(readability-non-const-parameter) */
 
 static void no_destructor(void *state) {
     (void)state;

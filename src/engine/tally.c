@@ -61,7 +61,7 @@ lethe_status lethe_tally_new(const lethe_allocator *allocator, lethe_tally **out
 
 void lethe_tally_free(lethe_tally *tally) {
     if (tally == NULL) return;
-    for (uint32_t i = 0; i < tally->chunk_count; i++) {
+    for (uint32_t i = 0; tally->chunks != NULL && i < tally->chunk_count; i++) {
         lethe_release(tally->allocator, tally->chunks[i], CHUNK_BYTES);
     }
     lethe_release(tally->allocator, tally->slots, tally->slot_count * sizeof *tally->slots);
