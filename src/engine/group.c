@@ -116,7 +116,8 @@ lethe_status lethe_group_put_index(lethe_group *group, lethe_store *store) {
     size_t count = group->pending.size / sizeof *all;
     if (count == 0) return LETHE_OK;
     lethe_buffer order = {.allocator = group->pending.allocator};
-    if (!lethe_buffer_reserve(&order, count * sizeof(struct position))) return LETHE_ENOMEM;
+    bool has_room = lethe_buffer_reserve(&order, count * sizeof(struct position));
+    if (!has_room || order.data == NULL) return LETHE_ENOMEM;
     for (size_t i = 0; i < count; i++) {
         struct position position = {.prefix = __builtin_bswap64(all[i].id.low), .at = (uint32_t)i};
         lethe_buffer_append(&order, &position, sizeof position);
