@@ -14,6 +14,7 @@ struct fbf {
     struct value head;
     lethe_forgetful *filter;
     uint64_t seed;
+    bool has_more; /* to give back, of what has expired */
 };
 
 static redis_type *handle;
@@ -206,12 +207,13 @@ static lethe_status save_to_effect(void *context, const void *data, size_t size)
     return LETHE_OK;
 }
 
-/* Filters keep times of their own; what another one remembers is older or younger by this much, and the
- * younger clock counts for both, so that nothing is forgotten early. */
+/* Filters keep times of their own: the later clock counts for both from now on. */
 static lethe_status merge_one(struct fbf *target, const struct fbf *source) {
-    if (source->head.clock_ms > target->head.clock_ms)
+    lethe_status status = lethe_forgetful_merge(target->filter, source->filter);
+    if (status != LETHE_OK) return status;
+    if (source->head.clock_ms > value_advance(&target->head))
         value_set_clock(&target->head, source->head.clock_ms);
-    return lethe_forgetful_merge(target->filter, source->filter);
+    return LETHE_OK;
 }
 
 static int merge_command(redis_context *context, redis_string **arguments, int count) {
@@ -233,10 +235,7 @@ static int merge_command(redis_context *context, redis_string **arguments, int c
     }
     struct fbf *target = into.value;
     lethe_status status = LETHE_EMISMATCH;
-    if (target != NULL) {
-        (void)value_advance(&target->head);
-        status = merge_one(target, source);
-    }
+    if (target != NULL) status = merge_one(target, source);
     if (status != LETHE_OK) {
         redis.CloseKey(from.key);
         redis.CloseKey(into.key);
@@ -325,17 +324,17 @@ static bool repeat_merge(struct fbf *fbf, struct effect_reader *reader, bool app
     size_t size = reader->left;
     lethe_memory_reader memory = {.data = effect_read_bytes(reader, size), .size = size};
     lethe_forgetful *other = NULL;
-    if (!apply) return true;
     bool is_good = lethe_forgetful_load(lethe_source_from_memory(&memory), &module_allocator,
-                                        &other) == LETHE_OK &&
-                   lethe_forgetful_merge(fbf->filter, other) == LETHE_OK;
+                                        &other) == LETHE_OK;
+    if (is_good && apply) is_good = lethe_forgetful_merge(fbf->filter, other) == LETHE_OK;
     lethe_forgetful_free(other);
     return is_good;
 }
 
-static bool let_time_pass(void *value) {
+/* What it drops shows in what is saved: so this happens in effects only. */
+static void let_time_pass(void *value) {
     struct fbf *fbf = value;
-    return lethe_forgetful_advance(fbf->filter, fbf->head.clock_ms);
+    fbf->has_more = lethe_forgetful_advance(fbf->filter, fbf->head.clock_ms);
 }
 
 static bool repeat_one(struct fbf **fbf, struct effect_reader *reader, uint64_t clock_ms,
@@ -349,7 +348,7 @@ static bool repeat_one(struct fbf **fbf, struct effect_reader *reader, uint64_t 
     if (!exists) return false;
     if (code == 'A') return repeat_adding(*fbf, reader, apply);
     if (code == 'M') return repeat_merge(*fbf, reader, apply);
-    if (code == 'W' && apply) (void)let_time_pass(*fbf);
+    if (code == 'W' && apply) let_time_pass(*fbf);
     return code == 'W';
 }
 
@@ -370,7 +369,8 @@ static bool repeat(void **value, const unsigned char *data, size_t size, uint64_
 static bool is_due(const void *value, uint64_t now_ms) {
     const struct fbf *fbf = value;
     lethe_forgetful_stats stats = lethe_forgetful_info(fbf->filter, fbf->head.clock_ms);
-    return stats.filters > 0 && now_ms - fbf->head.clock_ms >= stats.period_ms;
+    bool is_late = now_ms - fbf->head.clock_ms >= stats.period_ms;
+    return stats.filters > 0 && (is_late || fbf->has_more);
 }
 
 static lethe_status save(const void *value, lethe_sink sink) {
@@ -427,7 +427,7 @@ const struct value_type fbf_type = {
     .memory = memory,
     .allocations = allocations,
     .digest = digest,
-    .work = let_time_pass,
+    .let_time_pass = let_time_pass,
     .is_due = is_due,
     .effect = repeat,
 };

@@ -97,8 +97,10 @@ struct value_type {
     size_t (*memory)(const void *value);
     size_t (*allocations)(const void *value);
     void (*digest)(const void *value, redis_digest *digest);
-    /* Lets time pass up to the value's clock and gives memory back; whether there is more. */
-    bool (*work)(void *value);
+    /* Lets time pass up to the value's clock. A master does it, and replicates that it did. */
+    void (*let_time_pass)(void *value);
+    /* Gives memory back without a change of what is saved; NULL: there is nothing like that. */
+    void (*give_back)(void *value);
     /* Whether there is anything to forget or give back as of now_ms. */
     bool (*is_due)(const void *value, uint64_t now_ms);
     /* Carries out what a master did, once the whole of it has been found valid (apply false). */

@@ -25,6 +25,14 @@ static redis_type *handle;
 
 /* --- Making one */
 
+/* After every effect, here and on replicas: the window's clock is the table's, whatever the effect was. Under a
+ * cap nothing waits to be given back: it would count against the cap, and a copy that was loaded from a
+ * snapshot has nothing waiting. */
+static void complete(struct once *table) {
+    unsigned budget = table->is_capped ? UINT32_MAX : 0;
+    (void)lethe_window_work(table->window, table->head.clock_ms, budget);
+}
+
 static void fill(struct once *table, lethe_window *window) {
     lethe_window_stats stats = lethe_window_info(window, 0);
     table->window = window;
@@ -84,7 +92,7 @@ static bool create_table(redis_context *context, redis_string *name,
         return false;
     }
     value_start_clock(&table->head);
-    (void)lethe_window_work(table->window, table->head.clock_ms, 1);
+    complete(table);
     store_value(context, opened, name, table);
     warn_of_eviction(context);
     effect_begin(&table->head);
@@ -192,6 +200,7 @@ void once_note_removal(const char *name, size_t size) {
 
 void once_finish(redis_context *context, struct opened *opened, redis_string *name,
                  const char *event) {
+    complete(opened->value);
     redis.CloseKey(opened->key);
     effect_send(context, name);
     if (event != NULL) announce(context, name, event);
@@ -214,7 +223,7 @@ static bool repeat_creation(struct once **table, struct effect_reader *reader, u
     if (new_table(&options, table) != LETHE_OK) return false;
     (*table)->head.clock_ms = 0;
     value_set_clock(&(*table)->head, clock_ms);
-    (void)lethe_window_work((*table)->window, clock_ms, 1);
+    complete(*table);
     return true;
 }
 
@@ -256,8 +265,6 @@ static bool repeat_counter(struct once *table, struct effect_reader *reader, boo
     return true;
 }
 
-static bool let_time_pass(void *value);
-
 static bool repeat_one(struct once **table, struct effect_reader *reader, uint64_t clock_ms,
                        bool apply, bool *is_made) {
     uint8_t code = effect_read_u8(reader);
@@ -279,8 +286,7 @@ static bool repeat_one(struct once **table, struct effect_reader *reader, uint64
     case 'D':
         return repeat_counter(*table, reader, code == 'S', apply);
     case 'W':
-        if (apply) (void)let_time_pass(*table);
-        return true;
+        return true; /* the clock has been set */
     default:
         return false;
     }
@@ -294,20 +300,23 @@ static bool repeat(void **value, const unsigned char *data, size_t size, uint64_
     if (table != NULL && apply) value_set_clock(&table->head, clock_ms);
     while (is_good && reader.is_valid && reader.left > 0)
         is_good = repeat_one(&table, &reader, clock_ms, apply, &is_made);
+    if (table != NULL && apply) complete(table);
     *value = table;
     return is_good && reader.is_valid && (table != NULL || is_made);
 }
 
 /* --- Forgetting */
 
-/* Segments to give back in one go. Under a cap all of them: what waits to be given back counts against the
- * cap, and a copy that was loaded from a snapshot has nothing waiting. */
 enum { WORK_SEGMENTS = 4 };
 
-static bool let_time_pass(void *value) {
+static void let_time_pass(void *value) {
+    complete(value);
+}
+
+/* No time passes: only memory of what was forgotten goes back, a few segments at once. */
+static void give_back(void *value) {
     struct once *table = value;
-    unsigned budget = table->is_capped ? UINT32_MAX : WORK_SEGMENTS;
-    return lethe_window_work(table->window, table->head.clock_ms, budget);
+    (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SEGMENTS);
 }
 
 static bool is_due(const void *value, uint64_t now_ms) {
@@ -460,7 +469,8 @@ const struct value_type once_type = {
     .memory = memory,
     .allocations = allocations,
     .digest = digest,
-    .work = let_time_pass,
+    .let_time_pass = let_time_pass,
+    .give_back = give_back,
     .is_due = is_due,
     .effect = repeat,
     .defrag = defrag,

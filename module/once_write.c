@@ -39,10 +39,36 @@ struct operation {
     int pairs;
 };
 
+/* Whether the id was seen: a copy of what was applied is a duplicate, even where it would not fit now. */
+static bool is_copy(const struct once *table, lethe_hash id) {
+    return lethe_window_check(table->window, id, table->head.clock_ms) == LETHE_DUPLICATE;
+}
+
+/* Asks the window, and remembers the id if it is fresh. */
+static enum outcome try_id(struct once *table, lethe_hash id) {
+    uint8_t answer;
+    once_try(table, &id, 1, &answer);
+    if (answer == LETHE_FRESH) return APPLIED;
+    return answer == LETHE_DUPLICATE ? DUPLICATE : REFUSED;
+}
+
+/* One counter, which is nearly always the case: it is looked up once. *value becomes what it is then. */
+static enum outcome apply_one(struct once *table, lethe_hash id, struct name name, int64_t delta,
+                              int64_t *value) {
+    struct counter *counter = counters_find(&table->counters, name.data, name.size);
+    *value = counter != NULL ? counter->value : 0;
+    if (!once_can_add(*value, delta) && !is_copy(table, id)) return OVERFLOWS;
+    enum outcome outcome = try_id(table, id);
+    if (outcome != APPLIED) return outcome;
+    if (counter == NULL) counter = counters_add(&table->counters, name.data, name.size);
+    counter->value += delta;
+    *value = counter->value;
+    once_note_counter(counter);
+    return APPLIED;
+}
+
 /* Whether all sums stay in range; a name may come more than once, and then the sums follow on each other. */
 static bool all_fit(const struct once *table, const struct operation *operation) {
-    if (operation->pairs == 1)
-        return once_can_add(value_of(table, name_of(operation->names[0])), operation->deltas[0]);
     struct counters sums;
     counters_init(&sums, table->seed);
     bool fits = true;
@@ -58,23 +84,27 @@ static bool all_fit(const struct once *table, const struct operation *operation)
     return fits;
 }
 
-static enum outcome apply(struct once *table, const struct operation *operation) {
-    if (!all_fit(table, operation)) {
-        /* A copy of what was applied is a duplicate, even where it would not fit now. */
-        uint64_t now_ms = table->head.clock_ms;
-        if (lethe_window_check(table->window, operation->id, now_ms) == LETHE_FRESH)
-            return OVERFLOWS;
-    }
-    uint8_t answer;
-    once_try(table, &operation->id, 1, &answer);
-    if (answer != LETHE_FRESH) return answer == LETHE_DUPLICATE ? DUPLICATE : REFUSED;
-    for (size_t i = 0; i < (size_t)operation->pairs; i++) {
+static enum outcome apply_all(struct once *table, const struct operation *operation,
+                              int64_t *values) {
+    enum outcome outcome = OVERFLOWS;
+    size_t pairs = (size_t)operation->pairs;
+    if (all_fit(table, operation) || is_copy(table, operation->id))
+        outcome = try_id(table, operation->id);
+    for (size_t i = 0; i < pairs && outcome == APPLIED; i++) {
         struct name name = name_of(operation->names[2 * i]);
         struct counter *counter = counters_add(&table->counters, name.data, name.size);
         counter->value += operation->deltas[i];
         once_note_counter(counter);
     }
-    return APPLIED;
+    for (size_t i = 0; i < pairs; i++)
+        values[i] = value_of(table, name_of(operation->names[2 * i]));
+    return outcome;
+}
+
+static enum outcome apply(struct once *table, const struct operation *operation, int64_t *values) {
+    if (operation->pairs > 1) return apply_all(table, operation, values);
+    return apply_one(table, operation->id, name_of(operation->names[0]), operation->deltas[0],
+                     values);
 }
 
 static void reply_outcome(redis_context *context, enum outcome outcome, const int64_t *values,
@@ -105,10 +135,8 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
     } else if (once_open_to_change(context, arguments[1], &opened)) {
         struct once *table = opened.value;
         struct operation operation = {once_hash(table, arguments[2]), arguments + 3, deltas, pairs};
-        enum outcome outcome = apply(table, &operation);
         int64_t *values = scratch((size_t)pairs, sizeof *values);
-        for (int i = 0; i < pairs; i++)
-            values[i] = value_of(table, name_of(arguments[3 + 2 * i]));
+        enum outcome outcome = apply(table, &operation, values);
         if (outcome == OVERFLOWS) {
             once_abandon(&opened);
         } else {
@@ -204,10 +232,8 @@ static void apply_together(struct batch *batch, struct once *table) {
 /* One after another, where a sum might overflow and its id must then not be remembered. */
 static void apply_each(struct batch *batch, struct once *table) {
     for (size_t i = 0; i < batch->count; i++) {
-        struct operation operation = {batch->ids[i], batch->arguments + 3 * i + 1,
-                                      &batch->deltas[i], 1};
-        batch->outcomes[i] = (uint8_t)apply(table, &operation);
-        batch->values[i] = value_of(table, batch->names[i]);
+        batch->outcomes[i] = (uint8_t)apply_one(table, batch->ids[i], batch->names[i],
+                                                batch->deltas[i], &batch->values[i]);
     }
 }
 

@@ -127,13 +127,13 @@ static void tick(redis_context *context, struct ticket *ticket) {
         uint64_t now_ms = value_time(value);
         if (!clock_is_replica && value->type->is_due(value, now_ms)) {
             (void)value_advance(value);
-            (void)value->type->work(value);
+            value->type->let_time_pass(value);
             effect_begin(value);
             effect_u8('W');
             effect_send(context, name);
             registry_counts.ticks++;
-        } else {
-            (void)value->type->work(value); /* no time passes, but memory is given back */
+        } else if (value->type->give_back != NULL) {
+            value->type->give_back(value);
         }
         warn_if_large(context, ticket, value, name);
     }

@@ -78,23 +78,23 @@ def wait_for(condition, seconds=30, what="condition"):
 class Server:
     """One server process. Options are those of redis.conf."""
 
-    def __init__(self, folder, module=True, prefix=(), skew=None, **options):
+    def __init__(self, folder, module=True, skew=None, address="127.0.0.1", **options):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
-        self.options = {"save": "", "enable-debug-command": "yes", "repl-diskless-sync-delay": "0",
-                        "repl-ping-replica-period": "1"}
+        self.options = {"save": "", "enable-debug-command": "yes", "protected-mode": "no",
+                        "repl-diskless-sync-delay": "0", "repl-ping-replica-period": "1"}
         self.options.update({key.replace("_", "-"): str(value) for key, value in options.items()})
         self.module = module
-        self.prefix = list(prefix)
+        self.address = address
         self.skew_ms = skew
         self.process = None
-        self.client = redis.Redis(port=self.port, socket_timeout=120)
+        self.client = redis.Redis(address, self.port, socket_timeout=120)
         self.client.response_callbacks.pop("COMMAND") # its answers are looked at as they are
 
     def start(self):
-        words = self.prefix + [PROGRAM, "--port", str(self.port), "--dir", str(self.folder),
-                               "--logfile", "log", "--bind", "127.0.0.1"]
+        words = [PROGRAM, "--port", str(self.port), "--dir", str(self.folder), "--logfile", "log", "--bind",
+                 self.address, "--bind-source-addr", self.address]
         for key, value in self.options.items():
             words += ["--" + key] + (value.split(" ") if value else [""])
         if self.module:
@@ -145,7 +145,7 @@ class Server:
         return self.start()
 
     def follow(self, master):
-        self.client.execute_command("REPLICAOF", "127.0.0.1", master.port)
+        self.client.execute_command("REPLICAOF", master.address, master.port)
 
     def is_synced(self):
         return self.client.info("replication").get("master_link_status") == "up"

@@ -1,0 +1,54 @@
+"""A Redis Cluster on this machine: three masters and three replicas, with the module."""
+
+import subprocess
+
+from servers import Server, wait_for
+
+
+class Cluster:
+    def __init__(self, folder, addresses=("127.0.0.1",) * 6, **options):
+        settings = {"cluster_enabled": "yes", "cluster_node_timeout": 1500, "appendonly": "yes",
+                    "appendfsync": "always", "cluster_replica_validity_factor": 0,
+                    "cluster_allow_replica_migration": "no"}
+        settings.update(options)
+        # Told, since on one machine a node can't see by which address another one came.
+        self.nodes = [Server(folder / f"node-{i}", address=address, cluster_announce_ip=address, **settings)
+                      for i, address in enumerate(addresses)]
+
+    def __enter__(self):
+        try:
+            for node in self.nodes:
+                node.start()
+            addresses = [f"{node.address}:{node.port}" for node in self.nodes]
+            subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1",
+                            "--cluster-yes"], check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.wait_until_whole()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes:
+            node.kill()
+
+    def addresses(self):
+        return [(node.address, node.port) for node in self.nodes]
+
+    def is_whole(self):
+        """Every slot served, and every replica linked to its master."""
+        for node in self.nodes:
+            if b"cluster_state:ok" not in node.call("CLUSTER", "INFO"):
+                return False
+            replication = node.client.info("replication")
+            if replication["role"] == "slave" and replication["master_link_status"] != "up":
+                return False
+            if replication["role"] == "master" and replication["connected_slaves"] < 1:
+                return False
+        return True
+
+    def wait_until_whole(self):
+        wait_for(self.is_whole, 90, "a whole cluster")
+
+    def masters(self):
+        return [node for node in self.nodes if node.client.info("replication")["role"] == "master"]
