@@ -231,8 +231,10 @@ static int by_rank(const void *left, const void *right) {
 lethe_status lethe_counter_top(lethe_counter *counter, size_t n, lethe_counter_visit visit,
                                void *context) {
     /* No more than there are, whatever is asked for; with room for those that come meanwhile. */
+    lethe_os_lock_take(&counter->lock);
     uint64_t known = lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS) +
                      lethe_tally_count(counter->tally) + LETHE_GROUP_LIMIT;
+    lethe_os_lock_give(&counter->lock);
     if (n > known) n = (size_t)known;
     if (n == 0) return LETHE_OK;
     struct top top = {.n = n, .allocator = counter->allocator};
