@@ -124,7 +124,7 @@ static void reply_outcome(redis_context *context, enum outcome outcome, const in
 int once_incrby(redis_context *context, redis_string **arguments, int count) {
     if (count < 5 || count % 2 == 0) return redis.WrongArity(context);
     int pairs = (count - 3) / 2;
-    long long few[8], *deltas = few;
+    long long few[8] = {0}, *deltas = few;
     if (pairs > 8) deltas = redis.Alloc((size_t)pairs * sizeof *deltas);
     bool are_numbers = true;
     for (int i = 0; i < pairs && are_numbers; i++)

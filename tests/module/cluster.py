@@ -6,14 +6,14 @@ from servers import Server, wait_for
 
 
 class Cluster:
-    def __init__(self, folder, addresses=("127.0.0.1",) * 6, **options):
+    def __init__(self, folder, addresses=("127.0.0.1",) * 6, prefixes=((),) * 6, **options):
         settings = {"cluster_enabled": "yes", "cluster_node_timeout": 1500, "appendonly": "yes",
                     "appendfsync": "always", "cluster_replica_validity_factor": 0,
                     "cluster_allow_replica_migration": "no"}
         settings.update(options)
         # Told, since on one machine a node can't see by which address another one came.
-        self.nodes = [Server(folder / f"node-{i}", address=address, cluster_announce_ip=address, **settings)
-                      for i, address in enumerate(addresses)]
+        self.nodes = [Server(folder / f"node-{i}", address=address, prefix=prefix, cluster_announce_ip=address,
+                             **settings) for i, (address, prefix) in enumerate(zip(addresses, prefixes))]
 
     def __enter__(self):
         try:

@@ -78,7 +78,7 @@ def wait_for(condition, seconds=30, what="condition"):
 class Server:
     """One server process. Options are those of redis.conf."""
 
-    def __init__(self, folder, module=True, skew=None, address="127.0.0.1", **options):
+    def __init__(self, folder, module=True, skew=None, address="127.0.0.1", prefix=(), **options):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -87,14 +87,15 @@ class Server:
         self.options.update({key.replace("_", "-"): str(value) for key, value in options.items()})
         self.module = module
         self.address = address
+        self.prefix = list(prefix)
         self.skew_ms = skew
         self.process = None
         self.client = redis.Redis(address, self.port, socket_timeout=120)
         self.client.response_callbacks.pop("COMMAND") # its answers are looked at as they are
 
     def start(self):
-        words = [PROGRAM, "--port", str(self.port), "--dir", str(self.folder), "--logfile", "log", "--bind",
-                 self.address, "--bind-source-addr", self.address]
+        words = self.prefix + [PROGRAM, "--port", str(self.port), "--dir", str(self.folder), "--logfile", "log",
+                               "--bind", self.address]
         for key, value in self.options.items():
             words += ["--" + key] + (value.split(" ") if value else [""])
         if self.module:

@@ -45,11 +45,11 @@ class Load:
         chance = random.Random(number)
         try:
             client = self.connect()
+            tables = {table: Once(client, table, wait=1, timeout=120, wait_ms=500) for table in self.tables}
             while not self.stop.is_set():
                 table = chance.choice(self.tables)
                 delta = chance.randrange(1, 5)
-                once = Once(client, table, wait=1, timeout=120, wait_ms=500)
-                once.incrby("n", delta)
+                tables[table].incrby("n", delta)
                 self.acknowledged[number][table] += delta
         except Exception as error: # a thread's failure must reach the test
             self.failures.append(error)

@@ -15,18 +15,16 @@ import time
 import uuid
 
 import redis
-from redis.exceptions import (AskError, BusyLoadingError, ClusterDownError, ConnectionError, MovedError,
-                              ReadOnlyError, ResponseError, TimeoutError, TryAgainError)
+from redis.exceptions import BusyLoadingError, ConnectionError, ReadOnlyError, ResponseError, TimeoutError
 
 __all__ = ["Once", "Result", "Unacknowledged"]
 
 Result = collections.namedtuple("Result", "applied values id")
 
-# Answers that say "not here" or "not now". MASTERDOWN and the like come as plain response errors.
-_PASSING = (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError, ClusterDownError, TryAgainError,
-            MovedError, AskError)
+# Answers that say "not here" or "not now".
+_PASSING = (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError)
 _PASSING_WORDS = ("MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "LOADING", "READONLY",
-                  "UNKILLABLE", "FAILOVER")
+                  "FAILOVER")
 
 
 class Unacknowledged(Exception):
@@ -44,6 +42,72 @@ def _is_passing(error):
     return isinstance(error, ResponseError) and str(error).split(" ", 1)[0] in _PASSING_WORDS
 
 
+class _Route:
+    """Where a table is. In a cluster its slot is asked for anew when a server is gone or says that it moved."""
+
+    def __init__(self, client, table):
+        self.client, self.table = client, table
+        self.is_cluster = hasattr(client, "get_nodes")
+        self.address, self.servers = None, {}
+        if self.is_cluster:
+            self.known = [(node.host, node.port) for node in client.get_nodes()]
+            self.options = {name: value for name, value in client.get_connection_kwargs().items()
+                            if name in ("username", "password", "socket_timeout", "socket_connect_timeout", "ssl",
+                                        "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")}
+
+    def server(self, address):
+        if address not in self.servers:
+            self.servers[address] = redis.Redis(*address, **self.options)
+        return self.servers[address]
+
+    @staticmethod
+    def _slots(server):
+        """CLUSTER SLOTS as it comes, without what redis-py makes of it."""
+        with server.client() as one:
+            one.connection.send_command("CLUSTER", "SLOTS")
+            return one.connection.read_response()
+
+    def find(self):
+        """Asks one server after another for the slot's owner."""
+        slot = self.client.keyslot(self.table)
+        random.shuffle(self.known)
+        for asked in list(self.known):
+            try:
+                ranges = self._slots(self.server(asked))
+            except (redis.RedisError, OSError):
+                continue
+            found = [((one[2][0] or asked[0].encode()), one[2][1]) for one in ranges if one[0] <= slot <= one[1]]
+            for one in ranges:
+                for node in one[2:]:
+                    address = (node[0].decode() if node[0] else asked[0], node[1])
+                    if address not in self.known:
+                        self.known.append(address)
+            if found:
+                return found[0][0].decode(), found[0][1]
+        raise ConnectionError("no server of the cluster knows where the table is")
+
+    def connect(self, asked=None):
+        """A connection to the table's server, or to the one that an ASK named."""
+        if not self.is_cluster:
+            return self.client.client()
+        if asked is None and self.address is None:
+            self.address = self.find()
+        return self.server(asked or self.address).client()
+
+    def lose(self, error):
+        """After an error: where to ask next, if it says so for this once."""
+        words = str(error).split(" ")
+        self.address = None
+        if not self.is_cluster or len(words) != 3 or words[0] not in ("MOVED", "ASK"):
+            return None
+        host, port = words[2].rsplit(":", 1)
+        address = (host, int(port))
+        if words[0] == "ASK":
+            return address
+        self.address = address
+        return None
+
+
 class Once:
     """One once-table. client is a redis.Redis or a redis.cluster.RedisCluster; wait is how many replicas must have
     an operation before it counts as acknowledged, timeout for how many seconds to try."""
@@ -54,6 +118,7 @@ class Once:
         self.wait = wait
         self.timeout = timeout
         self.wait_ms = wait_ms
+        self._route = _Route(client, table)
 
     def create(self, window_ms=None, error=None, capacity=None, slack=None, seed=None, max_memory=None,
                policy=None):
@@ -109,24 +174,13 @@ class Once:
     def seen(self, *ids):
         return [bool(one) for one in self._read("ONCE.SEEN", self.table, *ids)]
 
-    # What follows is how a command gets to the server that has the table.
+    # What follows is how a command gets to the server that has the table, until there is an answer.
 
-    def _node(self, is_lost):
-        """The client of the server that has the table now."""
-        if not hasattr(self.client, "get_node_from_key"):
-            return self.client
-        try:
-            if is_lost:
-                self.client.nodes_manager.initialize()
-            node = self.client.get_node_from_key(self.table)
-            return self.client.get_redis_connection(node)
-        except (AttributeError, IndexError, KeyError, TypeError) as error:
-            # redis-py stumbles so when it asks a cluster that is just changing.
-            raise ConnectionError("the cluster's layout is not known") from error
-
-    def _attempt(self, wait, is_lost, words):
+    def _attempt(self, wait, asked, words):
         """Once there and back. The operation and its WAIT go down one connection."""
-        with self._node(is_lost).client() as one:
+        with self._route.connect(asked) as one:
+            if asked is not None:
+                one.execute_command("ASKING")
             answer = one.execute_command(*words)
             enough = wait == 0 or one.execute_command("WAIT", wait, self.wait_ms) >= wait
             return answer, enough
@@ -134,23 +188,25 @@ class Once:
     def _run(self, identity, wait, timeout, *words):
         wait = self.wait if wait is None else wait
         end = time.monotonic() + (self.timeout if timeout is None else timeout)
-        attempts, is_lost, pause = 0, False, 0.01
+        attempts, asked, pause = 0, None, 0.01
         while True:
             attempts += 1
             reason, cause = f"fewer than {wait} replicas", None
             try:
-                answer, is_enough = self._attempt(wait, is_lost, words)
+                answer, is_enough = self._attempt(wait, asked, words)
                 if is_enough:
                     return answer, attempts
-                is_lost = False
+                asked = self._route.lose(reason)
             except redis.RedisError as error:
-                if not _is_passing(error) and not isinstance(error, redis.exceptions.RedisClusterException):
+                if not _is_passing(error):
                     raise
-                is_lost, reason, cause = True, str(error) or type(error).__name__, error
+                asked = self._route.lose(error)
+                reason, cause = str(error) or type(error).__name__, error
             if time.monotonic() > end:
                 raise Unacknowledged(identity, reason) from cause
-            time.sleep(pause * random.uniform(0.5, 1))
-            pause = min(2 * pause, 0.5)
+            if asked is None:
+                time.sleep(pause * random.uniform(0.5, 1))
+                pause = min(2 * pause, 0.5)
 
     def _read(self, *words):
         return self._run(None, 0, None, *words)[0]
