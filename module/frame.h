@@ -114,7 +114,6 @@ void *value_new(const struct value_type *type);
 /* Takes NULL and half-built values. */
 void value_release(void *value);
 
-lethe_status value_save(const void *value, lethe_sink sink);
 /* NULL when the pieces are not a value of that type. */
 void *value_load(const struct value_type *type, const struct chunks *chunks);
 
@@ -281,7 +280,7 @@ lethe_window_options settings_defaults(void);
 /* The type that a handle belongs to; NULL when it is none of ours. */
 const struct value_type *type_of_handle(const redis_type *handle);
 
-extern const struct value_type once_type, fbf_type;
-extern const struct command once_commands[], fbf_commands[];
+extern const struct value_type once_type, fbf_type, fid_type;
+extern const struct command once_commands[], fbf_commands[], fid_commands[];
 
 #endif

@@ -2,8 +2,8 @@
  *
  *   redis-server --loadmodule lethe.so
  *
- * Two data types: the once-table (ONCE.*), counters that take every operation once, and the forgetful
- * Bloom filter (FBF.*). docs/design/module.md says why they are as they are, docs/guarantees.md what they
+ * Three data types: the once-table (ONCE.*), counters that take every operation once; the forgetful Bloom filter
+ * (FBF.*); and the FID sketch of frequencies (FID.*). docs/design/module.md says why they are as they are, docs/guarantees.md what they
  * promise and what not. A further type is one file with its struct value_type and its table of commands,
  * and a row here. */
 #include "frame.h"
@@ -12,7 +12,8 @@ struct row {
     const struct value_type *type;
     const struct command *commands;
 };
-static const struct row rows[] = {{&once_type, once_commands}, {&fbf_type, fbf_commands}};
+static const struct row rows[] = {
+    {&once_type, once_commands}, {&fbf_type, fbf_commands}, {&fid_type, fid_commands}};
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
 const struct value_type *type_of_handle(const redis_type *handle) {

@@ -48,11 +48,12 @@ void value_release(void *value) {
     redis.Free(value);
 }
 
-lethe_status value_save(const void *value, lethe_sink sink) {
+/* skew_ms is for a file that this server will read again; elsewhere it means nothing, and would make each piece
+ * that DUMP gives out belong to another moment. */
+static lethe_status save_value(const void *value, int64_t skew_ms, lethe_sink sink) {
     const struct value *head = value;
     unsigned char bytes[HEAD_BYTES] = {0};
     uint32_t version = FORMAT_VERSION;
-    int64_t skew_ms = value_skew(head);
     memcpy(bytes, mark, 8);
     memcpy(bytes + 8, &version, 4);
     memcpy(bytes + 12, head->type->name, 9);
@@ -100,13 +101,13 @@ static lethe_status emit_to_snapshot(void *context, const char *data, size_t siz
     return LETHE_OK;
 }
 
-static lethe_status save_in_pieces(const struct value *value,
+static lethe_status save_in_pieces(const struct value *value, int64_t skew_ms,
                                    lethe_status (*emit)(void *, const char *, size_t, bool),
                                    void *context) {
     struct chunk_writer writer;
     lethe_status status = chunk_writer_begin(&writer, emit, context);
     if (status != LETHE_OK) return status;
-    return chunk_writer_end(&writer, value_save(value, chunk_writer_sink(&writer)));
+    return chunk_writer_end(&writer, save_value(value, skew_ms, chunk_writer_sink(&writer)));
 }
 
 static void save_to_snapshot(redis_io *io, void *value) {
@@ -115,7 +116,7 @@ static void save_to_snapshot(redis_io *io, void *value) {
     if (head->partial != NULL) {
         for (size_t i = 0; i < head->partial->count; i++)
             redis.SaveStringBuffer(io, head->partial->data[i], head->partial->sizes[i]);
-    } else if (save_in_pieces(head, emit_to_snapshot, io) != LETHE_OK) {
+    } else if (save_in_pieces(head, value_skew(head), emit_to_snapshot, io) != LETHE_OK) {
         /* Without an end the value will not load, rather than load as something else. */
         redis.LogIOError(io, "warning", "a %s could not be saved", head->type->prefix);
     }
@@ -197,7 +198,7 @@ static void rewrite_log(redis_io *io, redis_string *key, void *value) {
     if (head->partial != NULL) {
         for (size_t i = 0; i < head->partial->count; i++)
             (void)emit_to_log(&rewriting, head->partial->data[i], head->partial->sizes[i], false);
-    } else if (save_in_pieces(head, emit_to_log, &rewriting) != LETHE_OK) {
+    } else if (save_in_pieces(head, value_skew(head), emit_to_log, &rewriting) != LETHE_OK) {
         redis.LogIOError(io, "warning", "a %s could not be rewritten", head->type->prefix);
     }
 }
@@ -217,7 +218,7 @@ static lethe_status emit_to_chunks(void *context, const char *data, size_t size,
 static struct value *copy_whole(const struct value *value) {
     struct chunks chunks = {0};
     struct value *copy = NULL;
-    if (save_in_pieces(value, emit_to_chunks, &chunks) == LETHE_OK)
+    if (save_in_pieces(value, SKEW_UNKNOWN, emit_to_chunks, &chunks) == LETHE_OK)
         copy = value_load(value->type, &chunks);
     chunks_drop(&chunks);
     if (copy == NULL) return NULL;
@@ -455,7 +456,7 @@ int dump_command(redis_context *context, redis_string **arguments, int count,
     if (!open_value(context, arguments[1], type, OPEN_TO_READ, &opened)) return REDIS_OK;
     if (opened.value == NULL) return redis.ReplyWithNull(context);
     struct dumping dumping = {.context = context, .wanted = number};
-    lethe_status status = save_in_pieces(opened.value, emit_to_reply, &dumping);
+    lethe_status status = save_in_pieces(opened.value, SKEW_UNKNOWN, emit_to_reply, &dumping);
     redis.CloseKey(opened.key);
     if (status == LETHE_EBUSY) return REDIS_OK;
     return status == LETHE_OK ? redis.ReplyWithNull(context) : reply_status(context, status);

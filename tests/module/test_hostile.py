@@ -61,7 +61,9 @@ def payloads(server):
     server.call("ONCE.ADD", "t", *range(50))
     server.call("FBF.RESERVE", "f", "SEED", 1)
     server.call("FBF.MADD", "f", *range(20))
-    found = [server.client.dump("t"), server.client.dump("f")]
+    server.call("FID.RESERVE", "s", "WIDTH", 8, "DEPTH", 2, "TOP", 3, "SEED", 1)
+    server.call("FID.ADD", "s", "a", 1, "b", 2)
+    found = [server.client.dump("t"), server.client.dump("f"), server.client.dump("s")]
     server.client.config_set("rdbcompression", "yes")
     server.call("ONCE.CREATE", "u", "SEED", 1, "WINDOW", 1000, "CAPACITY", 2000, "ERROR", 0.01)
     server.call("ONCE.INCRBY", "u", "a", "x", 1)
@@ -79,6 +81,10 @@ def use(server, key):
     elif kind == b"lethe-fbf":
         server.call("FBF.MADD", key, "a", "new")
         server.call("FBF.INFO", key)
+    elif kind == b"lethe-fid":
+        server.call("FID.ADD", key, "a", 1, "new", 1)
+        server.call("FID.TOP", key, 3)
+        server.call("FID.INFO", key)
     server.call("DEBUG", "DIGEST-VALUE", key)
     server.client.dump(key)
 
@@ -164,7 +170,7 @@ def attack_below_checksums(server, count, seed):
         pytest.skip("no libxxhash here")
     chance = random.Random(seed)
     payloads(server)
-    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF"}
+    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID"}
     pieces = {key: server.call(prefix + ".DUMP", key, 0)[2] for key, prefix in prefixes.items()}
     for key, piece in pieces.items():
         assert resealed(library, piece) == piece
@@ -172,7 +178,7 @@ def attack_below_checksums(server, count, seed):
     while refused + accepted < count:
         pipe = server.client.pipeline(transaction=False)
         for i in range(200):
-            key = chance.choice("tuf")
+            key = chance.choice("tufs")
             piece = resealed(library, mutate(chance, pieces[key]))
             pipe.execute_command(prefixes[key] + ".LOAD", f"r{i}", 0, 1, piece)
         for i, answer in enumerate(pipe.execute(raise_on_error=False)):

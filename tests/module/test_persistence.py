@@ -99,7 +99,7 @@ def test_rewriting_under_load(start):
 def test_a_large_table_goes_in_pieces(start):
     """Several pieces, through the log as commands and through DUMP and LOAD."""
     server = start(appendonly="yes", aof_use_rdb_preamble="no")
-    server.call("ONCE.CREATE", "t", "CAPACITY", 600000)
+    server.call("ONCE.CREATE", "t", "CAPACITY", 600000, "WINDOW", 30 * 86400 * 1000)
     for i in range(0, 500000, 50000):
         server.call("ONCE.ADD", "t", *range(i, i + 50000))
     server.call("ONCE.INCRBY", "t", "marked", "x", 5)

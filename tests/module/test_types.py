@@ -1,4 +1,4 @@
-"""Goal:   FBF.*, the shape of every command, and access control.
+"""Goal:   FBF.*, FID.*, the shape of every command, and access control.
 Method: every command with every wrong number of arguments and on keys of another type; what COMMAND tells."""
 
 import random
@@ -15,7 +15,9 @@ COMMANDS = {
     "ONCE.INFO": ["t"], "ONCE.CALL": ["t", "i", "SET", "k", "v"], "ONCE.EFFECT": ["t", "x"],
     "ONCE.LOAD": ["t", 0, 1, "x"], "ONCE.DUMP": ["t", 0], "FBF.RESERVE": ["t"], "FBF.ADD": ["t", "i"],
     "FBF.MADD": ["t", "i"], "FBF.TEST": ["t", "i"], "FBF.MTEST": ["t", "i"], "FBF.MERGE": ["t", "u"],
-    "FBF.INFO": ["t"], "FBF.EFFECT": ["t", "x"], "FBF.LOAD": ["t", 0, 1, "x"], "FBF.DUMP": ["t", 0]}
+    "FID.RESERVE": ["t"], "FID.ADD": ["t", "i", 1], "FID.REMOVE": ["t", "i", 1], "FID.COUNT": ["t", "i"],
+    "FID.TOP": ["t", 1], "FID.MERGE": ["t", "u"], "FID.INFO": ["t"], "FID.EFFECT": ["t", "x"],
+    "FID.LOAD": ["t", 0, 1, "x"], "FID.DUMP": ["t", 0], "FBF.INFO": ["t"], "FBF.EFFECT": ["t", "x"], "FBF.LOAD": ["t", 0, 1, "x"], "FBF.DUMP": ["t", 0]}
 
 
 def error_of(server, *words):
@@ -53,10 +55,10 @@ def test_counters_and_deltas_come_in_pairs(server):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_keys_of_another_type(server, name):
     server.client.rpush("t", 1)
-    if name in ("ONCE.LOAD", "FBF.LOAD", "ONCE.EFFECT", "FBF.EFFECT"):
+    if name.endswith((".LOAD", ".EFFECT")):
         error_of(server, name, *COMMANDS[name])
-    elif name == "FBF.MERGE":
-        server.call("FBF.RESERVE", "u")
+    elif name.endswith(".MERGE"):
+        server.call(name.replace("MERGE", "RESERVE"), "u")
         assert "WRONGTYPE" in error_of(server, name, "t", "u")
         assert "WRONGTYPE" in error_of(server, name, "u", "t")
     else:
@@ -71,7 +73,8 @@ def test_what_the_server_knows_of_a_command(server, name):
     assert docs[b"summary"] and docs[b"complexity"] and docs[b"module"] == b"lethe"
     assert docs[b"arguments"]
     keys = server.call("COMMAND", "GETKEYS", name, *COMMANDS[name])
-    expected = {"ONCE.CALL": [b"t", b"k"], "FBF.MERGE": [b"t", b"u"]}.get(name, [b"t"])
+    expected = {"ONCE.CALL": [b"t", b"k"], "FBF.MERGE": [b"t", b"u"],
+                "FID.MERGE": [b"t", b"u"]}.get(name, [b"t"])
     assert keys == expected
     flags = server.call("COMMAND", "INFO", name)[0][2]
     assert (b"write" in flags) != (b"readonly" in flags)
@@ -182,3 +185,46 @@ def test_a_filters_replica_is_the_same(pair):
         replica.catch_up_with(master)
         for key in "fg":
             wait_for(lambda: master.digest(key) == replica.digest(key), 5, "the same digest")
+
+
+def test_the_sketch(server):
+    server.call("FID.RESERVE", "s", "WIDTH", 1000, "DEPTH", 4, "TOP", 3, "SEED", 7)
+    assert server.call("FID.ADD", "s", "a", 5, "b", 2) == [5, 2]
+    assert server.call("FID.ADD", "s", "c", 9) == [9]
+    assert server.call("FID.COUNT", "s", "a", "b", "none") == [5, 2, 0]
+    assert server.call("FID.REMOVE", "s", "a", 4) == [1]
+    assert server.call("FID.TOP", "s", 2)[:2] == [b"c", 9]
+    assert server.call("FID.COUNT", "none", "a") == [0]
+    server.call("FID.RESERVE", "other", "WIDTH", 1000, "DEPTH", 4, "TOP", 3, "SEED", 7)
+    server.call("FID.ADD", "other", "a", 10)
+    assert server.call("FID.MERGE", "s", "other") == b"OK"
+    assert server.call("FID.COUNT", "s", "a") == [11]
+    for words in (["RESERVE", "s"], ["RESERVE", "n", "WIDTH", 0], ["RESERVE", "n", "DEPTH", 99],
+                  ["RESERVE", "n", "BITS", 7], ["RESERVE", "n", "WIDTH"], ["ADD", "s", "a", 0],
+                  ["ADD", "s", "a", -1], ["ADD", "s", "x" * 65536, 1], ["TOP", "s", 0], ["MERGE", "s", "s"],
+                  ["MERGE", "s", "none"], ["REMOVE", "none", "a", 1], ["INFO", "none"]):
+        error_of(server, "FID." + words[0], *words[1:])
+    before = server.digest("s")
+    server.call("DEBUG", "RELOAD")
+    assert server.digest("s") == before
+    _, is_last, data = server.call("FID.DUMP", "s", 0)
+    assert is_last == 1 and server.call("FID.LOAD", "u", 0, 1, data) == b"OK"
+    assert server.digest("u") == before
+
+
+def test_a_sketchs_replica_is_the_same(pair):
+    master, replica = pair
+    chance = random.Random(4)
+    master.call("FID.RESERVE", "s", "WIDTH", 500, "TOP", 10, "SEED", 5)
+    for step in range(6):
+        words = [word for _ in range(300) for word in (chance.randrange(50), chance.randrange(1, 9))]
+        master.call("FID.ADD", "s", *words)
+        master.call("FID.REMOVE", "s", words[0], 1)
+        if step == 3:
+            master.call("FID.ADD", "made", "a", 1)
+            replica.call("REPLICAOF", "NO", "ONE")
+            replica.call("DEBUG", "CHANGE-REPL-ID")
+            replica.follow(master)
+        replica.catch_up_with(master)
+        assert master.digest("s") == replica.digest("s")
+    assert master.digest("made") == replica.digest("made")
