@@ -8,7 +8,11 @@
 
 #include "frame.h"
 
-#define WINDOW_ERROR 1e-6 /* what a store has by default */
+/* Options for `lethe count`, and the share of new events that may be lost with them. */
+struct manner {
+    const char *options[2];
+    double error;
+};
 
 /* A member of the object that `lethe stat --json` prints. */
 static double stat_member(const char *text, const char *name) {
@@ -72,14 +76,14 @@ static uint64_t compare_counters(const char *truth_path, const char *list_path) 
 }
 
 static void check(const char *lethe, const char *store, const struct count_events *events,
-                  const char *folder, bool exactly, struct count_outcome *out) {
+                  const char *folder, double error, struct count_outcome *out) {
     char path[COUNT_PATH_BYTES];
     snprintf(path, sizeof path, "%s/list", folder);
     const char *words[] = {lethe, "list", "--db", store, NULL};
     count_run(words, path);
     out->sum = count_sum_lines(path);
     /* Of n new ids, n times the error are taken for copies, and six standard deviations more hardly ever. */
-    double expected = exactly ? 0 : (double)events->originals * WINDOW_ERROR;
+    double expected = (double)events->originals * error;
     uint64_t most = (uint64_t)(expected + 6 * sqrt(expected));
     bench_require(out->applied <= events->originals, "counting: an event was counted twice");
     uint64_t lost = events->originals - out->applied;
@@ -88,25 +92,31 @@ static void check(const char *lethe, const char *store, const struct count_event
                   "counting: a counter is too small");
 }
 
-static void count(const struct count_events *events, const char *folder, bool exactly,
+static void count(const struct count_events *events, const char *folder, struct manner manner,
                   struct count_outcome *out) {
     char lethe[COUNT_PATH_BYTES], store[COUNT_PATH_BYTES];
     count_find_lethe(lethe);
     snprintf(store, sizeof store, "%s/store", folder);
-    const char *words[] = {lethe, "count", "-q", "--db", store, events->path, NULL, NULL};
-    if (exactly) words[6] = "--exact";
+    const char *words[] = {
+        lethe, "count", "-q", "--db", store, events->path, manner.options[0], manner.options[1],
+        NULL};
     *out = (struct count_outcome){.cost = count_run(words, NULL)};
     out->disk_bytes = count_folder_bytes(store);
     read_stat(lethe, store, folder, out);
-    check(lethe, store, events, folder, exactly, out);
+    check(lethe, store, events, folder, manner.error, out);
 }
 
 void count_by_lethe(const struct count_events *events, const char *folder,
                     struct count_outcome *out) {
-    count(events, folder, false, out);
+    count(events, folder, (struct manner){.error = 1e-6}, out);
 }
 
-void count_by_lethe_exactly(const struct count_events *events, const char *folder,
+void count_by_careful_lethe(const struct count_events *events, const char *folder,
                             struct count_outcome *out) {
-    count(events, folder, true, out);
+    count(events, folder, (struct manner){{"--error", "1e-12"}, 1e-12}, out);
+}
+
+void count_by_exact_lethe(const struct count_events *events, const char *folder,
+                          struct count_outcome *out) {
+    count(events, folder, (struct manner){{"--exact"}, 0}, out);
 }
