@@ -45,6 +45,8 @@ def test_a_folder_that_cannot_be_written(store, make_stream):
     stream = make_stream(3, 10)
     if os.geteuid() == 0:  # root may write anywhere but where nobody may
         folder = pathlib.Path("/sys/kernel")
+        if not folder.is_dir():
+            pytest.skip("root may write anywhere here")
         code, _, errors = Store(folder / "lethe").count(str(stream.path))
     else:
         store.folder.chmod(0o500)
