@@ -1,4 +1,4 @@
-/* filter/quotient/block.h - the rank-select block that every quotient filter of Lethe is made of.
+/* filter/quotient/block.h - a rank-select block for quotient filters, which keeps entries in order.
  *
  * IDEA    A block has 32 buckets and 32 slots. A fingerprint's quotient names its block and bucket;
  *         its remainder lies in one of the slots. Remainders are kept in bucket order, so how
