@@ -12,6 +12,8 @@
 #include "message.h"
 #include "store.h"
 
+enum { PATIENCE_MS = 50 };
+
 static void add_totals(struct count_totals *sum, const struct count_totals *more) {
     sum->applied += more->applied;
     sum->duplicates += more->duplicates;
@@ -173,8 +175,9 @@ static int count_batch(struct counting *counting, const struct event_batch *batc
 int count_all(struct counting *counting) {
     int code = EXIT_DONE;
     while (code == EXIT_DONE) {
-        /* Nothing to do until more is read: a good time to see what became of the rest. */
-        if (!events_are_ready(counting->reader)) code = settle(counting, 0);
+        /* Nothing to read for a while: a good time to see what became of the rest. Not sooner, or the reader
+         * would wait for the disk whenever it is behind for a moment. */
+        if (!events_await(counting->reader, PATIENCE_MS)) code = settle(counting, 0);
         if (code != EXIT_DONE) break;
         count_show_progress(counting);
         const struct event_batch *batch = events_next(counting->reader);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "exit_code.h"
 #include "message.h"
@@ -73,7 +74,11 @@ int events_open(const struct inputs *inputs, const struct event_options *options
     struct event_reader *reader = calloc(1, sizeof *reader);
     if (reader != NULL) {
         pthread_mutex_init(&reader->lock, NULL);
-        pthread_cond_init(&reader->was_filled, NULL);
+        pthread_condattr_t attributes;
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        pthread_cond_init(&reader->was_filled, &attributes);
+        pthread_condattr_destroy(&attributes);
         pthread_cond_init(&reader->was_released, NULL);
     }
     if (reader == NULL || !start(reader, inputs, options, table)) {
@@ -84,8 +89,17 @@ int events_open(const struct inputs *inputs, const struct event_options *options
     return EXIT_DONE;
 }
 
-bool events_are_ready(struct event_reader *reader) {
+bool events_await(struct event_reader *reader, unsigned patience_ms) {
+    struct timespec until = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    long nanoseconds = until.tv_nsec + (long)patience_ms * 1000000;
+    until.tv_sec += nanoseconds / 1000000000;
+    until.tv_nsec = nanoseconds % 1000000000;
     pthread_mutex_lock(&reader->lock);
+    int error = 0;
+    while (reader->taken == reader->filled && !reader->has_ended && error == 0) {
+        error = pthread_cond_timedwait(&reader->was_filled, &reader->lock, &until);
+    }
     bool ready = reader->taken < reader->filled || reader->has_ended;
     pthread_mutex_unlock(&reader->lock);
     return ready;

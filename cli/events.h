@@ -14,8 +14,9 @@ struct event_reader;
 int events_open(const struct inputs *inputs, const struct event_options *options,
                 struct resume_table *table, struct event_reader **out);
 
-/* Whether the next call has something to return at once. */
-bool events_are_ready(struct event_reader *reader);
+/* Waits for a batch, or the end, for patience_ms at most, a second or less. Returns whether the next call has something to
+ * return at once. */
+bool events_await(struct event_reader *reader, unsigned patience_ms);
 
 /* The next batch, or NULL when there is no more: all is read, a signal came, or something failed. It stays as it is
  * until it is released; batches are released in the order in which they came. */

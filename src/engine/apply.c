@@ -466,7 +466,7 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
     *ticket = 0;
     if (counter->options.read_only || !are_valid_marks(marks, mark_count)) return LETHE_EINVAL;
     if (mark_count > 0 && count > counter->options.commit_operations) return LETHE_EINVAL;
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_status status = counter->failed;
     if (status == LETHE_OK) {
         if (mark_count > 0) status = make_room_for(counter, count);
@@ -480,7 +480,7 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
             lethe_os_condition_wake_all(&counter->work);
         }
     }
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status;
 }
 
@@ -516,7 +516,7 @@ static lethe_status overwrite_all(lethe_counter *counter, const lethe_bytes *key
     for (size_t i = 0; i < count; i++) {
         if (!is_key(keys[i])) return LETHE_EINVAL;
     }
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_status status = counter->failed;
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
         while (counter->failed == LETHE_OK && status == LETHE_OK &&
@@ -531,7 +531,7 @@ static lethe_status overwrite_all(lethe_counter *counter, const lethe_bytes *key
     uint64_t ticket =
         lethe_group_is_empty(lethe_engine_filling(counter)) ? counter->sealed : counter->filling;
     lethe_os_condition_wake_all(&counter->work);
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status == LETHE_OK ? lethe_counter_wait(counter, ticket) : status;
 }
 

@@ -137,25 +137,25 @@ lethe_status lethe_engine_wait_durable(lethe_counter *counter, uint64_t number) 
 }
 
 lethe_status lethe_counter_wait(lethe_counter *counter, uint64_t ticket) {
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_status status = lethe_engine_wait_durable(counter, ticket);
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status;
 }
 
 bool lethe_counter_is_done(const lethe_counter *counter, uint64_t ticket) {
     lethe_counter *shared = (lethe_counter *)(uintptr_t)counter; /* only its lock changes */
-    lethe_os_lock_take(&shared->lock);
+    lethe_engine_enter(shared);
     bool is_done = counter->durable >= ticket || counter->failed != LETHE_OK;
-    lethe_os_lock_give(&shared->lock);
+    lethe_engine_leave(shared);
     return is_done;
 }
 
 void lethe_counter_explain(const lethe_counter *counter, lethe_detail *detail) {
     lethe_counter *shared = (lethe_counter *)(uintptr_t)counter;
-    lethe_os_lock_take(&shared->lock);
+    lethe_engine_enter(shared);
     *detail = counter->failure;
-    lethe_os_lock_give(&shared->lock);
+    lethe_engine_leave(shared);
 }
 
 static lethe_bytes key_of(uint64_t commit, unsigned char out[LETHE_COMMIT_KEY_BYTES]) {
@@ -228,14 +228,14 @@ static bool await_group(lethe_counter *counter) {
 void *lethe_engine_committer_main(void *context) {
     lethe_counter *counter = context;
     lethe_store_enter_thread();
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     while (await_group(counter)) {
         lethe_group *group = &counter->groups[(counter->durable + 1) % LETHE_GROUPS];
-        lethe_os_lock_give(&counter->lock);
+        lethe_engine_leave(counter);
         lethe_detail detail = {""};
         lethe_status status = write_group(counter, group, &detail);
         if (status == LETHE_OK) lethe_store_acknowledge(counter->store, group->number);
-        lethe_os_lock_take(&counter->lock);
+        lethe_engine_enter(counter);
         if (status == LETHE_OK) {
             counter->durable = group->number;
             lethe_os_condition_wake_all(&counter->done);
@@ -243,6 +243,6 @@ void *lethe_engine_committer_main(void *context) {
             lethe_engine_fail(counter, status, &detail);
         }
     }
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return NULL;
 }

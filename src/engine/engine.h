@@ -73,6 +73,7 @@ struct lethe_counter {
     lethe_counter_options options; /* with defaults filled in */
     const lethe_allocator *allocator;
     lethe_store *store;
+    lethe_os_lock turn; /* to be next to take the lock: see lethe_engine_enter */
     lethe_os_lock lock;
     lethe_state state;    /* what the filling group will be committed with */
     lethe_window *window; /* NULL when read_only */
@@ -119,6 +120,17 @@ static inline uint32_t lethe_engine_stamp(const lethe_counter *counter, uint64_t
 
 static inline lethe_group *lethe_engine_filling(lethe_counter *counter) {
     return &counter->groups[counter->filling % LETHE_GROUPS];
+}
+
+/* Takes the lock, in turn. Deciding holds it nearly all the time, and takes it again as soon as it gave it up: without
+ * turns, the committer would get it only when nothing more can be decided before it has. */
+static inline void lethe_engine_enter(lethe_counter *counter) {
+    lethe_os_lock_take(&counter->turn);
+    lethe_os_lock_take(&counter->lock);
+    lethe_os_lock_give(&counter->turn);
+}
+static inline void lethe_engine_leave(lethe_counter *counter) {
+    lethe_os_lock_give(&counter->lock);
 }
 
 /* The store's time now: the wall clock's, advanced by the machine's; or the latest event's. */

@@ -94,9 +94,9 @@ static lethe_status fold(lethe_counter *counter, lethe_detail *detail) {
     uint64_t bytes = counter->unfolded_bytes, changes = counter->unfolded_changes;
     if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->fold_cut);
     if (status == LETHE_OK) {
-        lethe_os_lock_give(&counter->lock);
+        lethe_engine_leave(counter);
         status = write_table(counter, &foldings, detail);
-        lethe_os_lock_take(&counter->lock);
+        lethe_engine_enter(counter);
     }
     bool wrote = foldings.size > 0;
     lethe_buffer_free(&foldings);
@@ -113,7 +113,7 @@ static lethe_status fold(lethe_counter *counter, lethe_detail *detail) {
 
 void *lethe_engine_folder_main(void *context) {
     lethe_counter *counter = context;
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     for (;;) {
         while (!counter->stopping && (!counter->fold_wanted || counter->failed != LETHE_OK))
             lethe_os_condition_wait(&counter->fold, &counter->lock);
@@ -125,7 +125,7 @@ void *lethe_engine_folder_main(void *context) {
         if (status != LETHE_OK) lethe_engine_fail(counter, status, &detail);
         lethe_os_condition_wake_all(&counter->done);
     }
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return NULL;
 }
 

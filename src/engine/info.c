@@ -26,7 +26,7 @@ static void fill_periods(const lethe_counter *counter, lethe_counter_stats *out)
 
 void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     *out = (lethe_counter_stats){0};
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     const lethe_state *state = &counter->state;
     const lethe_totals *totals = &state->totals;
     if (counter->options.read_only && counter->period_count == 0) {
@@ -61,5 +61,5 @@ void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     out->check_payload =
         counter->options.read_only ? state->check_payload : counter->options.check_payload;
     out->event_time = counter->options.read_only ? state->event_time : counter->options.event_time;
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
 }

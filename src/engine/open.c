@@ -199,10 +199,10 @@ static lethe_status open_to_write(lethe_counter *counter, lethe_detail *detail) 
     lethe_status status = make_window(counter, detail);
     if (status == LETHE_OK) status = lethe_engine_recover(counter, detail);
     /* The committer may take the lock only once the first group is there. */
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     if (status == LETHE_OK) status = start_threads(counter, detail);
     if (status == LETHE_OK) status = commit_settings(counter, detail);
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status;
 }
 
@@ -213,11 +213,11 @@ static lethe_status open_to_read(lethe_counter *counter, lethe_detail *detail) {
 
 static void free_counter(lethe_counter *counter) {
     const lethe_allocator *allocator = counter->allocator;
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     counter->stopping = true;
     lethe_os_condition_wake_all(&counter->work);
     lethe_os_condition_wake_all(&counter->fold);
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     if (counter->folder_runs) lethe_os_thread_join(&counter->folder);
     if (counter->committer_runs) lethe_os_thread_join(&counter->committer);
     for (unsigned i = 0; i < LETHE_GROUPS; i++) {
@@ -234,6 +234,7 @@ static void free_counter(lethe_counter *counter) {
     lethe_os_condition_drop(&counter->done);
     lethe_os_condition_drop(&counter->fold);
     lethe_os_lock_drop(&counter->lock);
+    lethe_os_lock_drop(&counter->turn);
     lethe_release(allocator, counter, sizeof *counter);
 }
 
@@ -247,6 +248,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
     lethe_counter *counter = lethe_alloc_zeroed(options->allocator, sizeof *counter);
     if (counter == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
     fill_defaults(counter, options);
+    lethe_os_lock_init(&counter->turn);
     lethe_os_lock_init(&counter->lock);
     lethe_os_condition_init(&counter->work);
     lethe_os_condition_init(&counter->done);
@@ -272,7 +274,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
 
 /* Leaves a store that the next one to open has nothing to replay in. */
 static lethe_status finish(lethe_counter *counter, lethe_detail *detail) {
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_status status = counter->failed;
     if (status == LETHE_OK) status = lethe_engine_fold_all(counter);
     if (status == LETHE_OK) {
@@ -282,7 +284,7 @@ static lethe_status finish(lethe_counter *counter, lethe_detail *detail) {
     }
     if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->sealed);
     if (status != LETHE_OK && detail != NULL) *detail = counter->failure;
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status == LETHE_OK ? lethe_store_flush(counter->store, detail) : status;
 }
 

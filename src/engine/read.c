@@ -33,18 +33,18 @@ static lethe_status get_one(lethe_counter *counter, lethe_bytes key, int64_t *va
 
 lethe_status lethe_counter_get(lethe_counter *counter, const lethe_bytes *keys, size_t count,
                                int64_t *values, bool *found) {
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
         status = get_one(counter, keys[i], &values[i], &found[i]);
     }
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status;
 }
 
 lethe_status lethe_counter_refresh(lethe_counter *counter, lethe_detail *detail) {
     if (!counter->options.read_only) return LETHE_OK;
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_tally *fresh;
     lethe_status status = lethe_tally_new(counter->allocator, &fresh);
     if (status == LETHE_OK) status = lethe_store_follow(counter->store, detail);
@@ -58,7 +58,7 @@ lethe_status lethe_counter_refresh(lethe_counter *counter, lethe_detail *detail)
         status = lethe_engine_replay(counter, detail);
     }
     lethe_tally_free(fresh);
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     return status;
 }
 
@@ -142,12 +142,12 @@ lethe_status lethe_counter_each(lethe_counter *counter, lethe_bytes from, lethe_
     struct copy copy = {.entries = {.allocator = counter->allocator},
                         .keys = {.allocator = counter->allocator}};
     lethe_walk *walk = NULL;
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     lethe_status status = copy_unfolded(counter, from, &copy);
     if (status == LETHE_OK) {
         status = lethe_walk_begin(counter->store, LETHE_FAMILY_COUNTERS, from, &walk);
     }
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     if (status == LETHE_OK) {
         status = merge(walk, &copy, visit, context);
         lethe_status ended = lethe_walk_end(walk, NULL);
@@ -231,10 +231,10 @@ static int by_rank(const void *left, const void *right) {
 lethe_status lethe_counter_top(lethe_counter *counter, size_t n, lethe_counter_visit visit,
                                void *context) {
     /* No more than there are, whatever is asked for; with room for those that come meanwhile. */
-    lethe_os_lock_take(&counter->lock);
+    lethe_engine_enter(counter);
     uint64_t known = lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS) +
                      lethe_tally_count(counter->tally) + LETHE_GROUP_LIMIT;
-    lethe_os_lock_give(&counter->lock);
+    lethe_engine_leave(counter);
     if (n > known) n = (size_t)known;
     if (n == 0) return LETHE_OK;
     struct top top = {.n = n, .allocator = counter->allocator};
