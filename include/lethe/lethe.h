@@ -4,6 +4,7 @@
 
 #include "lethe/allocator.h"
 #include "lethe/bloom.h"
+#include "lethe/cascade.h"
 #include "lethe/forgetful.h"
 #include "lethe/hash.h"
 #include "lethe/io.h"
