@@ -8,6 +8,7 @@
 #include "lethe/forgetful.h"
 #include "lethe/hash.h"
 #include "lethe/io.h"
+#include "lethe/packed.h"
 #include "lethe/sketch.h"
 #include "lethe/status.h"
 #include "lethe/version.h"
