@@ -14,47 +14,38 @@
 #include "message.h"
 #include "progress.h"
 
-/* Reads the options that are numbers; a zero stays where one is not given. */
-static int read_numbers(const struct arguments *arguments, lethe_bloom_options *options) {
-    size_t kind = LETHE_BLOOM_CLASSIC;
-    uint64_t hashes = 0;
-    int code = arguments_choice(arguments, "kind", &kind);
-    if (code == EXIT_DONE) {
-        code =
-            arguments_count(arguments, "capacity", 1, LETHE_BLOOM_MAX_CAPACITY, &options->capacity);
+/* The options that only some kinds have, and the one here has not. */
+static int check_build_options(const struct arguments *arguments, const struct filter_kind *kind) {
+    for (const struct filter_kind *const *other = filter_kinds; *other != NULL; other++) {
+        for (const char *const *name = (*other)->build_options; *name != NULL; name++) {
+            bool has = false;
+            for (const char *const *own = kind->build_options; *own != NULL; own++)
+                has |= strcmp(*own, *name) == 0;
+            if (!has && arguments_has(arguments, *name)) {
+                return arguments_fail(arguments, "--%s is for --kind %s, not for %s", *name,
+                                      (*other)->name, kind->name);
+            }
+        }
     }
-    if (code == EXIT_DONE) {
-        code = arguments_probability(arguments, "error", LETHE_BLOOM_MIN_ERROR,
-                                     LETHE_BLOOM_MAX_ERROR, &options->error);
-    }
-    if (code == EXIT_DONE)
-        code = arguments_count(arguments, "bits", 1, LETHE_BLOOM_MAX_BITS, &options->bits);
-    if (code == EXIT_DONE)
-        code = arguments_count(arguments, "hashes", 1, LETHE_BLOOM_MAX_HASHES, &hashes);
-    if (code == EXIT_DONE) code = arguments_seed(arguments, "seed", &options->seed);
-    options->layout = (lethe_bloom_layout)kind;
-    options->hashes = (uint32_t)hashes;
-    return code;
+    return EXIT_DONE;
 }
 
-static int read_options(const struct arguments *arguments, lethe_bloom_options *options) {
-    int code = read_numbers(arguments, options);
+/* Reads what every kind has, then what this one has; a zero stays where an option is not given. */
+static int read_options(const struct arguments *arguments, const struct filter_kind **kind,
+                        struct filter_settings *settings) {
+    size_t place = 0;
+    int code = arguments_choice(arguments, "kind", &place);
     if (code != EXIT_DONE) return code;
-    if (options->bits == 0 && options->hashes != 0) {
-        return arguments_fail(arguments, "--hashes needs --bits beside it");
+    *kind = filter_kinds[place];
+    code = arguments_count(arguments, "capacity", 1, LETHE_BLOOM_MAX_CAPACITY, &settings->capacity);
+    if (code == EXIT_DONE) {
+        code = arguments_probability(arguments, "error", LETHE_BLOOM_MIN_ERROR,
+                                     LETHE_BLOOM_MAX_ERROR, &settings->error);
     }
-    if (options->bits != 0 && (options->capacity != 0 || options->error != 0)) {
-        return arguments_fail(arguments,
-                              "the size is given twice, by --bits and by --%s; give --capacity "
-                              "and --error, or --bits and --hashes",
-                              options->capacity != 0 ? "capacity" : "error");
-    }
-    bool is_blocked = options->layout == LETHE_BLOOM_BLOCKED;
-    if (is_blocked && (options->hashes % 8 != 0 || options->hashes > 32)) {
-        return arguments_fail(arguments,
-                              "a blocked filter has 8, 16, 24 or 32 hashes, not %" PRIu32,
-                              options->hashes);
-    }
+    if (code == EXIT_DONE) code = arguments_seed(arguments, "seed", &settings->seed);
+    if (code == EXIT_DONE) code = check_build_options(arguments, *kind);
+    if (code == EXIT_DONE) code = (*kind)->read_options(arguments, settings);
+    if (code != EXIT_DONE) return code;
     if (arguments_text(arguments, "out") == NULL) {
         return arguments_fail(arguments, "--out F is missing, the file to write");
     }
@@ -71,54 +62,68 @@ static int check_not_an_input(const char *out, const struct inputs *inputs) {
 /* A filter has to be planned before the first line is added. Files can be read twice; a pipe
  * cannot. */
 static int plan_capacity(const struct inputs *inputs, const char *out, bool quiet,
-                         lethe_bloom_options *options) {
+                         struct filter_settings *settings) {
     if (!inputs->all_regular) {
         return message_fail(EXIT_USAGE,
                             "how many lines will come from %s is not known; give --capacity N, "
                             "the most different lines to expect",
                             inputs_name(inputs->stream));
     }
-    int code = line_count(inputs, quiet, &options->capacity);
+    int code = line_count(inputs, quiet, &settings->capacity);
     if (code != EXIT_DONE) return code;
     if (interrupt_requested()) return interrupt_fail(out);
-    if (options->capacity == 0) options->capacity = 1;
-    if (options->capacity <= LETHE_BLOOM_MAX_CAPACITY) return EXIT_DONE;
+    if (settings->capacity == 0) settings->capacity = 1;
+    if (settings->capacity <= LETHE_BLOOM_MAX_CAPACITY) return EXIT_DONE;
     return message_fail(EXIT_BAD_DATA,
                         "the files have %" PRIu64 " lines, more than a filter is planned for; "
                         "give --bits",
-                        options->capacity);
+                        settings->capacity);
 }
 
-static int make_filter(const lethe_bloom_options *options, lethe_bloom **out) {
-    *out = NULL;
-    lethe_bloom_shape shape;
-    if (lethe_bloom_plan(options, &shape) != LETHE_OK) {
+static int make_filter(const struct filter_kind *kind, const struct filter_settings *settings,
+                       struct filter *out) {
+    *out = (struct filter){0};
+    uint64_t memory_bytes;
+    if (kind->plan(settings, &memory_bytes) != LETHE_OK) {
         return message_fail(EXIT_USAGE,
                             "a %s filter for %" PRIu64 " lines at that error is too large; allow "
                             "a larger --error or a smaller --capacity",
-                            filter_kind_name(options->layout), options->capacity);
+                            kind->name, settings->capacity);
     }
-    if (lethe_bloom_new(options, out) == LETHE_OK) return EXIT_DONE;
+    void *object;
+    if (kind->make(settings, &object) == LETHE_OK) {
+        *out = (struct filter){.kind = kind, .object = object};
+        return EXIT_DONE;
+    }
     struct human_text size;
     return message_fail(EXIT_ENVIRONMENT,
                         "not enough memory for a filter of %s; ask for a smaller --capacity or a "
                         "larger --error",
-                        human_bytes(shape.memory_bytes, &size));
+                        human_bytes(memory_bytes, &size));
+}
+
+static int add_batch(const struct filter *filter, uint64_t seed, const struct line_batch *batch) {
+    lethe_hash hashes[LINES_PER_BATCH];
+    lethe_hash_batch(seed, batch->lines, batch->count, hashes);
+    lethe_status status = filter->kind->add_batch(filter->object, hashes, batch->count);
+    if (status == LETHE_OK) return EXIT_DONE;
+    return message_fail(EXIT_ENVIRONMENT,
+                        "cannot add to the filter: %s; ask for a larger --capacity",
+                        lethe_strerror(status));
 }
 
 /* Adds every line of the inputs. Stops early, without an error, when a signal asks to. */
-static int add_lines(const struct inputs *inputs, lethe_bloom *filter, bool quiet) {
+static int add_lines(const struct inputs *inputs, const struct filter *filter, bool quiet) {
     struct line_reader *reader;
     int code = lines_open(inputs, &reader);
     if (code != EXIT_DONE) return code;
-    uint64_t seed = lethe_bloom_get_shape(filter).seed;
+    uint64_t seed = filter->kind->seed(filter->object);
     struct progress progress;
     progress_begin(&progress, !quiet, "lines", inputs->bytes);
-    lethe_hash hashes[LINES_PER_BATCH];
     struct line_batch batch;
     while ((code = lines_next(reader, &batch)) == EXIT_DONE && batch.count > 0) {
-        lethe_hash_batch(seed, batch.lines, batch.count, hashes);
-        lethe_bloom_add_batch(filter, hashes, batch.count);
+        code = add_batch(filter, seed, &batch);
+        if (code != EXIT_DONE) break;
         progress_update(&progress, lines_delivered(reader), lines_bytes(reader));
     }
     progress_end(&progress);
@@ -126,21 +131,22 @@ static int add_lines(const struct inputs *inputs, lethe_bloom *filter, bool quie
     return code;
 }
 
-static int build(const struct inputs *inputs, const lethe_bloom_options *options, const char *out,
-                 bool json, bool quiet) {
-    lethe_bloom *filter;
-    int code = make_filter(options, &filter);
-    if (code == EXIT_DONE) code = add_lines(inputs, filter, quiet);
+static int build(const struct inputs *inputs, const struct filter_kind *kind,
+                 const struct filter_settings *settings, const char *out, bool json, bool quiet) {
+    struct filter filter;
+    int code = make_filter(kind, settings, &filter);
+    if (code == EXIT_DONE) code = add_lines(inputs, &filter, quiet);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
-    if (code == EXIT_DONE) code = filter_save(filter, out);
-    if (code == EXIT_DONE) filter_report(out, filter, json, quiet);
-    lethe_bloom_free(filter);
+    if (code == EXIT_DONE) code = filter_save(&filter, out);
+    if (code == EXIT_DONE) filter_report(out, &filter, json, quiet);
+    filter_free(&filter);
     return code;
 }
 
 static int run(const struct arguments *arguments) {
-    lethe_bloom_options options = {0};
-    int code = read_options(arguments, &options);
+    const struct filter_kind *kind = NULL;
+    struct filter_settings settings = {0};
+    int code = read_options(arguments, &kind, &settings);
     if (code != EXIT_DONE) return code;
     struct inputs inputs;
     code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
@@ -151,11 +157,11 @@ static int run(const struct arguments *arguments) {
     if (code != EXIT_DONE) return code;
     interrupt_begin();
     bool quiet = arguments_has(arguments, "quiet");
-    if (options.capacity == 0 && options.bits == 0) {
-        code = plan_capacity(&inputs, out, quiet, &options);
+    if (settings.capacity == 0 && settings.bits == 0 && settings.slots == 0) {
+        code = plan_capacity(&inputs, out, quiet, &settings);
     }
     if (code != EXIT_DONE) return code;
-    return build(&inputs, &options, out, arguments_has(arguments, "json"), quiet);
+    return build(&inputs, kind, &settings, out, arguments_has(arguments, "json"), quiet);
 }
 
 const struct command command_filter_build = {

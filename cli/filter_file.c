@@ -15,14 +15,43 @@
 #include "json.h"
 #include "message.h"
 
-const char *filter_kind_name(lethe_bloom_layout layout) {
-    return layout == LETHE_BLOOM_BLOCKED ? "blocked" : "bloom";
+/* The kind whose files have this type. When none has, the first one: loading it says what is wrong. */
+static const struct filter_kind *kind_of_type(const char *type) {
+    for (const struct filter_kind *const *kind = filter_kinds; *kind != NULL; kind++) {
+        if (strcmp((*kind)->type, type) == 0) return *kind;
+    }
+    return filter_kinds[0];
 }
 
-int filter_load(const char *path, lethe_bloom **out) {
+/* The kind that a loaded object is, among those with the same type of file. */
+static const struct filter_kind *kind_of_object(const struct filter_kind *loader,
+                                                const void *object) {
+    for (const struct filter_kind *const *kind = filter_kinds; *kind != NULL; kind++) {
+        bool same_type = strcmp((*kind)->type, loader->type) == 0;
+        if (same_type && ((*kind)->is == NULL || (*kind)->is(object))) return *kind;
+    }
+    return loader;
+}
+
+int filter_load(const char *path, struct filter *out) {
+    *out = (struct filter){0};
+    lethe_file_info info;
     errno = 0;
-    lethe_status status = lethe_bloom_load_file(path, NULL, out);
+    lethe_status status = lethe_file_peek(path, &info);
+    if (status == LETHE_OK) {
+        const struct filter_kind *loader = kind_of_type(info.type);
+        void *object;
+        status = loader->load(path, &object);
+        if (status == LETHE_OK) {
+            *out = (struct filter){.kind = kind_of_object(loader, object), .object = object};
+        }
+    }
     return status == LETHE_OK ? EXIT_DONE : message_fail_file(status, "read the filter", path);
+}
+
+void filter_free(struct filter *filter) {
+    if (filter->kind != NULL) filter->kind->free(filter->object);
+    *filter = (struct filter){0};
 }
 
 /* The folder that path is in: all before its last slash. The caller frees it. */
@@ -54,10 +83,10 @@ int filter_check_output(const char *path) {
     return code;
 }
 
-int filter_save(const lethe_bloom *filter, const char *path) {
+int filter_save(const struct filter *filter, const char *path) {
     interrupt_hold();
     errno = 0;
-    lethe_status status = lethe_bloom_save_file(filter, path);
+    lethe_status status = filter->kind->save(filter->object, path);
     int code = EXIT_DONE;
     if (status != LETHE_OK) code = message_fail_file(status, "write the filter", path);
     interrupt_release();
@@ -74,89 +103,132 @@ static const char *default_note(uint64_t seed) {
     return seed == LETHE_DEFAULT_SEED ? " (the default)" : "";
 }
 
-void filter_print_text(const char *path, const lethe_bloom_stats *stats) {
-    const lethe_bloom_shape *shape = &stats->shape;
+static void print_shape_text(const struct filter_facts *facts) {
+    for (size_t i = 0; i < facts->shape_count; i++) {
+        const struct filter_fact *fact = &facts->shape[i];
+        if (fact->word != NULL) {
+            printf("%-15s %s\n", fact->name, fact->word);
+        } else {
+            printf("%-15s %" PRIu64 "\n", fact->name, fact->number);
+        }
+    }
+}
+
+void filter_print_text(const char *path, const struct filter_facts *facts) {
     struct human_text text;
     printf("file            %s\n", path);
-    printf("kind            %s\n", filter_kind_name(shape->layout));
-    printf("bits            %" PRIu64 "\n", shape->bits);
-    printf("hashes          %" PRIu32 "\n", shape->hashes);
-    printf("seed            0x%016" PRIx64 "%s\n", shape->seed, default_note(shape->seed));
-    if (shape->capacity > 0) {
-        printf("capacity        %" PRIu64 "\n", shape->capacity);
-        printf("planned error   %s\n", human_probability(shape->error, &text));
+    printf("kind            %s\n", facts->kind);
+    print_shape_text(facts);
+    printf("seed            0x%016" PRIx64 "%s\n", facts->seed, default_note(facts->seed));
+    if (facts->capacity > 0) {
+        printf("capacity        %" PRIu64 "\n", facts->capacity);
+        printf("planned error   %s\n", human_probability(facts->planned_error, &text));
     } else {
         printf("capacity        not planned\n");
         printf("planned error   not planned\n");
     }
-    printf("additions       %" PRIu64 "\n", stats->additions);
-    if (isfinite(stats->distinct_estimate)) {
-        printf("different       about %.0f\n", stats->distinct_estimate);
+    printf("additions       %" PRIu64 "\n", facts->additions);
+    if (isfinite(facts->distinct_estimate)) {
+        printf("different       about %.0f\n", facts->distinct_estimate);
     } else {
         printf("different       too many to tell: every bit is set\n");
     }
-    printf("fill            %.1f%%\n", stats->fill * 100);
-    printf("error now       %s\n", human_probability(stats->error_estimate, &text));
-    printf("memory          %s\n", human_bytes(shape->memory_bytes, &text));
+    printf("fill            %.1f%%\n", facts->fill * 100);
+    printf("error now       %s\n", human_probability(facts->error_now, &text));
+    printf("memory          %s\n", human_bytes(facts->memory_bytes, &text));
     printf("file size       %" PRIu64 " bytes\n", file_bytes(path));
 }
 
-void filter_print_json(const char *path, const lethe_bloom_stats *stats) {
-    const lethe_bloom_shape *shape = &stats->shape;
+/* "slot bits" is slot_bits in JSON. */
+static void put_member_name(const char *name, char *text, size_t size) {
+    snprintf(text, size, "%s", name);
+    for (char *space = strchr(text, ' '); space != NULL; space = strchr(space, ' '))
+        *space = '_';
+}
+
+static void print_shape_json(struct json *json, const struct filter_facts *facts) {
+    for (size_t i = 0; i < facts->shape_count; i++) {
+        const struct filter_fact *fact = &facts->shape[i];
+        char name[32];
+        put_member_name(fact->name, name, sizeof name);
+        if (fact->word != NULL) {
+            json_string(json, name, fact->word);
+        } else {
+            json_integer(json, name, fact->number);
+        }
+    }
+}
+
+void filter_print_json(const char *path, const struct filter_facts *facts) {
     struct json json = json_begin(stdout);
     json_string(&json, "file", path);
-    json_string(&json, "kind", filter_kind_name(shape->layout));
-    json_integer(&json, "bits", shape->bits);
-    json_integer(&json, "hashes", shape->hashes);
+    json_string(&json, "kind", facts->kind);
+    print_shape_json(&json, facts);
     char seed[32];
-    snprintf(seed, sizeof seed, "0x%016" PRIx64, shape->seed);
+    snprintf(seed, sizeof seed, "0x%016" PRIx64, facts->seed);
     json_string(&json, "seed", seed);
-    if (shape->capacity > 0) {
-        json_integer(&json, "capacity", shape->capacity);
-        json_real(&json, "planned_error", shape->error);
+    if (facts->capacity > 0) {
+        json_integer(&json, "capacity", facts->capacity);
+        json_real(&json, "planned_error", facts->planned_error);
     } else {
         json_null(&json, "capacity");
         json_null(&json, "planned_error");
     }
-    json_integer(&json, "additions", stats->additions);
-    json_real(&json, "distinct_estimate", stats->distinct_estimate);
-    json_real(&json, "fill", stats->fill);
-    json_real(&json, "error_now", stats->error_estimate);
-    json_integer(&json, "memory_bytes", shape->memory_bytes);
+    json_integer(&json, "additions", facts->additions);
+    json_real(&json, "distinct_estimate", facts->distinct_estimate);
+    json_real(&json, "fill", facts->fill);
+    json_real(&json, "error_now", facts->error_now);
+    json_integer(&json, "memory_bytes", facts->memory_bytes);
     json_integer(&json, "file_bytes", file_bytes(path));
     json_end(&json);
 }
 
-/* The estimate of a filter filled exactly to its capacity lies above it half of the time. Lines
- * that were never added cannot be too many, and neither is what the estimate alone could be wrong by. */
-static bool is_overfull(const lethe_bloom_stats *stats) {
-    uint64_t capacity = stats->shape.capacity;
-    return capacity > 0 && stats->additions > capacity &&
-           stats->distinct_estimate > 1.02 * (double)capacity;
+/* The shape in words: "6250 bits, 5 hashes". */
+static void put_shape(const struct filter_facts *facts, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < facts->shape_count && used < size; i++) {
+        const struct filter_fact *fact = &facts->shape[i];
+        const char *comma = i > 0 ? ", " : "";
+        int length = fact->word != NULL ? snprintf(text + used, size - used, "%s%s %s", comma,
+                                                   fact->name, fact->word)
+                                        : snprintf(text + used, size - used, "%s%" PRIu64 " %s",
+                                                   comma, fact->number, fact->name);
+        if (length < 0) return;
+        used += (size_t)length;
+    }
 }
 
-void filter_report(const char *path, const lethe_bloom *filter, bool json, bool quiet) {
-    lethe_bloom_stats stats = lethe_bloom_info(filter);
+/* The estimate of a filter filled exactly to its capacity lies above it half of the time. Lines
+ * that were never added cannot be too many, and neither is what the estimate alone could be wrong by. */
+static bool is_overfull(const struct filter_facts *facts) {
+    return facts->capacity > 0 && facts->additions > facts->capacity &&
+           facts->distinct_estimate > 1.02 * (double)facts->capacity;
+}
+
+void filter_report(const char *path, const struct filter *filter, bool json, bool quiet) {
+    struct filter_facts facts;
+    filter->kind->describe(filter->object, &facts);
     struct human_text size, error, planned, different;
-    bool is_full = isinf(stats.distinct_estimate);
-    snprintf(different.text, sizeof different.text, "about %.0f", stats.distinct_estimate);
+    bool is_full = isinf(facts.distinct_estimate);
+    snprintf(different.text, sizeof different.text, "about %.0f", facts.distinct_estimate);
     if (is_full) snprintf(different.text, sizeof different.text, "unknown");
     if (json) {
-        filter_print_json(path, &stats);
+        filter_print_json(path, &facts);
     } else if (!quiet) {
-        message_note("%s: %" PRIu64 " line%s added, %s different; %s, %" PRIu64 " bits, %" PRIu32
-                     " hashes, %s; error now %s",
-                     path, stats.additions, stats.additions == 1 ? "" : "s", different.text,
-                     filter_kind_name(stats.shape.layout), stats.shape.bits, stats.shape.hashes,
-                     human_bytes(stats.shape.memory_bytes, &size),
-                     human_probability(stats.error_estimate, &error));
+        char shape[256];
+        put_shape(&facts, shape, sizeof shape);
+        message_note("%s: %" PRIu64 " line%s added, %s different; %s, %s, %s; error now %s", path,
+                     facts.additions, facts.additions == 1 ? "" : "s", different.text, facts.kind,
+                     shape, human_bytes(facts.memory_bytes, &size),
+                     human_probability(facts.error_now, &error));
     }
-    if (is_overfull(&stats)) {
+    if (is_overfull(&facts)) {
         message_warn("%s was planned for %" PRIu64 " different lines and holds %s: error now %s, "
                      "planned %s; build it again with a larger "
                      "--capacity",
-                     path, stats.shape.capacity, is_full ? "more than can be told" : different.text,
-                     human_probability(stats.error_estimate, &error),
-                     human_probability(stats.shape.error, &planned));
+                     path, facts.capacity, is_full ? "more than can be told" : different.text,
+                     human_probability(facts.error_now, &error),
+                     human_probability(facts.planned_error, &planned));
     }
 }

@@ -6,15 +6,16 @@
 
 static int run(const struct arguments *arguments) {
     const char *path = arguments->operands[0];
-    lethe_bloom *filter;
+    struct filter filter;
     int code = filter_load(path, &filter);
     if (code != EXIT_DONE) return code;
-    lethe_bloom_stats stats = lethe_bloom_info(filter);
-    lethe_bloom_free(filter);
+    struct filter_facts facts;
+    filter.kind->describe(filter.object, &facts);
+    filter_free(&filter);
     if (arguments_has(arguments, "json")) {
-        filter_print_json(path, &stats);
+        filter_print_json(path, &facts);
     } else {
-        filter_print_text(path, &stats);
+        filter_print_text(path, &facts);
     }
     return EXIT_DONE;
 }

@@ -1,6 +1,7 @@
 /* filter_merge.c - `lethe filter merge`: the union of several filters. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "commands.h"
@@ -8,37 +9,61 @@
 #include "interrupt.h"
 #include "message.h"
 
-/* Says in what a filter differs from the first one: its name, and both values. */
-static int fail_mismatch(const char *first_path, const lethe_bloom *first, const char *path,
-                         const lethe_bloom *other) {
-    lethe_bloom_shape a = lethe_bloom_get_shape(first), b = lethe_bloom_get_shape(other);
-    char difference[160];
-    if (a.layout != b.layout) {
-        snprintf(difference, sizeof difference, "kind %s, not %s", filter_kind_name(b.layout),
-                 filter_kind_name(a.layout));
-    } else if (a.bits != b.bits) {
-        snprintf(difference, sizeof difference, "%" PRIu64 " bits, not %" PRIu64, b.bits, a.bits);
-    } else if (a.hashes != b.hashes) {
-        snprintf(difference, sizeof difference, "%" PRIu32 " hashes, not %" PRIu32, b.hashes,
-                 a.hashes);
-    } else {
-        snprintf(difference, sizeof difference, "seed 0x%016" PRIx64 ", not 0x%016" PRIx64, b.seed,
-                 a.seed);
+/* The first fact of the shape in which the two differ, as "kind blocked, not bloom". */
+static void put_difference(const struct filter_facts *a, const struct filter_facts *b, char *text,
+                           size_t size) {
+    if (strcmp(a->kind, b->kind) != 0) {
+        snprintf(text, size, "kind %s, not %s", b->kind, a->kind);
+        return;
     }
+    for (size_t i = 0; i < a->shape_count && i < b->shape_count; i++) {
+        const struct filter_fact *first = &a->shape[i], *other = &b->shape[i];
+        if (first->word != NULL && strcmp(first->word, other->word) != 0) {
+            snprintf(text, size, "%s %s, not %s", first->name, other->word, first->word);
+            return;
+        }
+        if (first->word == NULL && first->number != other->number) {
+            snprintf(text, size, "%" PRIu64 " %s, not %" PRIu64, other->number, first->name,
+                     first->number);
+            return;
+        }
+    }
+    snprintf(text, size, "seed 0x%016" PRIx64 ", not 0x%016" PRIx64, b->seed, a->seed);
+}
+
+/* Says in what a filter differs from the first one: its name, and both values. */
+static int fail_mismatch(const char *first_path, const struct filter *first, const char *path,
+                         const struct filter *other) {
+    struct filter_facts a, b;
+    first->kind->describe(first->object, &a);
+    other->kind->describe(other->object, &b);
+    char difference[160];
+    put_difference(&a, &b, difference, sizeof difference);
     return message_fail(EXIT_BAD_DATA,
                         "cannot merge: %s has %s as %s has; build all parts with the same options",
                         path, difference, first_path);
 }
 
-static int merge_into(lethe_bloom *filter, const char *first_path, const char *path) {
-    lethe_bloom *other;
+static int merge_into(struct filter *filter, const char *first_path, const char *path) {
+    struct filter other;
     int code = filter_load(path, &other);
     if (code != EXIT_DONE) return code;
-    if (lethe_bloom_union(filter, other) != LETHE_OK) {
-        code = fail_mismatch(first_path, filter, path, other);
+    lethe_status status = LETHE_EMISMATCH;
+    if (filter->kind == other.kind) status = filter->kind->merge(filter->object, other.object);
+    if (status == LETHE_EMISMATCH) {
+        code = fail_mismatch(first_path, filter, path, &other);
+    } else if (status != LETHE_OK) {
+        code = message_fail(EXIT_ENVIRONMENT, "cannot merge %s: %s", path, lethe_strerror(status));
     }
-    lethe_bloom_free(other);
+    filter_free(&other);
     return code;
+}
+
+/* Not every kind can be merged. */
+static int check_mergeable(const struct filter *filter, const char *path) {
+    if (filter->kind->merge != NULL) return EXIT_DONE;
+    return message_fail(EXIT_BAD_DATA, "%s is a %s filter, which can't be merged", path,
+                        filter->kind->name);
 }
 
 static int run(const struct arguments *arguments) {
@@ -48,19 +73,20 @@ static int run(const struct arguments *arguments) {
     if (code != EXIT_DONE) return code;
     interrupt_begin();
     char *const *paths = arguments->operands;
-    lethe_bloom *filter;
+    struct filter filter;
     code = filter_load(paths[0], &filter);
+    if (code == EXIT_DONE) code = check_mergeable(&filter, paths[0]);
     for (size_t i = 1; i < arguments->operand_count && code == EXIT_DONE; i++) {
         if (interrupt_requested()) break;
-        code = merge_into(filter, paths[0], paths[i]);
+        code = merge_into(&filter, paths[0], paths[i]);
     }
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
-    if (code == EXIT_DONE) code = filter_save(filter, out);
+    if (code == EXIT_DONE) code = filter_save(&filter, out);
     if (code == EXIT_DONE) {
-        filter_report(out, filter, arguments_has(arguments, "json"),
+        filter_report(out, &filter, arguments_has(arguments, "json"),
                       arguments_has(arguments, "quiet"));
     }
-    lethe_bloom_free(filter);
+    filter_free(&filter);
     return code;
 }
 
@@ -72,7 +98,7 @@ const struct command command_filter_merge = {
         (const char *const[]){
             "Writes to `F` a filter that holds every line of the filters `A`, `B` and so on: bit "
             "for bit what building it from all their lines would have given. They must agree in "
-            "kind, bits, hashes and seed; build them with the same `--capacity` and `--error` and "
+            "kind, size, hashes and seed; build them with the same `--capacity` and `--error` and "
             "they do. The capacity is that of the first one, so plan each part for the whole. `F` "
             "may be one of the filters merged, and is replaced as a whole or not at all.",
             NULL},

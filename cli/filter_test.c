@@ -39,12 +39,15 @@ static int print_selected(const struct line_batch *batch, const uint8_t *present
     return EXIT_DONE;
 }
 
-static int select_batch(const lethe_bloom *filter, uint64_t seed, const struct line_batch *batch,
+static int select_batch(const struct filter *filter, uint64_t seed, const struct line_batch *batch,
                         struct selection *selection) {
     lethe_hash hashes[LINES_PER_BATCH];
     uint8_t present[LINES_PER_BATCH];
     lethe_hash_batch(seed, batch->lines, batch->count, hashes);
-    lethe_bloom_test_batch(filter, hashes, batch->count, present);
+    lethe_status status = filter->kind->test_batch(filter->object, hashes, batch->count, present);
+    if (status != LETHE_OK) {
+        return message_fail(EXIT_ENVIRONMENT, "cannot ask the filter: %s", lethe_strerror(status));
+    }
     for (size_t i = 0; i < batch->count; i++) {
         selection->selected += present[i] == selection->wanted;
     }
@@ -57,7 +60,7 @@ static int flush_before_waiting(const struct line_reader *reader, const struct i
     return output_flush();
 }
 
-static int select_lines(const struct inputs *inputs, const lethe_bloom *filter, bool quiet,
+static int select_lines(const struct inputs *inputs, const struct filter *filter, bool quiet,
                         struct selection *selection) {
     struct line_reader *reader;
     int code = lines_open(inputs, &reader);
@@ -66,7 +69,7 @@ static int select_lines(const struct inputs *inputs, const lethe_bloom *filter, 
     /* Lines printed to the same terminal would run into the progress line. */
     bool wanted = !quiet && !(selection->prints && isatty(STDOUT_FILENO));
     progress_begin(&progress, wanted, "lines", inputs->bytes);
-    uint64_t seed = lethe_bloom_get_shape(filter).seed;
+    uint64_t seed = filter->kind->seed(filter->object);
     struct line_batch batch;
     while ((code = lines_next(reader, &batch)) == EXIT_DONE && batch.count > 0) {
         code = select_batch(filter, seed, &batch, selection);
@@ -83,13 +86,13 @@ static int run(const struct arguments *arguments) {
     struct inputs inputs;
     int code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
     if (code != EXIT_DONE) return code;
-    lethe_bloom *filter;
+    struct filter filter;
     code = filter_load(arguments->operands[0], &filter);
     if (code != EXIT_DONE) return code;
     bool counts = arguments_has(arguments, "count");
     struct selection selection = {.wanted = !arguments_has(arguments, "invert"), .prints = !counts};
-    code = select_lines(&inputs, filter, arguments_has(arguments, "quiet"), &selection);
-    lethe_bloom_free(filter);
+    code = select_lines(&inputs, &filter, arguments_has(arguments, "quiet"), &selection);
+    filter_free(&filter);
     if (code != EXIT_DONE) return code;
     if (counts) printf("%" PRIu64 "\n", selection.selected);
     return selection.selected > 0 ? EXIT_DONE : EXIT_NEGATIVE;
