@@ -9,6 +9,7 @@
 #include "lethe/hash.h"
 #include "lethe/io.h"
 #include "lethe/packed.h"
+#include "lethe/quotient.h"
 #include "lethe/sketch.h"
 #include "lethe/status.h"
 #include "lethe/version.h"

@@ -1,0 +1,446 @@
+/* filter/quotient/quotient.c - the public quotient filter: makes filters, counts, grows, hands slots to hot.h.
+ *
+ * IDEA    A fingerprint is split: its high part, the quotient, says where it belongs, and only the low part,
+ *         the remainder, is stored. Fingerprints are kept in ascending order. A block has 64 buckets, one for
+ *         each quotient, and 64 slots. A block's entries lie in its slots without gaps, those of
+ *         earlier blocks first; what does not fit is carried into the next block, where it comes first.
+ * LAYOUT  remainders  8r bytes a block: slot s of the table is bits s * r to s * r + r - 1
+ *         marks       16 bytes a block: occupied, which of its buckets have entries; ends, which of its
+ *                     slots hold the last entry of a bucket
+ *         carry       1 byte a block: how many entries of earlier blocks lie in this one and later ones
+ *         After the blocks that have buckets come five more, for what the last ones carry.
+ *         An example with blocks of 4: buckets 0, 0, 2 | 4, 4, 5, 6, 7 | 9 have entries:
+ *           occupied 1010|1111|0100     block 0 has three entries and a free slot; block 1 has five, so
+ *           ends     01100|0111|1100    one is carried: it lies in block 2, before block 2's own entry
+ *           carry    0   |0   |1
+ * I1      Entries lie in the order of their fingerprints: buckets ascend, remainders in a bucket ascend.
+ * I2      carry[i+1] = max(0, carry[i] + entries of block i's buckets - 64), and at most 255: where an entry lies follows
+ *         from what is there, not from how it came there. So equal contents are equal bytes.
+ * I3      Free slots are zero, and so are their ends.
+ * I4      A fingerprint lies there once or twice. If it was added three times or more, then twice, and
+ *         counts.c knows how often.
+ * I5      At most 95% of the slots are used.
+ * WHY     An operation finds its bucket in its own block nearly always: by rank and select in the two words of
+ *         marks, and then one comparison of the whole block. Adding moves at most a block, two vectors for
+ *         8-bit remainders, and one or two neighbours when blocks are full. The quotient filter as published
+ *         leaves free slots where they are, so that each entry lies as near to its quotient as can be, and
+ *         pays for it: an addition must look for the next free slot, bit by bit, and moves
+ *         whatever lies between. Here a block's free slots are all at its end, and found at once.
+ *         2.125 bits a slot describe all this; three bits a slot as published would be more and slower.
+ *         Blocks with a second-level table for what does not fit (as a prefix filter has it) were weighed:
+ *         a table that holds what 95% load spills takes more than the 0.125 bits of carries,
+ *         and reading through or merging would have to join two orders.
+ * LIMIT   A carry is at most 255, and an addition moves at most 512 blocks. At 95% load, fingerprints that are
+ *         spread like a hash's come near neither (a carry of 255 is an event of 1e-11 a block). Those chosen by
+ *         an adversary do, and get LETHE_EFULL. Removal moves as many blocks as were carried over.
+ * PAPER   docs/papers.md#the-quotient-filter */
+#include "filter/quotient/quotient.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/allocator.h"
+#include "core/bits.h"
+#include "core/cpu.h"
+
+enum { PIECE = 512 }; /* hashes of a batch that become fingerprints at once */
+
+static const struct lethe_quotient_operations *operations_for(uint32_t bits) {
+    const struct lethe_quotient_operations *set = lethe_quotient_portable;
+#if defined(__x86_64__)
+    if (lethe_cpu() >= LETHE_CPU_AVX2 && lethe_cpu_has_fast_pdep()) set = lethe_quotient_avx2;
+#endif
+    return &set[bits == 8    ? LETHE_QUOTIENT_8_BITS
+                : bits == 16 ? LETHE_QUOTIENT_16_BITS
+                             : LETHE_QUOTIENT_ANY_WIDTH];
+}
+
+void lethe_quotient_place_table(const lethe_quotient_shape *shape, unsigned char *bytes,
+                                struct lethe_quotient_table *out) {
+    *out = (struct lethe_quotient_table){
+        .remainders = bytes,
+        .blocks = shape->slots / LETHE_QUOTIENT_BLOCK,
+        .bits = shape->remainder_bits,
+    };
+    uint64_t blocks = lethe_quotient_all_blocks(out);
+    unsigned char *marks = bytes + blocks * 8 * shape->remainder_bits;
+    out->marks = (struct lethe_quotient_marks *)(void *)marks;
+    out->carry = marks + blocks * sizeof *out->marks;
+}
+
+static size_t memory_bytes(const lethe_quotient *filter) {
+    return (size_t)filter->shape.memory_bytes + 2 * LETHE_QUOTIENT_MARGIN_BYTES;
+}
+
+lethe_status lethe_quotient_from_shape(const lethe_quotient_shape *shape,
+                                       const lethe_allocator *allocator, bool with_table,
+                                       lethe_quotient **out) {
+    *out = NULL;
+    lethe_quotient *filter = lethe_alloc_zeroed(allocator, sizeof *filter);
+    if (filter == NULL) return LETHE_ENOMEM;
+    *filter = (lethe_quotient){
+        .operations = operations_for(shape->remainder_bits),
+        .max_fingerprint = shape->max_fingerprint,
+        .limit = shape->slots - shape->slots / 20,
+        .shape = *shape,
+        .allocator = allocator,
+    };
+    if (with_table) {
+        filter->memory = lethe_alloc_zeroed(allocator, memory_bytes(filter));
+        if (filter->memory == NULL) {
+            lethe_quotient_free(filter);
+            return LETHE_ENOMEM;
+        }
+        lethe_quotient_place_table(shape, filter->memory + LETHE_QUOTIENT_MARGIN_BYTES,
+                                   &filter->table);
+    }
+    *out = filter;
+    return LETHE_OK;
+}
+
+lethe_status lethe_quotient_new(const lethe_quotient_options *options, lethe_quotient **out) {
+    assert(out != NULL);
+    *out = NULL;
+    lethe_quotient_shape shape;
+    lethe_status status = lethe_quotient_plan(options, &shape);
+    if (status != LETHE_OK) return status;
+    return lethe_quotient_from_shape(&shape, options != NULL ? options->allocator : NULL, true,
+                                     out);
+}
+
+lethe_status lethe_quotient_copy(const lethe_quotient *filter, lethe_quotient **out) {
+    lethe_status status = lethe_quotient_from_shape(&filter->shape, filter->allocator, true, out);
+    if (status != LETHE_OK) return status;
+    lethe_quotient *copy = *out;
+    status = lethe_quotient_counts_copy(&filter->counts, filter->allocator, &copy->counts);
+    if (status != LETHE_OK) {
+        lethe_quotient_free(copy);
+        *out = NULL;
+        return status;
+    }
+    memcpy(copy->table.remainders, filter->table.remainders, filter->shape.memory_bytes);
+    copy->slots_used = filter->slots_used;
+    copy->distinct = filter->distinct;
+    copy->total = filter->total;
+    copy->missed_removals = filter->missed_removals;
+    copy->doublings = filter->doublings;
+    return LETHE_OK;
+}
+
+void lethe_quotient_free(lethe_quotient *filter) {
+    if (filter == NULL) return;
+    const lethe_allocator *allocator = filter->allocator;
+    lethe_quotient_counts_drop(&filter->counts, allocator);
+    lethe_release(allocator, filter->memory, memory_bytes(filter));
+    lethe_os_mapping_close(&filter->mapping);
+    lethe_release(allocator, filter, sizeof *filter);
+}
+
+static bool is_read_only(const lethe_quotient *filter) {
+    return filter->memory == NULL;
+}
+
+lethe_status lethe_quotient_clear(lethe_quotient *filter) {
+    if (is_read_only(filter)) return LETHE_EINVAL;
+    memset(filter->table.remainders, 0, filter->shape.memory_bytes);
+    lethe_quotient_counts_drop(&filter->counts, filter->allocator);
+    filter->slots_used = filter->distinct = filter->total = 0;
+    return LETHE_OK;
+}
+
+lethe_quotient_shape lethe_quotient_get_shape(const lethe_quotient *filter) {
+    return filter->shape;
+}
+
+lethe_quotient_stats lethe_quotient_info(const lethe_quotient *filter) {
+    return (lethe_quotient_stats){
+        .shape = filter->shape,
+        .distinct = filter->distinct,
+        .total = filter->total,
+        .slots_used = filter->slots_used,
+        .load = (double)filter->slots_used / (double)filter->shape.slots,
+        .error_estimate = (double)filter->distinct / ((double)filter->max_fingerprint + 1),
+        .counted = filter->counts.used,
+        .memory_bytes =
+            sizeof *filter + memory_bytes(filter) + lethe_quotient_counts_bytes(&filter->counts),
+        .missed_removals = filter->missed_removals,
+        .doublings = filter->doublings,
+        .read_only = is_read_only(filter),
+    };
+}
+
+/* hash.high times the number of fingerprints, which may be 2^64, and the upper half of that. */
+static inline uint64_t fingerprint_of(const lethe_quotient *filter, lethe_hash hash) {
+    lethe_uint128 product = (lethe_uint128)hash.high * filter->max_fingerprint;
+    return (uint64_t)((product + hash.high) >> 64);
+}
+
+uint64_t lethe_quotient_fingerprint(const lethe_quotient *filter, lethe_hash hash) {
+    return fingerprint_of(filter, hash);
+}
+
+/* Puts what other holds in the place of what filter held, and frees that. */
+static void take_over(lethe_quotient *filter, lethe_quotient *other) {
+    other->missed_removals = filter->missed_removals;
+    other->doublings = filter->doublings;
+    lethe_quotient before = *filter;
+    *filter = *other;
+    *other = before;
+    lethe_quotient_free(other);
+}
+
+static lethe_status resize(lethe_quotient *filter, lethe_quotient_shape shape) {
+    const lethe_quotient *only = filter;
+    lethe_quotient *resized;
+    lethe_status status = lethe_quotient_rebuild(&only, 1, &shape, filter->allocator, &resized);
+    if (status == LETHE_OK) take_over(filter, resized);
+    return status;
+}
+
+lethe_status lethe_quotient_double(lethe_quotient *filter) {
+    if (is_read_only(filter) || filter->shape.remainder_bits == 1 ||
+        filter->shape.slots > LETHE_QUOTIENT_MAX_SLOTS / 2)
+        return LETHE_EINVAL;
+    lethe_status status = resize(filter, lethe_quotient_doubled(&filter->shape));
+    if (status == LETHE_OK) filter->doublings++;
+    return status;
+}
+
+lethe_status lethe_quotient_halve(lethe_quotient *filter) {
+    if (is_read_only(filter) || filter->shape.remainder_bits == LETHE_QUOTIENT_MAX_REMAINDER_BITS ||
+        filter->table.blocks % 2 != 0)
+        return LETHE_EINVAL;
+    return resize(filter, lethe_quotient_halved(&filter->shape));
+}
+
+/* There was no room: makes some if that is allowed. A filter that is far from full is not doubled: what crowds
+ * there would crowd in a larger one as well. */
+static lethe_status grow(lethe_quotient *filter) {
+    bool may_grow = filter->shape.remainder_bits > 1 &&
+                    filter->slots_used > filter->shape.slots / 4 * 3 &&
+                    0.9 * (double)filter->shape.slots < (double)filter->shape.grow_to;
+    return may_grow ? lethe_quotient_double(filter) : LETHE_EFULL;
+}
+
+/* Adds one copy more, which the fingerprint does not have twice yet. */
+static lethe_status add_copy(lethe_quotient *filter, uint64_t fingerprint) {
+    for (;;) {
+        if (filter->slots_used < filter->limit) {
+            enum lethe_quotient_outcome outcome =
+                filter->operations->add(&filter->table, fingerprint);
+            if (outcome != LETHE_QUOTIENT_CROWDED) {
+                filter->slots_used++;
+                filter->distinct += outcome == LETHE_QUOTIENT_FIRST;
+                return LETHE_OK;
+            }
+        }
+        lethe_status status = grow(filter);
+        if (status != LETHE_OK) return status;
+    }
+}
+
+/* Takes `copies` copies out, all that are there or the second one. */
+static void remove_copies(lethe_quotient *filter, uint64_t fingerprint, unsigned copies) {
+    for (; copies > 0; copies--) {
+        unsigned had = filter->operations->remove(&filter->table, fingerprint);
+        filter->slots_used--;
+        filter->distinct -= had == 1;
+    }
+}
+
+static uint64_t count_of(const lethe_quotient *filter, uint64_t fingerprint) {
+    unsigned copies = filter->operations->copies(&filter->table, fingerprint);
+    return copies < 2 ? copies : 2 + lethe_quotient_uncopied(&filter->counts, fingerprint);
+}
+
+static lethe_status add_some(lethe_quotient *filter, uint64_t fingerprint, uint64_t count) {
+    uint64_t before = count_of(filter, fingerprint);
+    if (count > UINT64_MAX - before) return LETHE_EFULL;
+    uint64_t after = before + count;
+    lethe_status status = LETHE_OK;
+    if (after > 2) status = lethe_quotient_counts_reserve(&filter->counts, filter->allocator);
+    unsigned copies = before < 2 ? (unsigned)before : 2, added = 0;
+    for (; status == LETHE_OK && copies < 2 && copies < after; copies++) {
+        status = add_copy(filter, fingerprint);
+        added += status == LETHE_OK;
+    }
+    if (status != LETHE_OK) {
+        remove_copies(filter, fingerprint, added);
+        return status;
+    }
+    if (after > 2) lethe_quotient_counts_set(&filter->counts, fingerprint, after);
+    filter->total = lethe_quotient_sum(filter->total, count);
+    return LETHE_OK;
+}
+
+lethe_status lethe_quotient_add_fingerprint(lethe_quotient *filter, uint64_t fingerprint,
+                                            uint64_t count) {
+    if (count == 0 || fingerprint > filter->max_fingerprint || is_read_only(filter))
+        return LETHE_EINVAL;
+    return add_some(filter, fingerprint, count);
+}
+
+bool lethe_quotient_test_fingerprint(const lethe_quotient *filter, uint64_t fingerprint) {
+    return fingerprint <= filter->max_fingerprint &&
+           filter->operations->copies(&filter->table, fingerprint) != 0;
+}
+
+uint64_t lethe_quotient_count_fingerprint(const lethe_quotient *filter, uint64_t fingerprint) {
+    return fingerprint <= filter->max_fingerprint ? count_of(filter, fingerprint) : 0;
+}
+
+lethe_status lethe_quotient_remove_fingerprint(lethe_quotient *filter, uint64_t fingerprint,
+                                               uint64_t count) {
+    if (count == 0 || fingerprint > filter->max_fingerprint || is_read_only(filter))
+        return LETHE_EINVAL;
+    uint64_t before = count_of(filter, fingerprint);
+    if (before < count) {
+        filter->missed_removals++;
+        return LETHE_ENOTFOUND;
+    }
+    uint64_t after = before - count;
+    if (before > 2) lethe_quotient_counts_set(&filter->counts, fingerprint, after > 2 ? after : 0);
+    if (after < 2)
+        remove_copies(filter, fingerprint, (unsigned)((before < 2 ? before : 2) - after));
+    /* A sum that once was too large to hold is not known any more. */
+    if (filter->total != UINT64_MAX) filter->total -= count;
+    return LETHE_OK;
+}
+
+lethe_status lethe_quotient_add_hash(lethe_quotient *filter, lethe_hash hash, uint64_t count) {
+    return lethe_quotient_add_fingerprint(filter, fingerprint_of(filter, hash), count);
+}
+
+bool lethe_quotient_test_hash(const lethe_quotient *filter, lethe_hash hash) {
+    return filter->operations->copies(&filter->table, fingerprint_of(filter, hash)) != 0;
+}
+
+uint64_t lethe_quotient_count_hash(const lethe_quotient *filter, lethe_hash hash) {
+    return count_of(filter, fingerprint_of(filter, hash));
+}
+
+lethe_status lethe_quotient_remove_hash(lethe_quotient *filter, lethe_hash hash, uint64_t count) {
+    return lethe_quotient_remove_fingerprint(filter, fingerprint_of(filter, hash), count);
+}
+
+lethe_status lethe_quotient_add(lethe_quotient *filter, const void *key, size_t size,
+                                uint64_t count) {
+    return lethe_quotient_add_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size), count);
+}
+
+bool lethe_quotient_test(const lethe_quotient *filter, const void *key, size_t size) {
+    return lethe_quotient_test_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size));
+}
+
+uint64_t lethe_quotient_count(const lethe_quotient *filter, const void *key, size_t size) {
+    return lethe_quotient_count_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size));
+}
+
+lethe_status lethe_quotient_remove(lethe_quotient *filter, const void *key, size_t size,
+                                   uint64_t count) {
+    return lethe_quotient_remove_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size),
+                                      count);
+}
+
+/* Adds fingerprints that are in range. hot.h goes on by itself while there are slots; what stops it, a third copy or
+ * no room, is done singly. */
+static lethe_status add_piece(lethe_quotient *filter, const uint64_t *fingerprints, size_t count,
+                              size_t *done) {
+    while (*done < count) {
+        uint64_t room = filter->slots_used < filter->limit ? filter->limit - filter->slots_used : 0;
+        size_t most = count - *done < room ? count - *done : (size_t)room;
+        size_t seconds = 0;
+        size_t added =
+            filter->operations->add_batch(&filter->table, fingerprints + *done, most, &seconds);
+        filter->slots_used += added;
+        filter->distinct += added - seconds;
+        filter->total = lethe_quotient_sum(filter->total, added);
+        *done += added;
+        if (*done == count) break;
+        lethe_status status = add_some(filter, fingerprints[*done], 1);
+        if (status != LETHE_OK) return status;
+        ++*done;
+    }
+    return LETHE_OK;
+}
+
+lethe_status lethe_quotient_add_fingerprint_batch(lethe_quotient *filter,
+                                                  const uint64_t *fingerprints, size_t count,
+                                                  size_t *done) {
+    size_t added = 0, valid = 0;
+    while (valid < count && fingerprints[valid] <= filter->max_fingerprint)
+        valid++;
+    lethe_status status =
+        is_read_only(filter) ? LETHE_EINVAL : add_piece(filter, fingerprints, valid, &added);
+    if (done != NULL) *done = added;
+    if (status == LETHE_OK && valid < count) return LETHE_EINVAL;
+    return status;
+}
+
+lethe_status lethe_quotient_add_batch(lethe_quotient *filter, const lethe_hash *hashes,
+                                      size_t count, size_t *done) {
+    uint64_t fingerprints[PIECE];
+    size_t added = 0;
+    lethe_status status = is_read_only(filter) ? LETHE_EINVAL : LETHE_OK;
+    while (status == LETHE_OK && added < count) {
+        size_t piece = count - added < PIECE ? count - added : PIECE, in_piece = 0;
+        for (size_t i = 0; i < piece; i++)
+            fingerprints[i] = fingerprint_of(filter, hashes[added + i]);
+        status = add_piece(filter, fingerprints, piece, &in_piece);
+        added += in_piece;
+    }
+    if (done != NULL) *done = added;
+    return status;
+}
+
+void lethe_quotient_test_fingerprint_batch(const lethe_quotient *filter,
+                                           const uint64_t *fingerprints, size_t count,
+                                           uint8_t *present) {
+    size_t valid = 0;
+    while (valid < count && fingerprints[valid] <= filter->max_fingerprint)
+        valid++;
+    filter->operations->test_batch(&filter->table, fingerprints, valid, present);
+    for (size_t i = valid; i < count; i++)
+        present[i] = lethe_quotient_test_fingerprint(filter, fingerprints[i]);
+}
+
+void lethe_quotient_test_batch(const lethe_quotient *filter, const lethe_hash *hashes, size_t count,
+                               uint8_t *present) {
+    uint64_t fingerprints[PIECE];
+    for (size_t done = 0; done < count; done += PIECE) {
+        size_t piece = count - done < PIECE ? count - done : PIECE;
+        for (size_t i = 0; i < piece; i++)
+            fingerprints[i] = fingerprint_of(filter, hashes[done + i]);
+        filter->operations->test_batch(&filter->table, fingerprints, piece, present + done);
+    }
+}
+
+/* Asks for the memory of a fingerprint that comes soon. */
+static void prefetch(const lethe_quotient *filter, uint64_t fingerprint) {
+    uint64_t block = (fingerprint >> filter->table.bits) / LETHE_QUOTIENT_BLOCK;
+    __builtin_prefetch(&filter->table.marks[block], 1);
+    __builtin_prefetch(filter->table.remainders + block * 8 * filter->table.bits, 1);
+}
+
+enum { AHEAD = 16 };
+
+void lethe_quotient_count_batch(const lethe_quotient *filter, const lethe_hash *hashes,
+                                size_t count, uint64_t *counts) {
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) prefetch(filter, fingerprint_of(filter, hashes[i + AHEAD]));
+        counts[i] = count_of(filter, fingerprint_of(filter, hashes[i]));
+    }
+}
+
+lethe_status lethe_quotient_remove_batch(lethe_quotient *filter, const lethe_hash *hashes,
+                                         size_t count, size_t *done) {
+    lethe_status status = LETHE_OK;
+    size_t i = 0;
+    for (; i < count; i++) {
+        if (i + AHEAD < count) prefetch(filter, fingerprint_of(filter, hashes[i + AHEAD]));
+        status = lethe_quotient_remove_hash(filter, hashes[i], 1);
+        if (status != LETHE_OK) break;
+    }
+    if (done != NULL) *done = i;
+    return status;
+}
