@@ -287,7 +287,7 @@ const struct command command_count = {
                      "gather events for before they are written; default 100ms"},
             {.name = "batch",
              .value = "N",
-             .help = "the most events to write at once, up to 65536, which is the default"},
+             .help = "the most events to write at once, up to 65536; default 32768"},
             {.name = "memory",
              .value = "SIZE",
              .help = "the most memory for the window; default as much as it needs"},

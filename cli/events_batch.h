@@ -14,7 +14,7 @@
 #include "resume.h"
 
 enum {
-    EVENTS_PER_BATCH = 8192,
+    EVENTS_PER_BATCH = 4096,
     EVENT_LINE_LIMIT_BYTES = 1 << 20, /* a longer line is rejected */
     EVENT_COMPLAINTS_SHOWN = 10       /* of one reader; further bad lines are only counted */
 };

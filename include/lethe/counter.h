@@ -57,7 +57,7 @@ typedef struct lethe_counter_options {
         commit_interval_ms; /* 0: commit as soon as the disk is free; otherwise group operations for
                                      * this long, 10,000 at most. They are acknowledged after that */
     uint32_t
-        commit_operations; /* commit when so many are waiting; 0 -> 65,536, which is the most */
+        commit_operations; /* commit when so many are waiting, or a quarter of it and the disk is free; 0 -> 32,768; 65,536 at most */
     bool exact; /* confirm each hit of the window by the log, so that no fresh id is ever refused */
     bool
         check_payload; /* tell an id that comes back with other changes: LETHE_DIFFERS. Implies exact */

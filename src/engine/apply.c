@@ -31,6 +31,9 @@ struct chunk {
 /* A copy of an operation that was refused after the window had answered for both. */
 enum { ASK_AGAIN = 255 };
 
+/* This part of the most that a commit may have is enough for one. */
+enum { ENOUGH_SHARE = 4 };
+
 static bool is_key(lethe_bytes key) {
     return key.size >= 1 && key.size <= LETHE_KEY_LIMIT_BYTES;
 }
@@ -393,14 +396,28 @@ static size_t next_chunk(const lethe_operation *operations, size_t count, size_t
     return taken;
 }
 
+/* Whether the filling group should be sealed before `more` operations go into it: it would have too many, or there are
+ * enough for a commit and the disk has nothing to do. On a slow disk groups are larger for it. */
+static bool is_due(lethe_counter *counter, size_t more) {
+    uint32_t waiting = lethe_engine_filling(counter)->operations;
+    uint32_t most = counter->options.commit_operations;
+    if (waiting == 0) return false;
+    return waiting + more > most ||
+           (waiting >= most / ENOUGH_SHARE && counter->sealed == counter->durable);
+}
+
+/* Seals the filling group until `more` operations fit in; they do in an empty one. */
+static lethe_status make_room_for(lethe_counter *counter, size_t more) {
+    lethe_status status = LETHE_OK;
+    while (counter->failed == LETHE_OK && status == LETHE_OK && is_due(counter, more))
+        status = lethe_engine_seal(counter);
+    return counter->failed != LETHE_OK ? counter->failed : status;
+}
+
 static lethe_status decide_all(lethe_counter *counter, const lethe_operation *operations,
-                               size_t count, uint8_t *outcomes, int64_t *values) {
+                               size_t count, bool has_marks, uint8_t *outcomes, int64_t *values) {
     while (count > 0) {
-        lethe_status status = LETHE_OK;
-        while (counter->failed == LETHE_OK && status == LETHE_OK &&
-               lethe_engine_filling(counter)->operations >= counter->options.commit_operations)
-            status = lethe_engine_seal(counter);
-        if (counter->failed != LETHE_OK) return counter->failed;
+        lethe_status status = has_marks ? LETHE_OK : make_room_for(counter, 1);
         if (status != LETHE_OK) return status;
         size_t tag_count;
         size_t most =
@@ -442,17 +459,6 @@ static void put_marks(lethe_counter *counter, const lethe_mark *marks, size_t co
     }
 }
 
-/* Operations that come with marks go into one group with them: a mark that is not durable with all that it
- * speaks of would have it read again, and a copy that comes after W is no copy. */
-static lethe_status make_room_for(lethe_counter *counter, size_t count) {
-    lethe_status status = LETHE_OK;
-    while (counter->failed == LETHE_OK && status == LETHE_OK &&
-           !lethe_group_is_empty(lethe_engine_filling(counter)) &&
-           lethe_engine_filling(counter)->operations + count > counter->options.commit_operations)
-        status = lethe_engine_seal(counter);
-    return counter->failed != LETHE_OK ? counter->failed : status;
-}
-
 static bool are_valid_marks(const lethe_mark *marks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!is_key(marks[i].name) || marks[i].value.size > LETHE_KEY_LIMIT_BYTES) return false;
@@ -469,9 +475,12 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
     lethe_engine_enter(counter);
     lethe_status status = counter->failed;
     if (status == LETHE_OK) {
+        /* Operations that come with marks go into one group with them: a mark that is not durable with all that it
+         * speaks of would have it read again, and a copy that comes after W is no copy. */
         if (mark_count > 0) status = make_room_for(counter, count);
         bool was_empty = lethe_group_is_empty(lethe_engine_filling(counter));
-        if (status == LETHE_OK) status = decide_all(counter, operations, count, outcomes, values);
+        if (status == LETHE_OK)
+            status = decide_all(counter, operations, count, mark_count > 0, outcomes, values);
         if (status == LETHE_OK) put_marks(counter, marks, mark_count);
         if (status != LETHE_OK) lethe_engine_fail(counter, status, NULL);
         *ticket = lethe_group_is_empty(lethe_engine_filling(counter)) ? counter->sealed
@@ -519,10 +528,7 @@ static lethe_status overwrite_all(lethe_counter *counter, const lethe_bytes *key
     lethe_engine_enter(counter);
     lethe_status status = counter->failed;
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
-        while (counter->failed == LETHE_OK && status == LETHE_OK &&
-               lethe_engine_filling(counter)->operations >= counter->options.commit_operations)
-            status = lethe_engine_seal(counter);
-        if (status == LETHE_OK) status = counter->failed;
+        status = make_room_for(counter, 1);
         if (status != LETHE_OK) break;
         status = overwrite(counter, keys[i], values != NULL ? values[i] : 0, values == NULL,
                            existed != NULL ? &existed[i] : NULL);

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 
-enum { FOLD_AFTER_BYTES = 64 << 20, LOOK_EVERY_MS = 1000 };
+enum { FOLD_AFTER_BYTES = 96 << 20, LOOK_EVERY_MS = 1000 };
 
 void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail) {
     if (counter->failed != LETHE_OK) return;
@@ -71,6 +71,15 @@ static void turn_periods(lethe_counter *counter, lethe_group *group) {
                              clock_ms > counter->kept_ms ? clock_ms - counter->kept_ms : 0);
 }
 
+void lethe_engine_look(lethe_counter *counter) {
+    counter->looked_ms = lethe_os_boot_ms();
+    if (counter->window == NULL) return;
+    lethe_window_stats stats = lethe_window_info(counter->window, counter->state.clock_ms);
+    counter->state.window_error = stats.error_estimate;
+    counter->state.window_memory_bytes = stats.memory_bytes;
+    counter->state.window_ids = stats.ids;
+}
+
 /* The state that the group is committed with. */
 static void turn_state(lethe_counter *counter, lethe_group *group) {
     lethe_state *state = &counter->state;
@@ -83,13 +92,7 @@ static void turn_state(lethe_counter *counter, lethe_group *group) {
     }
     counter->segments += group->touched.size > 0;
     state->change_segments = counter->segments - counter->noted_segments;
-    if (state->boot_ms - counter->looked_ms >= LOOK_EVERY_MS || counter->looked_ms == 0) {
-        lethe_window_stats stats = lethe_window_info(counter->window, state->clock_ms);
-        state->window_error = stats.error_estimate;
-        state->window_memory_bytes = stats.memory_bytes;
-        state->window_ids = stats.ids;
-        counter->looked_ms = state->boot_ms;
-    }
+    if (state->boot_ms - counter->looked_ms >= LOOK_EVERY_MS) lethe_engine_look(counter);
     group->state = *state;
 }
 

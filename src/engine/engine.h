@@ -19,7 +19,7 @@
 #include "os/thread.h"
 
 enum {
-    LETHE_GROUPS = 4,          /* one filling, the others being written or waiting for it */
+    LETHE_GROUPS = 3,          /* one filling, the others being written or waiting for it */
     LETHE_GROUP_LIMIT = 65536, /* operations */
     LETHE_CHUNK = 1024,        /* operations decided together */
     LETHE_PERIODS = LETHE_PERIODS_SHOWN,
@@ -62,13 +62,6 @@ typedef struct lethe_period {
 } lethe_period;
 
 /* One value that is being folded. */
-typedef struct lethe_folding {
-    uint64_t prefix; /* the key's first bytes, to sort by */
-    const lethe_tally_record *record;
-    int64_t value;
-    bool absent;
-} lethe_folding;
-
 struct lethe_counter {
     lethe_counter_options options; /* with defaults filled in */
     const lethe_allocator *allocator;
@@ -166,6 +159,8 @@ static inline bool lethe_group_is_empty(const lethe_group *group) {
 }
 
 /* commit.c: with the lock. */
+/* Notes in the state how the window is, if there is one. */
+void lethe_engine_look(lethe_counter *counter);
 /* Closes the filling group and hands it to the committer; begins the next, waiting for room. Does nothing to
  * an empty one. */
 LETHE_MUST_CHECK lethe_status lethe_engine_seal(lethe_counter *counter);

@@ -6,41 +6,33 @@
  * I2      The note of how far is folded goes with the next commit. Until then the changes are still in the
  *         log, and replaying them over the folded values gives the same: they are absolute.
  * WHY     Merging every touched counter in each commit would cost more than all the rest together. */
-#include <stdlib.h>
-
 #include "core/allocator.h"
 #include "engine/engine.h"
+#include "engine/fold_order.h"
 
-static uint64_t prefix_of(const lethe_tally_record *record) {
-    uint64_t prefix = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        prefix = prefix << 8 | (i < record->key_size ? (unsigned char)record->key[i] : 0);
-    }
-    return prefix;
-}
-
-static int by_key(const void *left, const void *right) {
-    const lethe_folding *a = left, *b = right;
-    if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
-    size_t size =
-        a->record->key_size < b->record->key_size ? a->record->key_size : b->record->key_size;
-    int order = memcmp(a->record->key, b->record->key, size);
-    if (order != 0) return order;
-    return (a->record->key_size > b->record->key_size) -
-           (a->record->key_size < b->record->key_size);
-}
-
-/* Collects what the store does not have. With the lock, and an empty filling group. */
-static lethe_status collect(lethe_counter *counter, lethe_buffer *out) {
-    uint64_t position = 0;
+/* The next record that the store does not have. */
+static const lethe_tally_record *next_changed(const lethe_counter *counter, uint64_t *position) {
     const lethe_tally_record *record;
-    while ((record = lethe_tally_each(counter->tally, &position)) != NULL) {
-        if (record->stamp <= counter->folded_stamp) continue;
-        if (!lethe_buffer_reserve(out, sizeof(lethe_folding))) return LETHE_ENOMEM;
-        lethe_folding folding = {.prefix = prefix_of(record),
-                                 .record = record,
-                                 .value = record->value,
-                                 .absent = record->absent};
+    do {
+        record = lethe_tally_each(counter->tally, position);
+    } while (record != NULL && record->stamp <= counter->folded_stamp);
+    return record;
+}
+
+/* Collects what the store does not have. With the lock, and an empty filling group. Counted first, so that the memory
+ * for it is taken once and is no more than it needs. */
+static lethe_status collect(const lethe_counter *counter, lethe_buffer *out) {
+    uint64_t position = 0;
+    size_t count = 0;
+    while (next_changed(counter, &position) != NULL)
+        count++;
+    if (count == 0) return LETHE_OK;
+    if (!lethe_buffer_reserve(out, count * sizeof(lethe_folding))) return LETHE_ENOMEM;
+    position = 0;
+    const lethe_tally_record *record;
+    while ((record = next_changed(counter, &position)) != NULL) {
+        lethe_folding folding = {
+            .record = record, .value = record->value, .absent = record->absent};
         lethe_buffer_append(out, &folding, sizeof folding);
     }
     return LETHE_OK;
@@ -52,7 +44,7 @@ static lethe_status write_table(lethe_counter *counter, lethe_buffer *foldings,
     lethe_folding *all = (void *)foldings->data;
     size_t count = foldings->size / sizeof *all;
     if (count == 0) return LETHE_OK;
-    qsort(all, count, sizeof *all, by_key);
+    lethe_fold_order(all, count);
     lethe_fold_table *table;
     lethe_status status = lethe_fold_table_begin(counter->store, counter->fold_cut, &table, detail);
     if (status != LETHE_OK) return status;

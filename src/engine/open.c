@@ -32,7 +32,7 @@ static void fill_defaults(lethe_counter *counter, const lethe_counter_options *o
     counter->options = options != NULL ? *options : (lethe_counter_options){0};
     lethe_counter_options *filled = &counter->options;
     if (filled->counters_memory_bytes == 0) filled->counters_memory_bytes = (uint64_t)1 << 30;
-    if (filled->commit_operations == 0) filled->commit_operations = LETHE_GROUP_LIMIT;
+    if (filled->commit_operations == 0) filled->commit_operations = LETHE_GROUP_LIMIT / 2;
     if (filled->max_ahead_ms == 0) filled->max_ahead_ms = 60000;
     if (filled->check_payload) filled->exact = true;
     counter->allocator = filled->allocator;
@@ -272,14 +272,17 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
     return LETHE_OK;
 }
 
-/* Leaves a store that the next one to open has nothing to replay in. */
+/* Leaves a store that the next one to open has nothing to replay in. Nobody asks the window any more, and a fold needs memory:
+ * it may have the window's. */
 static lethe_status finish(lethe_counter *counter, lethe_detail *detail) {
     lethe_engine_enter(counter);
     lethe_status status = counter->failed;
+    lethe_engine_look(counter);
+    lethe_window_free(counter->window);
+    counter->window = NULL;
     if (status == LETHE_OK) status = lethe_engine_fold_all(counter);
     if (status == LETHE_OK) {
         lethe_engine_filling(counter)->operations++; /* the note of the fold */
-        counter->looked_ms = 0;
         status = lethe_engine_seal(counter);
     }
     if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->sealed);

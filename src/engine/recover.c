@@ -97,7 +97,9 @@ static lethe_status load_counters(lethe_counter *counter, lethe_detail *detail) 
         uint32_t tag = lethe_engine_tag(counter, key);
         if (lethe_tally_find(counter->tally, tag, key) != NULL) continue; /* the log knows better */
         lethe_tally_record *record = lethe_tally_add(counter->tally, tag, key);
-        status = record == NULL ? LETHE_ENOMEM : lethe_value_load(value, &record->value);
+        int64_t number = 0;
+        status = record == NULL ? LETHE_ENOMEM : lethe_value_load(value, &number);
+        if (record != NULL) record->value = number;
     }
     lethe_status ended = lethe_walk_end(walk, detail);
     if (status != LETHE_OK) return damaged(detail, "a counter", status);

@@ -89,8 +89,9 @@ static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family fami
     rocksdb_options_set_stats_dump_period_sec(options, 0);
     rocksdb_options_set_max_total_wal_size(options, (uint64_t)128 << 20);
     rocksdb_options_set_max_open_files(options, store->mode == LETHE_STORE_WRITE ? 512 : -1);
-    rocksdb_options_set_write_buffer_size(options, (size_t)24 << 20);
+    rocksdb_options_set_write_buffer_size(options, (size_t)3 << 20);
     rocksdb_options_set_max_write_buffer_number(options, 3);
+    rocksdb_options_set_arena_block_size(options, (size_t)1 << 20);
     rocksdb_options_set_compression(options, rocksdb_no_compression);
 
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
@@ -259,7 +260,7 @@ static lethe_status prepare(lethe_store *store, const char *folder, lethe_detail
         return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
     }
     store->folder[strlen(folder)] = '\0';
-    store->cache = rocksdb_cache_create_lru((size_t)16 << 20);
+    store->cache = rocksdb_cache_create_lru((size_t)8 << 20);
     store->filter =
         rocksdb_compactionfilter_create(store, no_destructor, index_filter, index_filter_name);
     store->read = rocksdb_readoptions_create();

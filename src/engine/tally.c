@@ -3,21 +3,21 @@
  * IDEA    Records lie one behind another in chunks that never move; the table holds for each a 32-bit
  *         tag and the record's place, 8 bytes together.
  * LAYOUT  slot:   [tag 32][place + 1, 32]           0: empty
- *         place:  [chunk][unit of 8 bytes within the chunk, 17 bits]
- *         chunk:  1 MiB of records: value, stamp, key size, key; each a multiple of 8 bytes
+ *         place:  [chunk][unit of 4 bytes within the chunk, 18 bits]
+ *         chunk:  1 MiB of records: value, stamp, key size, key; each a multiple of 4 bytes
  * I1      A slot's home is tag * slots / 2^32; it lies there or behind, with no empty slot between.
  * I2      At most 5/8 of the slots are in use.
  * WHY     Value and key share a line mostly, so a counter costs two misses, and both can be fetched ahead. The
- *         home grows with the tag: growing the table reads and writes it in order.
- * LIMIT   32 GiB of records. */
+ *         home grows with the tag: growing the table reads and writes it in order, and by any factor.
+ * LIMIT   16 GiB of records. */
 #include "engine/tally.h"
 
 #include <string.h>
 
 #include "core/allocator.h"
 
-enum { CHUNK_BYTES = 1 << 20, UNIT_BYTES = 8, CHUNK_UNITS = CHUNK_BYTES / UNIT_BYTES };
-enum { CHUNK_LIMIT = 1 << 15, FIRST_SLOTS = 1 << 12 };
+enum { CHUNK_BYTES = 1 << 20, UNIT_BYTES = 4, CHUNK_UNITS = CHUNK_BYTES / UNIT_BYTES };
+enum { CHUNK_LIMIT = 1 << 14, FIRST_SLOTS = 1 << 12 };
 
 struct lethe_tally {
     const lethe_allocator *allocator;
@@ -107,7 +107,7 @@ static void place_slot(uint64_t *slots, uint64_t slot_count, uint64_t slot) {
 }
 
 static bool grow(lethe_tally *tally) {
-    uint64_t larger = 2 * tally->slot_count;
+    uint64_t larger = tally->slot_count / 2 * 3;
     size_t bytes;
     if (!lethe_size_multiply(larger, sizeof *tally->slots, &bytes)) return false;
     uint64_t *slots = lethe_alloc_zeroed(tally->allocator, bytes);

@@ -20,7 +20,7 @@ typedef struct lethe_tally_record {
     uint16_t key_size;
     bool absent; /* known not to be in the store, or deleted; value is 0 */
     char key[];
-} lethe_tally_record;
+} __attribute__((packed, aligned(4))) lethe_tally_record; /* there may be millions of them */
 
 typedef struct lethe_tally lethe_tally;
 

@@ -367,7 +367,9 @@ static void marks_are_kept(void **state) {
     (void)state;
     struct test_folder folder;
     test_folder_make(&folder);
-    lethe_counter *counter = open_with(folder.path, usual);
+    lethe_counter_options widest = usual;
+    widest.commit_operations = LETHE_CHANGES_LIMIT;
+    lethe_counter *counter = open_with(folder.path, widest);
     lethe_mark marks[] = {{text("file-a"), text("one")}, {text("file-b"), text("x")}};
     lethe_mark later[] = {{text("file-a"), text("two")}, {text("file-b"), {0}}};
     uint64_t ticket;
