@@ -6,6 +6,7 @@
 #include "lethe/bloom.h"
 #include "lethe/cascade.h"
 #include "lethe/forgetful.h"
+#include "lethe/gaussian.h"
 #include "lethe/hash.h"
 #include "lethe/io.h"
 #include "lethe/packed.h"

@@ -1,0 +1,6 @@
+/* filter/gaussian/double.c - slots of double, with the instructions that every machine has. */
+#define VALUE double
+#include "filter/gaussian/value_slots.h"
+
+#define OPERATIONS lethe_gaussian_double_scalar
+#include "filter/gaussian/loops.h"

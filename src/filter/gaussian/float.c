@@ -1,0 +1,6 @@
+/* filter/gaussian/float.c - slots of float, with the instructions that every machine has. */
+#define VALUE float
+#include "filter/gaussian/value_slots.h"
+
+#define OPERATIONS lethe_gaussian_float_scalar
+#include "filter/gaussian/loops.h"

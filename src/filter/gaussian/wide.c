@@ -1,0 +1,23 @@
+/* filter/gaussian/wide.c - bells of several words in packed slots, with the instructions of every machine. */
+#include "filter/gaussian/wide_pieces.h"
+
+static inline uint64_t unit(const struct lethe_gaussian_field *field) {
+    return field->slot_bits;
+}
+
+static inline const void *address(const struct lethe_gaussian_field *field, uint64_t location) {
+    return field->memory + location / 8;
+}
+
+static inline bool covers_at(const struct lethe_gaussian_field *field,
+                             const struct lethe_gaussian_bell *bell, uint64_t location) {
+    return covers_pieces(field, bell, location);
+}
+
+static inline bool raise_at(const struct lethe_gaussian_field *field,
+                            const struct lethe_gaussian_bell *bell, uint64_t location) {
+    return raise_pieces(field, bell, location);
+}
+
+#define OPERATIONS lethe_gaussian_wide_scalar
+#include "filter/gaussian/loops.h"
