@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "commands.h"
+#include "counters.h"
 #include "interrupt.h"
 #include "message.h"
 #include "store.h"
@@ -50,7 +51,7 @@ static int read_store_options(const struct arguments *arguments, lethe_counter_o
     return code;
 }
 
-static int read_event_options(const struct arguments *arguments, struct event_options *options) {
+int count_read_options(const struct arguments *arguments, struct event_options *options) {
     bool is_csv = arguments_has(arguments, "csv"), is_json = arguments_has(arguments, "jsonl");
     if (is_csv && is_json) return arguments_fail(arguments, "--csv and --jsonl exclude each other");
     enum event_kind kind = is_csv ? EVENTS_CSV : is_json ? EVENTS_JSONL : EVENTS_PLAIN;
@@ -117,9 +118,9 @@ static bool is_within(const char *path, const char *folder) {
     return within;
 }
 
-static int check_files(const struct arguments *arguments, const char *folder,
-                       struct inputs *inputs) {
-    for (size_t i = 0; i < arguments->operand_count; i++) {
+int count_check_files(const struct arguments *arguments, const char *folder,
+                      struct inputs *inputs) {
+    for (size_t i = 0; i < arguments->operand_count && folder != NULL; i++) {
         const char *path = arguments->operands[i];
         if (strcmp(path, "-") == 0 || !is_within(path, folder)) continue;
         return message_fail(EXIT_USAGE, "%s belongs to the store %s itself; name a file of events",
@@ -128,7 +129,7 @@ static int check_files(const struct arguments *arguments, const char *folder,
     int code = inputs_look(arguments->operands, arguments->operand_count, inputs);
     if (code == EXIT_DONE) code = check_named_once(inputs);
     const char *late = arguments_text(arguments, "late-out");
-    if (code != EXIT_DONE || late == NULL) return code;
+    if (code != EXIT_DONE || late == NULL || folder == NULL) return code;
     if (inputs_include(inputs, late) || is_within(late, folder)) {
         return message_fail(EXIT_USAGE, "--late-out %s is %s; choose another file", late,
                             is_within(late, folder) ? "part of the store" : "one of the inputs");
@@ -197,6 +198,10 @@ static int count_into(struct counting *counting, const struct event_options *opt
     }
     code = close_late(counting, code);
     resume_free(&marks.table);
+    return count_end(counting, code);
+}
+
+int count_end(const struct counting *counting, int code) {
     if (code == EXIT_DONE && counting->refused > 0) {
         code = message_fail(EXIT_ENVIRONMENT,
                             "%" PRIu64 " events were refused, because the window is at its "
@@ -211,15 +216,43 @@ static int count_into(struct counting *counting, const struct event_options *opt
     return code;
 }
 
+/* Whether the options go with where the counters are. */
+static int check_place(const struct arguments *arguments) {
+    static const char *const of_servers[] = {"partitions", "wait", "retry"};
+    static const struct {
+        const char *name, *why;
+    } of_stores[] = {
+        {"exact", "a server keeps no log of ids"},
+        {"check-payload", "a server keeps no log of ids"},
+        {"sync", "a server has its own way to write: see appendfsync, and --wait"},
+        {"max-ahead", "a server's window is of the time at the server"},
+        {"late-out", "a server's window is of the time at the server: no event is late"},
+    };
+    int code = counters_check(arguments);
+    bool is_server = arguments_has(arguments, "redis");
+    for (size_t i = 0; i < 3 && code == EXIT_DONE && !is_server; i++) {
+        if (!arguments_has(arguments, of_servers[i])) continue;
+        code = arguments_fail(arguments, "--%s goes with --redis", of_servers[i]);
+    }
+    for (size_t i = 0; i < sizeof of_stores / sizeof of_stores[0] && code == EXIT_DONE; i++) {
+        if (!is_server || !arguments_has(arguments, of_stores[i].name)) continue;
+        code = arguments_fail(arguments, "--%s does not go with --redis: %s", of_stores[i].name,
+                              of_stores[i].why);
+    }
+    return code;
+}
+
 static int run(const struct arguments *arguments) {
     static struct counting counting;
     lethe_counter_options store_options = {0};
     struct event_options event_options = {0};
     struct inputs inputs;
-    int code = store_folder(arguments, &counting.folder);
+    int code = check_place(arguments);
+    if (code == EXIT_DONE && arguments_has(arguments, "redis")) return count_redis(arguments);
+    if (code == EXIT_DONE) code = store_folder(arguments, &counting.folder);
     if (code == EXIT_DONE) code = read_store_options(arguments, &store_options);
-    if (code == EXIT_DONE) code = read_event_options(arguments, &event_options);
-    if (code == EXIT_DONE) code = check_files(arguments, counting.folder, &inputs);
+    if (code == EXIT_DONE) code = count_read_options(arguments, &event_options);
+    if (code == EXIT_DONE) code = count_check_files(arguments, counting.folder, &inputs);
     if (code != EXIT_DONE) return code;
     /* A batch and its mark belong into one commit. */
     event_options.batch_limit = store_options.commit_operations;
@@ -246,6 +279,9 @@ const struct command command_count = {
             "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
             "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] "
             "[FILE...]",
+            "--redis URL --table T [--partitions P] [--wait N] [--retry D] [--window W] "
+            "[--error E] [--batch N] [--memory SIZE] [--policy refuse|degrade] [--csv|--jsonl] "
+            "[--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] [FILE...]",
             NULL},
     .description =
         (const char *const[]){
@@ -267,6 +303,20 @@ const struct command command_count = {
     .options =
         (const struct option[]){
             OPTION_DB("the folder of the counters; made if missing"),
+            OPTION_REDIS,
+            OPTION_TABLE,
+            {.name = "partitions",
+             .value = "P",
+             .help = "with `--redis`: over how many keys a new table is spread, by the ids, up to "
+                     "1024; default 1, in a cluster 16"},
+            {.name = "wait",
+             .value = "N",
+             .help = "with `--redis`: an event is counted when N replicas have it; default 0, when "
+                     "the master has it"},
+            {.name = "retry",
+             .value = "D",
+             .help = "with `--redis`: for how long to try again while a server does not answer as "
+                     "it should; default 1m, and never more than half the window"},
             {.name = "window",
              .value = "W",
              .help = "how long a copy of an event is recognised, from 1s to 30d; default what the "
@@ -287,7 +337,8 @@ const struct command command_count = {
                      "gather events for before they are written; default 100ms"},
             {.name = "batch",
              .value = "N",
-             .help = "the most events to write at once, up to 65536; default 32768"},
+             .help = "the most events to write at once, up to 65536; default 32768; with "
+                     "`--redis` in one command, up to 8192, default 512"},
             {.name = "memory",
              .value = "SIZE",
              .help = "the most memory for the window; default as much as it needs"},
@@ -333,6 +384,24 @@ const struct command command_count = {
                  "With a time among the fields, which is milliseconds since 1970 or RFC 3339, the "
                  "window is of the events' own time, not of the clock on the wall.",
                  NULL}},
+            {"Servers",
+             (const char *const[]){
+                 "With `--redis` the counters are a table in a Redis or Valkey server that has "
+                 "loaded the module lethe.so, or in a cluster of them. Every event is sent again "
+                 "until it is acknowledged, whatever happens to connections and masters "
+                 "meanwhile, which is safe because a copy changes nothing. With `--wait` it is "
+                 "acknowledged when so many replicas have it: without, what a master had "
+                 "acknowledged can be lost with it.",
+                 "A table T with one partition is the once-table T, as `ONCE.INCRBY T` has it. "
+                 "With more of them, T tells how many, and they are named T:{tag}; they lie "
+                 "evenly over a cluster. The number, the window and the error of a table can't "
+                 "be changed. How far each named file was read is in T:files, written after "
+                 "its events were acknowledged: a run that goes on sends the last of them again, "
+                 "so it must come within the window.",
+                 "The window is of the time at the server. An event that is a duplicate and had "
+                 "to be sent twice may have been applied by the first sending, whose answer was "
+                 "lost: the summary tells how many (in JSON, doubtful, a part of duplicates).",
+                 NULL}},
             {0}},
     .examples =
         (const struct example[]){
@@ -342,6 +411,9 @@ const struct command command_count = {
              "lethe count --db usage --jsonl --fields id=request,key=user,delta=bytes,time=at "
              "log.jsonl.zst"},
             {"Go on with a log that is being written", "lethe count --db clicks -q clicks.tsv"},
+            {"Count in a cluster, each event on a master and a replica",
+             "lethe count --redis redis://10.0.0.1:6379,10.0.0.2:6379 --table clicks --wait 1 "
+             "clicks.tsv"},
             {0}},
     .exit_done = "all events were read, and those that are right are counted and on disk",
     .operands_most = OPERANDS_UNLIMITED,

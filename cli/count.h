@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "arguments.h"
 #include "events.h"
 #include "lethe/counter.h"
 #include "progress.h"
@@ -16,16 +17,18 @@ struct count_totals {
 enum { COUNT_TICKETS = 64 };
 
 struct counting {
-    const char *folder;
+    const char *folder; /* or the table, for messages */
     const struct inputs *inputs;
     bool quiet, json, stops_on_error;
     const char *late_path;
-    FILE *late_file; /* NULL when late events need not be listed */
-    lethe_counter *counter;
+    FILE *late_file;           /* NULL when late events need not be listed */
+    lethe_counter *counter;    /* NULL: the events go to a server, and */
+    lethe_window_stats window; /* this is how its window was last seen */
     struct event_reader *reader;
 
     struct count_totals totals; /* of what is durable */
     uint64_t refused;           /* of those rejected: because the window met its cap */
+    uint64_t doubtful;          /* of the duplicates: perhaps applied by this very run */
     uint64_t resumed_at;        /* bytes that need not be read again */
     uint64_t bytes_before;      /* of the files before the one being read */
     uint64_t bytes_read;
@@ -45,6 +48,24 @@ struct counting {
 /* How many events a new store is going to get, roughly: what to prepare its window for. 0 if there is no telling. */
 uint64_t count_expect(const char *folder, const struct inputs *inputs,
                       const lethe_counter_options *options);
+
+/* The options about events, and the files. folder, which may be NULL, is the store's own. */
+int count_read_options(const struct arguments *arguments, struct event_options *options);
+int count_check_files(const struct arguments *arguments, const char *folder, struct inputs *inputs);
+
+/* `lethe count --redis`. */
+int count_redis(const struct arguments *arguments);
+
+/* What there is to say about a batch before it is counted. */
+void count_introduce(struct counting *counting, const struct event_batch *batch);
+
+/* Says that an event was not counted, and why; last_line is that of its batch. Returns EXIT_DONE, or EXIT_BAD_DATA
+ * where that stops all. */
+int count_refuse(struct counting *counting, const char *path, uint64_t line, uint64_t last_line,
+                 lethe_outcome outcome);
+
+/* Says, if code is EXIT_DONE, that events were refused or a signal came, and returns the exit code for that. */
+int count_end(const struct counting *counting, int code);
 
 /* Counts all events of the reader. Returns EXIT_DONE, also when a signal came. */
 int count_all(struct counting *counting);

@@ -81,6 +81,18 @@ static const char *reason_of(lethe_outcome outcome) {
     }
 }
 
+int count_refuse(struct counting *counting, const char *path, uint64_t line, uint64_t last_line,
+                 lethe_outcome outcome) {
+    if (counting->stops_on_error && outcome == LETHE_OVERFLOW) {
+        return message_fail(EXIT_BAD_DATA,
+                            "%s:%" PRIu64 ": %s (stopped here; the lines before it are counted, "
+                            "and those behind it up to line %" PRIu64 ")",
+                            inputs_name(path), line, reason_of(outcome), last_line);
+    }
+    count_complain(counting, path, line, reason_of(outcome));
+    return EXIT_DONE;
+}
+
 /* Adds one outcome to the totals of its batch. */
 static int tally(struct counting *counting, const struct event_batch *batch, size_t place,
                  lethe_outcome outcome, struct count_totals *totals) {
@@ -107,15 +119,7 @@ static int tally(struct counting *counting, const struct event_batch *batch, siz
     default:
         totals->rejected++;
     }
-    uint64_t line = batch->line_numbers[place];
-    if (counting->stops_on_error && outcome == LETHE_OVERFLOW) {
-        return message_fail(EXIT_BAD_DATA,
-                            "%s:%" PRIu64 ": %s (stopped here; the lines before it are counted, "
-                            "and those behind it up to line %" PRIu64 ")",
-                            inputs_name(batch->path), line, reason_of(outcome), batch->line);
-    }
-    count_complain(counting, batch->path, line, reason_of(outcome));
-    return EXIT_DONE;
+    return count_refuse(counting, batch->path, batch->line_numbers[place], batch->line, outcome);
 }
 
 /* Has the engine decide on a batch, and remembers the ticket. */
@@ -140,8 +144,7 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
     return code;
 }
 
-/* What there is to say about a batch before it is counted. */
-static void introduce(struct counting *counting, const struct event_batch *batch) {
+void count_introduce(struct counting *counting, const struct event_batch *batch) {
     if (batch->starts_input) {
         counting->bytes_before += counting->bytes_read;
         counting->resumed_at += batch->resumed_at;
@@ -163,7 +166,7 @@ static void introduce(struct counting *counting, const struct event_batch *batch
 }
 
 static int count_batch(struct counting *counting, const struct event_batch *batch) {
-    introduce(counting, batch);
+    count_introduce(counting, batch);
     if (batch->count == 0 && !batch->has_mark) {
         counting->totals.rejected += batch->rejected;
         return EXIT_DONE;

@@ -28,17 +28,24 @@ void count_complain(struct counting *counting, const char *path, uint64_t line, 
     message_warn("%s:%" PRIu64 ": %s", inputs_name(path), line, text);
 }
 
+/* How the window stands. */
+static lethe_window_stats look_at_window(const struct counting *counting) {
+    static lethe_counter_stats stats;
+    if (counting->counter == NULL) return counting->window;
+    lethe_counter_info(counting->counter, &stats);
+    return stats.window;
+}
+
 void count_show_progress(struct counting *counting) {
     struct progress *progress = &counting->progress;
     uint64_t events = count_events(&counting->totals);
     if (progress_is_due(progress) && events > 0) {
-        static lethe_counter_stats stats;
         struct human_text error, memory;
-        lethe_counter_info(counting->counter, &stats);
+        lethe_window_stats window = look_at_window(counting);
         snprintf(progress->more, sizeof progress->more, ", %.2f%% duplicates, window error %s, %s",
                  100.0 * (double)counting->totals.duplicates / (double)events,
-                 human_probability(stats.window.error_estimate, &error),
-                 human_bytes(stats.window.memory_bytes, &memory));
+                 human_probability(window.error_estimate, &error),
+                 human_bytes(window.memory_bytes, &memory));
     }
     progress_update(progress, events, counting->bytes_before + counting->bytes_read);
 }
@@ -53,6 +60,7 @@ static void report_json(const struct counting *counting, double seconds, double 
     json_integer(&json, "future", totals->future);
     json_integer(&json, "rejected", totals->rejected);
     json_integer(&json, "mismatched", totals->mismatched);
+    if (counting->counter == NULL) json_integer(&json, "doubtful", counting->doubtful);
     json_integer(&json, "resumed_at", counting->resumed_at);
     json_real(&json, "seconds", seconds);
     json_real(&json, "window_error_estimate", error);
@@ -82,14 +90,15 @@ static void warn_of_strain(const struct counting *counting, const lethe_window_s
 }
 
 void count_report(const struct counting *counting) {
-    static lethe_counter_stats stats;
-    lethe_counter_info(counting->counter, &stats);
+    lethe_window_stats window = look_at_window(counting);
     double seconds = count_now_s() - counting->started_s;
     const struct count_totals *totals = &counting->totals;
-    if (counting->json) report_json(counting, seconds, stats.window.error_estimate);
-    warn_of_strain(counting, &stats.window);
+    if (counting->json) report_json(counting, seconds, window.error_estimate);
+    warn_of_strain(counting, &window);
     if (counting->quiet || counting->json) return;
     char rest[256] = "";
+    append(rest, sizeof rest, counting->doubtful,
+           "of them sent twice and perhaps applied by this run");
     append(rest, sizeof rest, totals->late, "too late to tell");
     append(rest, sizeof rest, totals->future, "too far in the future");
     append(rest, sizeof rest, totals->mismatched, "with an id that came with other changes");
@@ -101,5 +110,5 @@ void count_report(const struct counting *counting) {
                  counting->folder, events, events == 1 ? "" : "s", totals->applied,
                  totals->duplicates, totals->duplicates == 1 ? "" : "s", rest, seconds,
                  human_count((double)events / (seconds > 1e-3 ? seconds : 1e-3), &rate),
-                 human_probability(stats.window.error_estimate, &error));
+                 human_probability(window.error_estimate, &error));
 }

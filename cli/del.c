@@ -2,14 +2,14 @@
 #include <stdlib.h>
 
 #include "commands.h"
+#include "counters.h"
 #include "events_problem.h"
 #include "interrupt.h"
 #include "json.h"
 #include "message.h"
-#include "store.h"
 
 /* Says what became of each key. */
-static int report_deleted(const char *folder, const lethe_bytes *keys, const bool *existed,
+static int report_deleted(const char *name, const lethe_bytes *keys, const bool *existed,
                           size_t count, bool json) {
     int code = EXIT_DONE;
     for (size_t i = 0; i < count; i++) {
@@ -21,18 +21,17 @@ static int report_deleted(const char *folder, const lethe_bytes *keys, const boo
             json_end(&object);
         } else if (!existed[i]) {
             struct event_excerpt excerpt;
-            message_note("%s has no counter '%s'", folder, event_excerpt(keys[i], &excerpt));
+            message_note("%s has no counter '%s'", name, event_excerpt(keys[i], &excerpt));
         }
     }
     return code;
 }
 
 static int run(const struct arguments *arguments) {
-    const char *folder;
     size_t count = arguments->operand_count;
     lethe_bytes *keys;
-    lethe_counter *counter;
-    int code = store_folder(arguments, &folder);
+    struct counters counters;
+    int code = counters_check(arguments);
     if (code == EXIT_DONE) code = store_read_keys(arguments->operands, count, &keys);
     if (code != EXIT_DONE) return code;
     bool *existed = calloc(count, sizeof *existed);
@@ -41,14 +40,16 @@ static int run(const struct arguments *arguments) {
         return message_fail(EXIT_ENVIRONMENT, "not enough memory; free some");
     }
     interrupt_begin();
-    code = store_open(folder, NULL, &counter);
+    code = counters_open(arguments, true, &counters);
     if (code == EXIT_DONE) {
-        lethe_status status = lethe_counter_delete(counter, keys, count, existed);
-        if (status != LETHE_OK) code = store_fail_call(status, "write the store", folder, counter);
-        code = store_close(folder, counter, code);
-    }
-    if (code == EXIT_DONE) {
-        code = report_deleted(folder, keys, existed, count, arguments_has(arguments, "json"));
+        int answer = EXIT_DONE;
+        code = counters_delete(&counters, keys, count, existed);
+        if (code == EXIT_DONE) {
+            answer = report_deleted(counters.name, keys, existed, count,
+                                    arguments_has(arguments, "json"));
+        }
+        code = counters_close(&counters, code);
+        if (code == EXIT_DONE) code = answer;
     }
     free(existed);
     free(keys);
@@ -58,7 +59,8 @@ static int run(const struct arguments *arguments) {
 const struct command command_del = {
     .path = "del",
     .summary = "delete counters",
-    .synopses = (const char *const[]){"--db DIR [--json] KEY...", NULL},
+    .synopses = (const char *const[]){"--db DIR [--json] KEY...",
+                                      "--redis URL --table T [--json] KEY...", NULL},
     .description =
         (const char *const[]){
             "Deletes counters. The ids of the events that were counted in them are still "
@@ -67,6 +69,8 @@ const struct command command_del = {
             NULL},
     .options =
         (const struct option[]){OPTION_DB("the folder of the counters"),
+                                OPTION_REDIS,
+                                OPTION_TABLE,
                                 OPTION_JSON("print an object a line with the key and whether it "
                                             "existed"),
                                 {0}},

@@ -4,16 +4,15 @@
 #include <string.h>
 
 #include "commands.h"
+#include "counters.h"
 #include "events_problem.h"
 #include "inputs.h"
 #include "json.h"
 #include "lines.h"
 #include "message.h"
-#include "store.h"
 
 struct getting {
-    const char *folder;
-    lethe_counter *counter;
+    struct counters counters;
     bool json, quiet;
     bool has_missing;
 };
@@ -27,7 +26,8 @@ static int print_missing(struct getting *getting, lethe_bytes key) {
         json_end(&json);
     } else if (!getting->quiet) {
         struct event_excerpt excerpt;
-        message_note("%s has no counter '%s'", getting->folder, event_excerpt(key, &excerpt));
+        message_note("%s has no counter '%s'", getting->counters.name,
+                     event_excerpt(key, &excerpt));
     }
     return EXIT_DONE;
 }
@@ -36,11 +36,7 @@ static int print_missing(struct getting *getting, lethe_bytes key) {
 static int get_some(struct getting *getting, const lethe_bytes *keys, size_t count) {
     int64_t values[LINES_PER_BATCH];
     bool found[LINES_PER_BATCH];
-    lethe_status status = lethe_counter_get(getting->counter, keys, count, values, found);
-    if (status != LETHE_OK) {
-        return store_fail_call(status, "read the store", getting->folder, getting->counter);
-    }
-    int code = EXIT_DONE;
+    int code = counters_get(&getting->counters, keys, count, values, found);
     for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
         code = found[i] ? store_print(keys[i], values[i], getting->json)
                         : print_missing(getting, keys[i]);
@@ -97,7 +93,7 @@ static int run(const struct arguments *arguments) {
     const char *path = arguments_text(arguments, "keys");
     char *paths[] = {NULL};
     struct inputs inputs;
-    int code = store_folder(arguments, &getting.folder);
+    int code = counters_check(arguments);
     if (code == EXIT_DONE && path == NULL && arguments->operand_count == 0) {
         code = arguments_fail(arguments, "no key is given; name some, or a file of them by --keys");
     }
@@ -106,11 +102,11 @@ static int run(const struct arguments *arguments) {
         if (paths[0] == NULL) return message_fail(EXIT_ENVIRONMENT, "not enough memory; free some");
         code = inputs_look(paths, 1, &inputs);
     }
-    if (code == EXIT_DONE) code = store_open_reader(arguments, &getting.counter);
+    if (code == EXIT_DONE) code = counters_open(arguments, false, &getting.counters);
     if (code == EXIT_DONE) {
         code = get_operands(&getting, arguments->operands, arguments->operand_count);
         if (code == EXIT_DONE && path != NULL) code = get_lines(&getting, &inputs);
-        code = store_close(getting.folder, getting.counter, code);
+        code = counters_close(&getting.counters, code);
     }
     free(paths[0]);
     return code == EXIT_DONE && getting.has_missing ? EXIT_NEGATIVE : code;
@@ -119,16 +115,21 @@ static int run(const struct arguments *arguments) {
 const struct command command_get = {
     .path = "get",
     .summary = "print the values of counters",
-    .synopses = (const char *const[]){"--db DIR [--keys FILE] [--json] [-q] [KEY...]", NULL},
+    .synopses =
+        (const char *const[]){"--db DIR [--keys FILE] [--json] [-q] [KEY...]",
+                              "--redis URL --table T [--keys FILE] [--json] [-q] [KEY...]", NULL},
     .description =
         (const char *const[]){
             "Prints each counter as its key, a tab and its value, in the order in which the keys "
             "were given. Keys are written, here and in the output, as in the lines that `lethe "
             "count` reads: a backslash is doubled, a tab is `\\t`, any byte is `\\xHH`.",
             "The store may be counted into meanwhile: what is printed was on disk when this "
-            "command began.",
+            "command began. In a server it is what the counters are when they are read, each the "
+            "sum over the table's partitions.",
             NULL},
     .options = (const struct option[]){OPTION_DB("the folder of the counters"),
+                                       OPTION_REDIS,
+                                       OPTION_TABLE,
                                        {.name = "keys",
                                         .value = "FILE",
                                         .help = "read keys from a file too, one a line; - is "

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "commands.h"
+#include "counters.h"
 #include "escape.h"
 #include "message.h"
-#include "store.h"
 
 struct listing {
     lethe_bytes prefix;
@@ -22,9 +22,9 @@ static bool print_one(void *context, lethe_bytes key, int64_t value) {
 
 static int run(const struct arguments *arguments) {
     struct listing listing = {.json = arguments_has(arguments, "json"), .prefix = {.data = ""}};
-    const char *prefix = arguments_text(arguments, "prefix"), *folder;
+    const char *prefix = arguments_text(arguments, "prefix");
     char key[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES];
-    int code = store_folder(arguments, &folder);
+    int code = counters_check(arguments);
     if (code == EXIT_DONE && prefix != NULL) {
         lethe_bytes text = {.data = prefix, .size = strlen(prefix)};
         if (text.size > sizeof key) {
@@ -32,29 +32,30 @@ static int run(const struct arguments *arguments) {
         }
         code = store_read_key(text, EXIT_USAGE, key, &listing.prefix);
     }
-    lethe_counter *counter;
-    if (code == EXIT_DONE) code = store_open_reader(arguments, &counter);
+    struct counters counters;
+    if (code == EXIT_DONE) code = counters_open(arguments, false, &counters);
     if (code != EXIT_DONE) return code;
-    lethe_status status = lethe_counter_each(counter, listing.prefix, print_one, &listing);
-    code = listing.code;
-    if (code == EXIT_DONE && status != LETHE_OK) {
-        code = store_fail_call(status, "read the store", folder, counter);
-    }
-    return store_close(folder, counter, code);
+    code = counters_each(&counters, listing.prefix, print_one, &listing);
+    if (listing.code != EXIT_DONE) code = listing.code;
+    return counters_close(&counters, code);
 }
 
 const struct command command_list = {
     .path = "list",
     .summary = "print all counters, or those that begin alike",
-    .synopses = (const char *const[]){"--db DIR [--prefix P] [--json]", NULL},
+    .synopses = (const char *const[]){"--db DIR [--prefix P] [--json]",
+                                      "--redis URL --table T [--prefix P] [--json]", NULL},
     .description =
         (const char *const[]){
             "Prints each counter as its key, a tab and its value, in the order of the keys' bytes. "
-            "Keys are escaped as in the lines that `lethe count` reads.",
+            "Keys are escaped as in the lines that `lethe count` reads. Those in a server are all "
+            "fetched first, which takes memory for them.",
             NULL},
     .options =
         (const struct option[]){
             OPTION_DB("the folder of the counters"),
+            OPTION_REDIS,
+            OPTION_TABLE,
             {.name = "prefix", .value = "P", .help = "only counters whose keys begin with this"},
             OPTION_JSON("print an object with key and value a line"),
             {0}},

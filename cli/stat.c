@@ -4,15 +4,15 @@
 #include <time.h>
 
 #include "commands.h"
+#include "counters.h"
 #include "human.h"
 #include "json.h"
 #include "message.h"
-#include "store.h"
+#include "stat.h"
 
 enum { ROWS = 16, BAR_COLUMNS = 40 };
 
-/* 600000 -> "10m": the largest unit that divides it. */
-static const char *duration(uint64_t ms, struct human_text *out) {
+const char *stat_duration(uint64_t ms, struct human_text *out) {
     static const struct {
         uint64_t ms;
         const char *name;
@@ -25,7 +25,7 @@ static const char *duration(uint64_t ms, struct human_text *out) {
     return out->text;
 }
 
-static const char *date(uint64_t ms, struct human_text *out) {
+const char *stat_date(uint64_t ms, struct human_text *out) {
     time_t seconds = (time_t)(ms / 1000);
     struct tm parts;
     if (ms == 0 || gmtime_r(&seconds, &parts) == NULL ||
@@ -69,12 +69,12 @@ static void print_text(const char *folder, const lethe_counter_stats *stats) {
     printf("store           %s\n", folder);
     bool is_estimate = stats->counters_in_memory != stats->counters;
     printf("counters        %s%" PRIu64 "\n", is_estimate ? "about " : "", stats->counters);
-    printf("window          %s\n", duration(stats->window.window_ms, &a));
+    printf("window          %s\n", stat_duration(stats->window.window_ms, &a));
     printf("error allowed   %s\n", human_probability(stats->window.error_target, &a));
     printf("mode            %s%s, %s\n", stats->exact ? "exact" : "approximate",
            stats->check_payload ? ", payloads checked" : "",
            stats->event_time ? "time of the events" : "time of the clock");
-    printf("clock           %s\n", date(stats->clock_ms, &a));
+    printf("clock           %s\n", stat_date(stats->clock_ms, &a));
     printf("applied         %" PRIu64 "\n", stats->applied);
     printf("duplicates      %" PRIu64 "\n", stats->duplicates);
     printf("late            %" PRIu64 "\n", stats->late);
@@ -126,24 +126,28 @@ static void print_json(const char *folder, const lethe_counter_stats *stats) {
 }
 
 static int run(const struct arguments *arguments) {
-    lethe_counter *counter;
-    int code = store_open_reader(arguments, &counter);
+    struct counters counters;
+    int code = counters_open(arguments, false, &counters);
     if (code != EXIT_DONE) return code;
-    static lethe_counter_stats stats;
-    lethe_counter_info(counter, &stats);
-    const char *folder = arguments_text(arguments, "db");
-    if (arguments_has(arguments, "json")) {
-        print_json(folder, &stats);
+    bool json = arguments_has(arguments, "json");
+    if (counters.table != NULL) {
+        code = stat_table(counters.table, json);
     } else {
-        print_text(folder, &stats);
+        static lethe_counter_stats stats;
+        lethe_counter_info(counters.store, &stats);
+        if (json) {
+            print_json(counters.name, &stats);
+        } else {
+            print_text(counters.name, &stats);
+        }
     }
-    return store_close(folder, counter, EXIT_DONE);
+    return counters_close(&counters, code);
 }
 
 const struct command command_stat = {
     .path = "stat",
     .summary = "tell what a store holds, and show its window",
-    .synopses = (const char *const[]){"--db DIR [--json]", NULL},
+    .synopses = (const char *const[]){"--db DIR [--json]", "--redis URL --table T [--json]", NULL},
     .description =
         (const char *const[]){
             "Prints how many counters there are, what became of all events ever counted, and what "
@@ -154,8 +158,15 @@ const struct command command_stat = {
             "refused, mismatched, commits, folded, log_ids, log_bytes, changes_bytes, "
             "index_bytes, counters_bytes, and periods, an array of objects with first_ms, last_ms "
             "and ids.",
+            "Of a table in a server: the members table, partitions, counters (with several "
+            "partitions the sum over them, in which one counter may be contained more than once), "
+            "window_ms, error, window_error_estimate, clock_ms, applied, duplicates, refused, ids, "
+            "oldest_age_ms, memory_bytes, window_bytes, may_be_evicted, and strain, the promises "
+            "that are under strain, a sum of 1 for the error, 2 for memory and 4 for the clock.",
             NULL},
     .options = (const struct option[]){OPTION_DB("the folder of the counters"),
+                                       OPTION_REDIS,
+                                       OPTION_TABLE,
                                        OPTION_JSON("print one JSON object instead"),
                                        {0}},
     .examples = (const struct example[]){{"The share of copies, for a script",

@@ -1,7 +1,7 @@
 /* top.c - `lethe top`: the largest counters. */
 #include "commands.h"
+#include "counters.h"
 #include "message.h"
-#include "store.h"
 
 struct listing {
     bool json;
@@ -16,33 +16,33 @@ static bool print_one(void *context, lethe_bytes key, int64_t value) {
 
 static int run(const struct arguments *arguments) {
     struct listing listing = {.json = arguments_has(arguments, "json")};
-    const char *folder;
     uint64_t number = 20;
-    lethe_counter *counter;
-    int code = store_folder(arguments, &folder);
+    struct counters counters;
+    int code = counters_check(arguments);
     if (code == EXIT_DONE) code = arguments_count(arguments, "number", 1, 10000000, &number);
-    if (code == EXIT_DONE) code = store_open_reader(arguments, &counter);
+    if (code == EXIT_DONE) code = counters_open(arguments, false, &counters);
     if (code != EXIT_DONE) return code;
-    lethe_status status = lethe_counter_top(counter, (size_t)number, print_one, &listing);
-    code = listing.code;
-    if (code == EXIT_DONE && status != LETHE_OK) {
-        code = store_fail_call(status, "read the store", folder, counter);
-    }
-    return store_close(folder, counter, code);
+    code = counters_top(&counters, (size_t)number, print_one, &listing);
+    if (listing.code != EXIT_DONE) code = listing.code;
+    return counters_close(&counters, code);
 }
 
 const struct command command_top = {
     .path = "top",
     .summary = "print the largest counters",
-    .synopses = (const char *const[]){"--db DIR [-n N] [--json]", NULL},
+    .synopses = (const char *const[]){"--db DIR [-n N] [--json]",
+                                      "--redis URL --table T [-n N] [--json]", NULL},
     .description =
         (const char *const[]){
             "Prints the counters with the largest values, the largest first, each as its key, a "
-            "tab and its value. Of equal ones the first in the order of their bytes is first.",
+            "tab and its value. Of equal ones the first in the order of their bytes is first. "
+            "Of a table with several partitions all counters are fetched for that.",
             NULL},
     .options =
         (const struct option[]){
             OPTION_DB("the folder of the counters"),
+            OPTION_REDIS,
+            OPTION_TABLE,
             {.name = "number", .value = "N", .letter = 'n', .help = "how many; default 20"},
             OPTION_JSON("print an object with key and value a line"),
             {0}},

@@ -1,0 +1,35 @@
+/* counters.h - counters wherever they are: in a store on disk (--db) or in a server (--redis).
+ *
+ * What reads and deletes counters need not know. Functions return EXIT_DONE, or the exit code of what is wrong, after
+ * saying so. */
+#ifndef LETHE_CLI_COUNTERS_H
+#define LETHE_CLI_COUNTERS_H
+
+#include "redis_table.h"
+#include "store.h"
+
+struct counters {
+    const char *name; /* for messages */
+    lethe_counter *store;
+    struct redis_table *table; /* one of the two */
+};
+
+/* Whether --db, or --redis and --table, are given: one of the two places, and all of it. */
+int counters_check(const struct arguments *arguments);
+
+/* Opens what the options name: to read, or to write. */
+int counters_open(const struct arguments *arguments, bool to_write, struct counters *out);
+
+/* Closes. Returns code, or, if that is EXIT_DONE, what closing gave. */
+int counters_close(struct counters *counters, int code);
+
+int counters_get(struct counters *counters, const lethe_bytes *keys, size_t count, int64_t *values,
+                 bool *found);
+int counters_delete(struct counters *counters, const lethe_bytes *keys, size_t count,
+                    bool *existed);
+int counters_each(struct counters *counters, lethe_bytes prefix,
+                  bool (*visit)(void *context, lethe_bytes key, int64_t value), void *context);
+int counters_top(struct counters *counters, size_t number,
+                 bool (*visit)(void *context, lethe_bytes key, int64_t value), void *context);
+
+#endif
