@@ -5,9 +5,8 @@
  * done on whole blocks: 64 bytes of 8-bit fields are two vectors, 128 of 16-bit ones four, and any other
  * width goes word by word, or four words at a time.
  *
- * LIMIT  r is 1..57, so that a field is read with one unaligned load. 8 bytes before a block and up to
- *        32 after it are read, and some after it are written back as they were: they must be there
- *        and belong to the same writer. */
+ * LIMIT  r is 1..57, so that a field is read with one unaligned load. Up to 40 bytes after a block are read,
+ *        and some of them written back as they were: they must be there and belong to the same writer. */
 #ifndef LETHE_FILTER_QUOTIENT_FIELDS_H
 #define LETHE_FILTER_QUOTIENT_FIELDS_H
 
@@ -84,23 +83,33 @@ static inline __m256i lethe_fields_vector(const unsigned char *at) {
     return _mm256_loadu_si256((const __m256i *)at);
 }
 
-/* Each vector takes from one field before it, but for the fields below slot: from the last down, so that
- * none is read after it was written. */
+/* The vectors of a block that begin one field before each of its own. The first one's lowest field would be the block
+ * before, whose cache line nobody asked for: it is made of the block's own bytes, and never used. */
+static inline __m256i lethe_fields_one_before(__m256i first, int bytes) {
+    __m256i low_to_high = _mm256_permute2x128_si256(first, first, 0x08);
+    return bytes == 1 ? _mm256_alignr_epi8(first, low_to_high, 15)
+                      : _mm256_alignr_epi8(first, low_to_high, 14);
+}
+
+/* From the last vector to the first, so that none is read after it was written; fields below slot stay. */
 static inline void lethe_fields_insert_bytes(unsigned char *block, unsigned slot, uint64_t value) {
-    for (int first = 32; first >= 0; first -= 32) {
-        __m256i moved = _mm256_blendv_epi8(lethe_fields_vector(block + first),
-                                           lethe_fields_vector(block + first - 1),
-                                           lethe_fields_bytes_from((unsigned)first, (int)slot));
-        _mm256_storeu_si256((__m256i *)(block + first), moved);
-    }
+    __m256i low = lethe_fields_vector(block), high = lethe_fields_vector(block + 32);
+    high = _mm256_blendv_epi8(high, lethe_fields_vector(block + 31),
+                              lethe_fields_bytes_from(32, (int)slot));
+    low = _mm256_blendv_epi8(low, lethe_fields_one_before(low, 1),
+                             lethe_fields_bytes_from(0, (int)slot));
+    _mm256_storeu_si256((__m256i *)(block + 32), high);
+    _mm256_storeu_si256((__m256i *)block, low);
     block[slot] = (unsigned char)value;
 }
 
 static inline void lethe_fields_insert_shorts(unsigned char *block, unsigned slot, uint64_t value) {
     for (int first = 48; first >= 0; first -= 16) {
         unsigned char *at = block + 2 * first;
-        __m256i moved = _mm256_blendv_epi8(lethe_fields_vector(at), lethe_fields_vector(at - 2),
-                                           lethe_fields_shorts_from((unsigned)first, (int)slot));
+        __m256i old = lethe_fields_vector(at);
+        __m256i before = first > 0 ? lethe_fields_vector(at - 2) : lethe_fields_one_before(old, 2);
+        __m256i moved =
+            _mm256_blendv_epi8(old, before, lethe_fields_shorts_from((unsigned)first, (int)slot));
         _mm256_storeu_si256((__m256i *)at, moved);
     }
     uint16_t narrow = (uint16_t)value;
@@ -118,22 +127,29 @@ static inline __m256i lethe_fields_choose(__m256i old, __m256i moved, unsigned w
 
 #endif
 
-/* Shifts words first..bits-1 of a block up by bits, the lowest taking from the word before it. With vectors all
- * words are gone over and those below first kept: the number of steps then depends on r
- * alone and is always guessed right. */
-static inline void lethe_fields_shift_up(unsigned char *block, unsigned first, unsigned bits) {
+/* Shifts words first..last of a block up by bits, the lowest taking from the word before it; first is not 0.
+ * Vectors go over some words more and leave them as they were. Narrow fields are all gone over, so that the number
+ * of steps depends on r alone and is always guessed right; of wide ones, no more cache lines are
+ * touched than have to be. */
+static inline void lethe_fields_shift_up(unsigned char *block, unsigned first, unsigned last,
+                                         unsigned bits) {
 #if defined(__AVX2__)
     const __m128i left = _mm_cvtsi32_si128((int)bits), right = _mm_cvtsi32_si128(64 - (int)bits);
-    for (unsigned word = (bits + 3) / 4 * 4; word > 0;) {
+    unsigned from = bits <= 16 ? 0 : first / 4 * 4;
+    unsigned word = (bits <= 16 ? bits + 3 : last + 4) / 4 * 4;
+    while (word > from) {
         word -= 4;
         unsigned char *at = block + 8 * (size_t)word;
-        __m256i upper = lethe_fields_vector(at), lower = lethe_fields_vector(at - 8);
+        __m256i upper = lethe_fields_vector(at);
+        /* As above: the block's first word takes from none. */
+        __m256i lower =
+            word > 0 ? lethe_fields_vector(at - 8) : _mm256_permute4x64_epi64(upper, 0x90);
         __m256i moved =
             _mm256_or_si256(_mm256_sll_epi64(upper, left), _mm256_srl_epi64(lower, right));
         _mm256_storeu_si256((__m256i *)at, lethe_fields_choose(upper, moved, word, first, bits));
     }
 #else
-    for (unsigned end = bits; end > first; end--) {
+    for (unsigned end = last + 1; end > first; end--) {
         unsigned char *at = block + 8 * (size_t)end - 8;
         lethe_fields_store(at, lethe_fields_load(at) << bits |
                                    lethe_fields_load(at - 8) >> (64 - bits));
@@ -162,10 +178,11 @@ static inline void lethe_fields_shift_down(unsigned char *block, unsigned first,
 }
 
 static inline void lethe_fields_insert_words(unsigned char *block, unsigned bits, unsigned slot,
-                                             uint64_t value) {
+                                             unsigned used, uint64_t value) {
     unsigned at = slot * bits, first = at / 64, shift = at % 64;
+    unsigned last = used < 64 ? (used * bits + bits - 1) / 64 : bits - 1;
     unsigned char *head = block + 8 * (size_t)first;
-    lethe_fields_shift_up(block, first + 2, bits);
+    lethe_fields_shift_up(block, first + 2, last, bits);
     uint64_t low = lethe_fields_load(head);
     uint64_t below = low & lethe_fields_below(shift), moved = low ^ below;
     if (first + 1 < bits) {
@@ -189,9 +206,10 @@ static inline void lethe_fields_drop_words(unsigned char *block, unsigned bits, 
     lethe_fields_store(end, top | last << (64 - bits));
 }
 
-/* Moves a block's fields from slot (0..63) on one up and puts value into slot; the last one falls out. */
+/* Moves a block's fields from slot (0..63) on one up and puts value into slot; the last one falls out. Those from
+ * used on are zero. */
 static inline void lethe_fields_insert(unsigned char *block, unsigned bits, unsigned slot,
-                                       uint64_t value) {
+                                       unsigned used, uint64_t value) {
 #if defined(__AVX2__)
     if (LETHE_FIELDS_ARE(bits, 8)) {
         lethe_fields_insert_bytes(block, slot, value);
@@ -202,7 +220,7 @@ static inline void lethe_fields_insert(unsigned char *block, unsigned bits, unsi
         return;
     }
 #endif
-    lethe_fields_insert_words(block, bits, slot, value);
+    lethe_fields_insert_words(block, bits, slot, used, value);
 }
 
 /* Moves a block's fields above slot one down, over it, and puts last into the block's last slot. */

@@ -180,6 +180,11 @@ static ALWAYS_INLINE bool is_full(const struct lethe_quotient_table *table, uint
     return table->carry[block + 1] != 0 || table->marks[block].ends >> 63 != 0;
 }
 
+/* How many slots of a block are used from which nothing is carried on. */
+static ALWAYS_INLINE unsigned used_slots(uint64_t ends) {
+    return ends != 0 ? 64 - (unsigned)__builtin_clzll(ends) : 0;
+}
+
 /* Whether one more entry of a block's buckets finds a free slot, here or in the blocks that follow. */
 static bool has_room(const struct lethe_quotient_table *table, uint64_t block) {
     for (unsigned chain = 0; is_full(table, block); block++, chain++) {
@@ -197,7 +202,7 @@ static void insert_field(struct lethe_quotient_table *table, uint64_t block, uns
         unsigned char *fields = block_fields(table, block, bits);
         uint64_t last = lethe_fields_get(fields, bits, 63);
         bool full = is_full(table, block);
-        lethe_fields_insert(fields, bits, slot, value);
+        lethe_fields_insert(fields, bits, slot, 64, value);
         if (!full) return;
         value = last;
     }
@@ -243,10 +248,10 @@ static ALWAYS_INLINE enum lethe_quotient_outcome add_one(struct lethe_quotient_t
         return add_far(table, place, bits);
     struct rank rank = rank_near(table, place, run, bits);
     if (__builtin_expect(rank.equal == 2, 0)) return LETHE_QUOTIENT_MANY;
+    lethe_fields_insert(block_fields(table, place.block, bits), bits, run.start + rank.smaller,
+                        used_slots(marks->ends), place.remainder);
     marks->ends = lethe_fields_insert_bit(marks->ends, run.start, run.start == run.end);
     marks->occupied |= UINT64_C(1) << place.bucket;
-    lethe_fields_insert(block_fields(table, place.block, bits), bits, run.start + rank.smaller,
-                        place.remainder);
     return rank.equal == 0 ? LETHE_QUOTIENT_FIRST : LETHE_QUOTIENT_SECOND;
 }
 
@@ -274,9 +279,8 @@ static void drop_end(struct lethe_quotient_table *table, uint64_t block, unsigne
         table->carry[++home]--;
 }
 
-static ALWAYS_INLINE unsigned remove_one(struct lethe_quotient_table *table, uint64_t fingerprint,
-                                         unsigned bits) {
-    struct place place = place_of(fingerprint, bits);
+static NEVER_INLINE unsigned remove_far(struct lethe_quotient_table *table, struct place place,
+                                        unsigned bits) {
     struct run run = find_far(table, place.block, place.bucket);
     struct rank rank = rank_in_order(table, place, run, bits);
     if (rank.equal == 0) return 0;
@@ -287,18 +291,53 @@ static ALWAYS_INLINE unsigned remove_one(struct lethe_quotient_table *table, uin
     return rank.equal;
 }
 
+static ALWAYS_INLINE unsigned remove_one(struct lethe_quotient_table *table, uint64_t fingerprint,
+                                         unsigned bits) {
+    struct place place = place_of(fingerprint, bits);
+    struct lethe_quotient_marks *marks = &table->marks[place.block];
+    struct run run;
+    if (__builtin_expect(table->carry[place.block + 1] != 0 ||
+                             !find_near(marks, table->carry[place.block], place.bucket, &run),
+                         0))
+        return remove_far(table, place, bits);
+    struct rank rank = rank_near(table, place, run, bits);
+    if (rank.equal == 0) return 0;
+    uint64_t only = run.end - run.start == 1;
+    marks->ends = lethe_fields_drop_bit(marks->ends, run.start, 0);
+    marks->occupied &= ~(only << place.bucket);
+    lethe_fields_drop(block_fields(table, place.block, bits), bits, run.start + rank.smaller, 0);
+    return rank.equal;
+}
+
+/* Batches ask for a key's memory twice: first for its block's marks and, where they are a line or two, its remainders;
+ * then, when the marks are there, for just those lines of wide remainders that will be needed. */
 static ALWAYS_INLINE void prefetch(const struct lethe_quotient_table *table, uint64_t fingerprint,
                                    unsigned bits, int for_writing) {
     struct place place = place_of(fingerprint, bits);
     const unsigned char *fields = block_fields(table, place.block, bits);
     if (for_writing) {
         __builtin_prefetch(&table->marks[place.block], 1);
-        for (unsigned at = 0; at < 8 * bits; at += LINE_BYTES)
-            __builtin_prefetch(fields + at, 1);
     } else {
         __builtin_prefetch(&table->marks[place.block]);
-        __builtin_prefetch(fields + (place.bucket * bits / 8 & ~(LINE_BYTES - 1U)));
     }
+    if (bits > 16) return;
+    for (unsigned at = 0; at < 8 * bits; at += LINE_BYTES)
+        __builtin_prefetch(fields + at);
+    if (bits % 8 != 0) __builtin_prefetch(fields + 8 * bits - 1);
+}
+
+static ALWAYS_INLINE void prefetch_wide(const struct lethe_quotient_table *table,
+                                        uint64_t fingerprint, unsigned bits, int for_writing) {
+    if (bits <= 16) return;
+    struct place place = place_of(fingerprint, bits);
+    const struct lethe_quotient_marks *marks = &table->marks[place.block];
+    struct run run;
+    if (!find_near(marks, table->carry[place.block], place.bucket, &run)) return;
+    const unsigned char *fields = block_fields(table, place.block, bits);
+    unsigned end = for_writing ? used_slots(marks->ends) + 1 : run.end;
+    for (unsigned at = run.start * bits / 8; at < end * bits / 8; at += LINE_BYTES)
+        __builtin_prefetch(fields + at);
+    __builtin_prefetch(fields + end * bits / 8);
 }
 
 static ALWAYS_INLINE size_t add_many(struct lethe_quotient_table *table,
@@ -308,6 +347,7 @@ static ALWAYS_INLINE size_t add_many(struct lethe_quotient_table *table,
         prefetch(table, fingerprints[i], bits, 1);
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) prefetch(table, fingerprints[i + AHEAD], bits, 1);
+        if (i + AHEAD / 2 < count) prefetch_wide(table, fingerprints[i + AHEAD / 2], bits, 1);
         enum lethe_quotient_outcome outcome = add_one(table, fingerprints[i], bits);
         if (__builtin_expect(outcome != LETHE_QUOTIENT_FIRST, 0)) {
             if (outcome != LETHE_QUOTIENT_SECOND) return i;
@@ -324,6 +364,7 @@ static ALWAYS_INLINE void test_many(const struct lethe_quotient_table *table,
         prefetch(table, fingerprints[i], bits, 0);
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) prefetch(table, fingerprints[i + AHEAD], bits, 0);
+        if (i + AHEAD / 2 < count) prefetch_wide(table, fingerprints[i + AHEAD / 2], bits, 0);
         present[i] = copies_of(table, fingerprints[i], bits) != 0;
     }
 }
@@ -332,9 +373,7 @@ static ALWAYS_INLINE void test_many(const struct lethe_quotient_table *table,
 static ALWAYS_INLINE unsigned homed_in(const struct lethe_quotient_table *table, uint64_t block) {
     unsigned carried_on = table->carry[block + 1];
     uint64_t ends = table->marks[block].ends;
-    unsigned used = carried_on != 0 ? 64 + carried_on
-                    : ends != 0     ? 64 - (unsigned)__builtin_clzll(ends)
-                                    : 0;
+    unsigned used = carried_on != 0 ? 64 + carried_on : used_slots(ends);
     return used - table->carry[block];
 }
 
@@ -368,6 +407,16 @@ static ALWAYS_INLINE size_t decode_block(const struct lethe_quotient_table *tabl
     return count;
 }
 
+static size_t count_repeated(const uint64_t *fingerprints, size_t count, size_t *thrice) {
+    size_t twice = 0, more = 0;
+    for (size_t i = 1; i < count; i++)
+        twice += fingerprints[i] == fingerprints[i - 1];
+    for (size_t i = 2; i < count; i++)
+        more += fingerprints[i] == fingerprints[i - 2];
+    *thrice = more;
+    return twice;
+}
+
 /* Ends the builder's block and goes on to a later one: what was carried over each beginning is known now, and
  * append has seen to it that it is not too much. */
 static void enter_block(struct lethe_quotient_builder *builder, uint64_t block) {
@@ -386,8 +435,9 @@ static void enter_block(struct lethe_quotient_builder *builder, uint64_t block) 
 static ALWAYS_INLINE void put_fields(struct lethe_quotient_table *table, uint64_t slot,
                                      const uint64_t *fingerprints, size_t count, unsigned bits) {
     if (LETHE_FIELDS_ARE(bits, 8)) {
+        unsigned char *to = table->remainders + slot; /* known not to be the table itself */
         for (size_t i = 0; i < count; i++)
-            table->remainders[slot + i] = (unsigned char)fingerprints[i];
+            to[i] = (unsigned char)fingerprints[i];
         return;
     }
     uint64_t at = slot * bits, mask = lethe_fields_below(bits);
@@ -492,7 +542,7 @@ static void finish_building(struct lethe_quotient_builder *builder) {
     {                                                                                            \
         .copies = NAME##_copies, .add = NAME##_add, .remove = NAME##_remove,                     \
         .add_batch = NAME##_add_batch, .test_batch = NAME##_test_batch, .decode = NAME##_decode, \
-        .append = NAME##_append, .finish = finish_building,                                      \
+        .append = NAME##_append, .repeated = count_repeated, .finish = finish_building,          \
     }
 
 DEFINE_OPERATIONS(any, table->bits)

@@ -67,6 +67,8 @@ struct lethe_quotient_operations {
     /* The fingerprints of a block's buckets in ascending order, copies and all; returns their number. */
     size_t (*decode)(const struct lethe_quotient_table *table, uint64_t block,
                      uint64_t out[LETHE_QUOTIENT_MAX_HOMED]);
+    /* How many of ascending fingerprints equal the one before them; thrice: and the one before that. */
+    size_t (*repeated)(const uint64_t *fingerprints, size_t count, size_t *thrice);
     /* Puts further fingerprints behind those that were put before; they ascend, two copies at most. */
     void (*append)(struct lethe_quotient_builder *builder, const uint64_t *fingerprints,
                    size_t count);

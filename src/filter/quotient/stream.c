@@ -47,21 +47,55 @@ static void take_rest(struct stream *to, struct stream *from) {
     from->at += count;
 }
 
-/* Merges until one of the two has nothing waiting, or the buffer is full. */
+/* Two merges side by side, steps each: from a and b to out, and from c and d to out + steps. Nothing here waits for a
+ * guess, only for the last comparison, and the two do not wait for each other. */
+static void merge_steps(const uint64_t *a, const uint64_t *b, const uint64_t *c, const uint64_t *d,
+                        uint64_t *out, size_t steps) {
+    for (size_t i = 0; i < steps; i++) {
+        uint64_t first = *a, second = *b, third = *c, fourth = *d;
+        size_t left = first <= second, upper = third <= fourth;
+        out[i] = left ? first : second;
+        out[i + steps] = upper ? third : fourth;
+        a += left;
+        b += 1 - left;
+        c += upper;
+        d += 1 - upper;
+    }
+}
+
+/* How many of the first `taken` of a merge come from a; both have at least so many. */
+static size_t share_of(const uint64_t *a, const uint64_t *b, size_t taken) {
+    size_t low = 0, high = taken;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (a[middle] <= b[taken - middle - 1]) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Merges as many as both have waiting, and as there is room for: then neither can run out before the end, and its end
+ * need not be looked for. */
 static void take_smaller(struct stream *to, struct stream *left, struct stream *right) {
     const uint64_t *a = left->fingerprints + left->at, *b = right->fingerprints + right->at;
     size_t in_a = left->size - left->at, in_b = right->size - right->at;
-    size_t i = 0, k = 0, steps = BUFFER - to->size;
+    size_t room = BUFFER - to->size, count = in_a < in_b ? in_a : in_b;
+    if (count > room) count = room;
     uint64_t *out = to->fingerprints + to->size;
-    while (i < in_a && k < in_b && i + k < steps) {
-        bool first = a[i] <= b[k];
-        out[i + k] = first ? a[i] : b[k];
-        i += first;
-        k += !first;
+    if (count == 1) {
+        out[0] = *a <= *b ? *a : *b;
+    } else {
+        count = count / 2 * 2;
+        size_t half = share_of(a, b, count / 2);
+        merge_steps(a, b, a + half, b + (count / 2 - half), out, count / 2);
     }
-    to->size += i + k;
-    left->at += i;
-    right->at += k;
+    size_t from_a = share_of(a, b, count);
+    to->size += count;
+    left->at += from_a;
+    right->at += count - from_a;
 }
 
 static void refill_from_two(struct stream *stream) {
@@ -128,14 +162,25 @@ static lethe_status put_repeated(struct build *build, uint64_t fingerprint, size
     return LETHE_OK;
 }
 
-/* Leaves at most two copies of each fingerprint, notes their counts, and returns how many are left. What was taken
- * before the buffer's end is complete: its last fingerprint was held back. */
+/* Takes a look at each fingerprint that is there twice; none is there more often. */
+static lethe_status settle_pairs(struct build *build, const uint64_t *fingerprints, size_t count) {
+    lethe_status status = LETHE_OK;
+    for (size_t i = 1; i < count && status == LETHE_OK; i++) {
+        if (__builtin_expect(fingerprints[i] == fingerprints[i - 1], 0))
+            status = put_repeated(build, fingerprints[i], 2);
+    }
+    return status;
+}
+
+/* Leaves at most two copies of each fingerprint, and notes how often those with more are there. All copies of a
+ * fingerprint are here: drain saw to that. */
 static lethe_status settle(struct build *build, uint64_t *fingerprints, size_t *count) {
-    size_t kept = 0, repeated = 0;
-    for (size_t i = 1; i < *count; i++)
-        repeated += fingerprints[i] == fingerprints[i - 1];
+    size_t kept = 0, thrice = 0;
+    size_t repeated = build->out->operations->repeated(fingerprints, *count, &thrice);
     build->out->distinct += *count - repeated;
     if (repeated == 0) return LETHE_OK;
+    if (thrice == 0)
+        return build->has_counts ? settle_pairs(build, fingerprints, *count) : LETHE_OK;
     for (size_t i = 0; i < *count;) {
         size_t copies = 1;
         while (i + copies < *count && fingerprints[i + copies] == fingerprints[i])
