@@ -39,6 +39,19 @@ static void load_forgetful(const uint8_t *data, size_t size) {
     lethe_forgetful_free(filter);
 }
 
+static void load_gaussian(const uint8_t *data, size_t size) {
+    lethe_memory_reader reader = {.data = data, .size = size};
+    lethe_gaussian *filter;
+    if (lethe_gaussian_load(lethe_source_from_memory(&reader), NULL, &filter) != LETHE_OK) {
+        assert(filter == NULL);
+        return;
+    }
+    lethe_memory_writer writer = {0};
+    assert(lethe_gaussian_save(filter, lethe_sink_to_memory(&writer)) == LETHE_OK);
+    compare_and_free(&writer, data, size);
+    lethe_gaussian_free(filter);
+}
+
 static void load_window(const uint8_t *data, size_t size) {
     lethe_memory_reader reader = {.data = data, .size = size};
     lethe_window *window;
@@ -73,6 +86,7 @@ static void load_sketch(const uint8_t *data, size_t size, bool as_export) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     load_bloom(data, size);
     load_forgetful(data, size);
+    load_gaussian(data, size);
     load_sketch(data, size, false);
     load_sketch(data, size, true);
     load_window(data, size);

@@ -98,15 +98,33 @@ static void try_export(lethe_source source, const uint8_t *data, size_t size) {
     lethe_sketch_free(sketch);
 }
 
+/* Whatever slots and bells a filter was loaded with: what is added is found, and no more than underneath. */
+static void try_gaussian(lethe_source source, const uint8_t *data, size_t size) {
+    lethe_gaussian *filter;
+    lethe_bloom *bloom;
+    if (lethe_gaussian_load(source, NULL, &filter) != LETHE_OK) return;
+    lethe_gaussian_add(filter, data, size);
+    assert(lethe_gaussian_test(filter, data, size));
+    lethe_gaussian_stats stats = lethe_gaussian_info(filter);
+    assert(stats.fill >= 0 && stats.fill <= 1);
+    assert(stats.error_estimate >= 0 && stats.error_estimate <= stats.bloom_error * (1 + 1e-9));
+    if (lethe_gaussian_extract(filter, &bloom) == LETHE_OK) {
+        assert(lethe_bloom_info(bloom).bits_set == stats.slots_full);
+        for (size_t i = 1; i < size; i++)
+            assert(!lethe_gaussian_test(filter, data, i) || lethe_bloom_test(bloom, data, i));
+        lethe_bloom_free(bloom);
+    }
+    lethe_gaussian_free(filter);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct {
         const char *type;
         void (*try)(lethe_source source, const uint8_t *data, size_t size);
-    } kinds[] = {{"BLOM", try_bloom},
-                 {"FGBF", try_forgetful},
-                 {"WIND", try_window},
-                 {"SKCH", try_sketch},
-                 {"SKFQ", try_export}};
+    } kinds[] = {
+        {"BLOM", try_bloom},  {"FGBF", try_forgetful}, {"WIND", try_window},
+        {"SKCH", try_sketch}, {"SKFQ", try_export},    {"GAUS", try_gaussian},
+    };
     if (size == 0) return 0;
     size_t kind = data[0] % (sizeof kinds / sizeof kinds[0]);
     lethe_memory_writer writer = {0};

@@ -47,7 +47,7 @@ typedef enum lethe_gaussian_spacing {
 /* How the bells are computed, once, when a filter is made; the filter keeps and saves them. */
 typedef enum lethe_gaussian_exponential {
     LETHE_GAUSSIAN_EXPONENTIAL_EXACT = 0,      /* exp() */
-    LETHE_GAUSSIAN_EXPONENTIAL_SCHRAUDOLPH = 1 /* an integer multiplication and addition; 2% off */
+    LETHE_GAUSSIAN_EXPONENTIAL_SCHRAUDOLPH = 1 /* a multiplication and an addition; up to 4% off */
 } lethe_gaussian_exponential;
 
 /* The limits of the options below. */
