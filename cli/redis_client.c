@@ -235,13 +235,24 @@ static uint64_t delay_of(const struct redis_request *request) {
     return delay_ms < DELAY_MOST_MS ? delay_ms : DELAY_MOST_MS;
 }
 
+static void note_problem(struct redis_client *client, const struct redis_link *link,
+                         const char *text) {
+    snprintf(client->problem, sizeof client->problem, "%s:%u: %.200s", link->address.host,
+             link->address.port, text);
+}
+
+static void on_lost(void *context, struct redis_link *link, const char *text) {
+    struct redis_client *client = context;
+    note_problem(client, link, text);
+    client->needs_map = client->is_cluster;
+}
+
 static void on_again(void *context, struct redis_link *link, struct redis_request *request,
                      const char *text) {
     struct redis_client *client = context;
     struct redis_address address;
     bool is_moved = strncmp(text, "MOVED ", 6) == 0, is_asked = strncmp(text, "ASK ", 4) == 0;
-    snprintf(client->problem, sizeof client->problem, "%s:%u: %.200s", link->address.host,
-             link->address.port, text);
+    note_problem(client, link, text);
     client->resent++;
     request->is_asked_once = false;
     request->not_before_ms = now_ms();
@@ -298,9 +309,7 @@ static bool try_to_send(struct redis_client *client, struct redis_request *reque
     char why[128];
     if (link->state == LINK_CLOSED && link->retry_at_ms <= now &&
         !redis_link_open(link, &client->url, now, why)) {
-        snprintf(client->problem, sizeof client->problem, "%s:%u: %s", link->address.host,
-                 link->address.port, why);
-        client->needs_map = client->is_cluster;
+        on_lost(client, link, why);
     }
     /* Whoever was to be asked just once is gone: back to where the slot is. */
     if (request->is_asked_once && link->state == LINK_CLOSED) request->is_asked_once = false;
@@ -373,7 +382,7 @@ int redis_client_work(struct redis_client *client, int timeout_ms) {
     if (polled == NULL) return fail_memory(client);
     wait_for_links(client, polled, timeout_ms);
     now = now_ms();
-    struct redis_link_events events = {client, on_done, on_again, on_refusal};
+    struct redis_link_events events = {client, on_done, on_again, on_lost, on_refusal};
     for (size_t i = 0; i < count; i++) {
         struct redis_link *link = client->links[i];
         bool can_read = (polled[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0;

@@ -179,6 +179,7 @@ void redis_link_lose(struct redis_link *link, uint64_t now_ms, const char *why,
     close_context(link);
     back_off(link, now_ms);
     link->in_flight_count = 0;
+    events->on_lost(events->context, link, copy);
     hand_back(link, &link->answered, false, copy, events);
     hand_back(link, &link->in_flight, true, copy, events);
 }

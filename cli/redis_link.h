@@ -87,6 +87,8 @@ struct redis_link_events {
     /* To be sent again, because of what the server said (text), or the link was lost or slow (text says how). */
     void (*on_again)(void *context, struct redis_link *link, struct redis_request *request,
                      const char *text);
+    /* The link was lost, or never came about; what was on it comes after this. */
+    void (*on_lost)(void *context, struct redis_link *link, const char *text);
     /* The server said something that no repetition will change. */
     void (*on_refusal)(void *context, struct redis_link *link, const char *text);
 };
