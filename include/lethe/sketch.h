@@ -119,6 +119,9 @@ typedef struct lethe_sketch_stats {
      * of itself, one standard deviation. */
     double error_above, error_below, relative_error;
     uint32_t top_listed; /* keys kept beside */
+    uint64_t
+        counter_highest; /* of the part that answers, without its sign; not yet full below counter_max.
+                               * log: of the counters themselves, not of what they stand for */
 } lethe_sketch_stats;
 
 /* Computes the shape without allocating anything. Cost: O(1). Errors: LETHE_EINVAL. */
@@ -142,6 +145,9 @@ LETHE_API void lethe_sketch_clear(lethe_sketch *sketch);
 
 /* The shape the sketch was made with. Cost: O(1). */
 LETHE_API lethe_sketch_shape lethe_sketch_get_shape(const lethe_sketch *sketch);
+
+/* What was added less what was removed: the total of lethe_sketch_info. Cost: O(1). */
+LETHE_API uint64_t lethe_sketch_total(const lethe_sketch *sketch);
 
 /* Looks at all counters that answer. Cost: O(width * depth). */
 LETHE_API lethe_sketch_stats lethe_sketch_info(const lethe_sketch *sketch);
@@ -194,6 +200,22 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_sketch_remove_keys(lethe_sketch *s
 /* counts[i] is the estimate; saturated[i], unless saturated is NULL, 1 or 0. */
 LETHE_API void lethe_sketch_query_batch(const lethe_sketch *sketch, const lethe_hash *hashes,
                                         size_t count, uint64_t *counts, uint8_t *saturated);
+
+/* A change of one key's frequency: added, or removed where it is negative. 0 changes nothing. */
+typedef struct lethe_sketch_delta {
+    lethe_bytes key;
+    int64_t delta;
+} lethe_sketch_delta;
+
+/* Makes changes in their order, all of them or none: what is left after a refusal is, to the bit, what was
+ * there; readers beside may have seen a part of it meanwhile. One key may occur several times.
+ * Cost: as single calls, and writing down what the counters held; memory for that is allocated beyond 4 KiB.
+ * Errors, with nothing changed: LETHE_ENOTFOUND (a removal can't be right, as with remove), LETHE_EFULL (after an
+ * addition its key's answer would say saturated), LETHE_EINVAL (as add and remove), LETHE_ENOMEM. The last can also mean,
+ * as with add, that all is changed but a key could not be listed. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_sketch_change(lethe_sketch *sketch,
+                                                            const lethe_sketch_delta *deltas,
+                                                            size_t count);
 
 /* Adds all that other holds. count-min and count: bit for bit what adding it all to one sketch gives.
  * conservative and FID: still never too low, but higher than one sketch would be. log: sums, rounded

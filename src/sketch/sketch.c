@@ -287,7 +287,7 @@ lethe_status lethe_sketch_add(lethe_sketch *sketch, const void *key, size_t size
     return lethe_sketch_add_keys(sketch, &bytes, &weight, 1);
 }
 
-static bool can_remove(const lethe_sketch *sketch) {
+bool lethe_sketch_can_remove(const lethe_sketch *sketch) {
     if (sketch->query_only || sketch->operations->remove == NULL) return false;
     bool needs_ds =
         sketch->shape.kind == LETHE_SKETCH_CONSERVATIVE || sketch->shape.kind == LETHE_SKETCH_FID;
@@ -296,7 +296,7 @@ static bool can_remove(const lethe_sketch *sketch) {
 
 lethe_status lethe_sketch_remove_batch(lethe_sketch *sketch, const lethe_hash *hashes,
                                        const uint64_t *weights, size_t count, uint8_t *removed) {
-    if (!can_remove(sketch) || sketch->top != NULL || !are_positive(weights, count)) {
+    if (!lethe_sketch_can_remove(sketch) || sketch->top != NULL || !are_positive(weights, count)) {
         return LETHE_EINVAL;
     }
     struct lethe_sketch_batch batch = {.hashes = hashes, .weights = weights, .count = count};
@@ -307,7 +307,7 @@ lethe_status lethe_sketch_remove_batch(lethe_sketch *sketch, const lethe_hash *h
 
 lethe_status lethe_sketch_remove_keys(lethe_sketch *sketch, const lethe_bytes *keys,
                                       const uint64_t *weights, size_t count, uint8_t *removed) {
-    if (!can_remove(sketch) || !are_positive(weights, count)) return LETHE_EINVAL;
+    if (!lethe_sketch_can_remove(sketch) || !are_positive(weights, count)) return LETHE_EINVAL;
     if (sketch->top != NULL && !are_short(keys, count)) return LETHE_EINVAL;
     lethe_hash hashes[KEYS_AT_ONCE];
     uint64_t counts[KEYS_AT_ONCE];
@@ -509,11 +509,15 @@ static double second_moment(const lethe_sketch *sketch) {
     return sums[shape->depth / 2];
 }
 
-static bool is_full(const lethe_sketch *sketch, uint64_t counter) {
-    if (sketch->shape.kind != LETHE_SKETCH_COUNT) return counter == sketch->core.max;
+/* A counter without its sign; where it is core.max, it is full. */
+static uint64_t size_of(const lethe_sketch *sketch, uint64_t counter) {
+    if (sketch->shape.kind != LETHE_SKETCH_COUNT) return counter;
     int64_t value = lethe_sketch_signed(counter, sketch->shape.counter_bits);
-    int64_t end = (int64_t)sketch->core.max;
-    return value == end || value == -end;
+    return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+uint64_t lethe_sketch_total(const lethe_sketch *sketch) {
+    return sketch->core.total;
 }
 
 lethe_sketch_stats lethe_sketch_info(const lethe_sketch *sketch) {
@@ -529,7 +533,9 @@ lethe_sketch_stats lethe_sketch_info(const lethe_sketch *sketch) {
     for (uint64_t i = 0; i < counters_of(shape); i++) {
         uint64_t counter = lethe_sketch_get_counter(sketch->core.cells, i, shape->counter_bits);
         stats.counters_used += counter != 0;
-        stats.counters_saturated += is_full(sketch, counter);
+        uint64_t size = size_of(sketch, counter);
+        stats.counters_saturated += size == sketch->core.max;
+        if (size > stats.counter_highest) stats.counter_highest = size;
     }
     stats.error_above = shape->epsilon * (double)sketch->core.total;
     if (shape->kind == LETHE_SKETCH_COUNT) {

@@ -2,8 +2,8 @@
  *
  * sketch.c has the public functions; plan.c the mathematics of sizes and errors; place.h where a key's
  * counters lie; hot.h the operations on counters, compiled once for each instruction set by
- * hot_*.c; scale.* what a logarithmic counter stands for; top.* the most frequent keys; format.c
- * saving and loading. */
+ * hot_*.c; scale.* what a logarithmic counter stands for; top.* the most frequent keys; change.c
+ * several changes together; format.c saving and loading. */
 #ifndef LETHE_SKETCH_SKETCH_H
 #define LETHE_SKETCH_SKETCH_H
 
@@ -81,6 +81,9 @@ void lethe_sketch_complete_shape(lethe_sketch_shape *shape);
 
 /* The value at which a counter of that kind and size is full. */
 uint64_t lethe_sketch_counter_max(lethe_sketch_kind kind, uint32_t counter_bits);
+
+/* Whether keys can be removed from a sketch of this kind and shape. */
+bool lethe_sketch_can_remove(const lethe_sketch *sketch);
 
 /* Makes an empty sketch of a shape that is known to be valid; query_only has the part that
  * answers alone. Errors: LETHE_ENOMEM. */

@@ -1,0 +1,146 @@
+/* sketch/change.c - several changes made together, or none of them.
+ *
+ * IDEA    Changes are made one after another. Before each, the counters of its key are written down; when
+ *         one can't be right, they are put back in the opposite order, which is exact whatever they share.
+ * I1      The list of the most frequent keys is told only when all changes are made, in their order and with
+ *         the estimates of the time: it ends as if they had been made by single calls.
+ * WHY     Checking them all first would not do: a removal lowers counters that a later one needs. Nor
+ *         would the opposite change: an addition to a conservative or FID sketch is not undone by a removal. */
+#include <string.h>
+
+#include "core/allocator.h"
+#include "sketch/place.h"
+#include "sketch/sketch.h"
+#include "sketch/top.h"
+
+enum { PARTS = 3, STACK_WORDS = 512 };
+
+/* One change on its way: its key's hash, the estimate after it, and what its counters held before. */
+struct change {
+    lethe_hash hash;
+    uint64_t count;
+    uint64_t before[]; /* depth each of cells, ds and is */
+};
+
+static size_t change_bytes(const lethe_sketch *sketch) {
+    return sizeof(struct change) + (size_t)PARTS * sketch->shape.depth * sizeof(uint64_t);
+}
+
+static void find_places(lethe_hash hash, uint32_t width, uint32_t depth,
+                        uint32_t at[LETHE_SKETCH_MAX_DEPTH]) {
+    for (uint32_t row = 0; row < depth; row += LETHE_PLACE_ROWS) {
+        lethe_place_rows(lethe_place_group(hash, row / LETHE_PLACE_ROWS), width, row * width,
+                         at + row);
+    }
+}
+
+/* Writes the counters of a part down, or puts them back. */
+static void keep_part(void *cells, uint32_t bits, const uint32_t *at, uint32_t depth,
+                      uint64_t *before) {
+    for (uint32_t row = 0; cells != NULL && row < depth; row++)
+        before[row] = lethe_sketch_get_counter(cells, at[row], bits);
+}
+
+static void restore_part(void *cells, uint32_t bits, const uint32_t *at, uint32_t depth,
+                         uint64_t *before) {
+    for (uint32_t row = 0; cells != NULL && row < depth; row++)
+        lethe_sketch_set_counter(cells, at[row], bits, before[row]);
+}
+
+typedef void part_visit(void *cells, uint32_t bits, const uint32_t *at, uint32_t depth,
+                        uint64_t *before);
+
+static void visit_parts(lethe_sketch *sketch, struct change *change, part_visit *visit) {
+    struct lethe_sketch_core *core = &sketch->core;
+    uint32_t depth = core->depth, bits = sketch->shape.counter_bits;
+    uint32_t at[LETHE_SKETCH_MAX_DEPTH], is_at[LETHE_SKETCH_MAX_DEPTH];
+    find_places(change->hash, core->width, depth, at);
+    visit(core->cells, bits, at, depth, change->before);
+    visit(core->ds, bits, at, depth, change->before + depth);
+    if (core->is == NULL) return;
+    find_places(change->hash, core->is_width, depth, is_at);
+    visit(core->is, bits, is_at, depth, change->before + 2 * (size_t)depth);
+}
+
+static uint64_t weight_of(int64_t delta) {
+    return delta < 0 ? -(uint64_t)delta : (uint64_t)delta;
+}
+
+/* Makes one change of the counters, unless it can't be right. */
+static lethe_status make(lethe_sketch *sketch, struct change *change, int64_t delta) {
+    uint64_t weight = weight_of(delta);
+    uint8_t flag = 1;
+    struct lethe_sketch_batch batch = {
+        .hashes = &change->hash, .weights = &weight, .count = 1, .counts = &change->count};
+    if (delta < 0) {
+        batch.flags = &flag;
+        sketch->operations->remove(&sketch->core, &batch);
+        return flag ? LETHE_OK : LETHE_ENOTFOUND;
+    }
+    sketch->operations->add(&sketch->core, &batch);
+    return lethe_sketch_query_hash(sketch, change->hash).saturated ? LETHE_EFULL : LETHE_OK;
+}
+
+static lethe_status tell_top(struct lethe_top *top, const lethe_sketch_delta *delta,
+                             const struct change *change) {
+    if (top == NULL || delta->delta == 0) return LETHE_OK;
+    uint64_t weight = weight_of(delta->delta);
+    if (delta->delta > 0)
+        return lethe_top_added(top, change->hash, delta->key, weight, change->count);
+    lethe_top_removed(top, change->hash, weight, change->count);
+    return LETHE_OK;
+}
+
+static struct change *change_at(void *changes, size_t bytes, size_t i) {
+    return (struct change *)(void *)((char *)changes + i * bytes);
+}
+
+/* With room for what must be written down. */
+static lethe_status change_all(lethe_sketch *sketch, const lethe_sketch_delta *deltas, size_t count,
+                               void *changes) {
+    size_t bytes = change_bytes(sketch), made = 0;
+    uint64_t total = sketch->core.total, random = sketch->core.random;
+    lethe_status status = LETHE_OK;
+    for (; made < count && status == LETHE_OK; made++) {
+        struct change *change = change_at(changes, bytes, made);
+        change->hash =
+            lethe_hash_bytes(sketch->shape.seed, deltas[made].key.data, deltas[made].key.size);
+        visit_parts(sketch, change, keep_part);
+        if (deltas[made].delta != 0) status = make(sketch, change, deltas[made].delta);
+    }
+    if (status != LETHE_OK) {
+        while (made-- > 0)
+            visit_parts(sketch, change_at(changes, bytes, made), restore_part);
+        sketch->core.total = total;
+        sketch->core.random = random;
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        lethe_status told = tell_top(sketch->top, &deltas[i], change_at(changes, bytes, i));
+        if (told != LETHE_OK) status = told;
+    }
+    return status;
+}
+
+static bool are_possible(const lethe_sketch *sketch, const lethe_sketch_delta *deltas,
+                         size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (deltas[i].delta < 0 && !lethe_sketch_can_remove(sketch)) return false;
+        if (sketch->top != NULL && deltas[i].key.size > LETHE_SKETCH_MAX_KEY_BYTES) return false;
+    }
+    return !sketch->query_only;
+}
+
+lethe_status lethe_sketch_change(lethe_sketch *sketch, const lethe_sketch_delta *deltas,
+                                 size_t count) {
+    if (!are_possible(sketch, deltas, count)) return LETHE_EINVAL;
+    uint64_t few[STACK_WORDS];
+    size_t bytes;
+    if (!lethe_size_multiply(count, change_bytes(sketch), &bytes)) return LETHE_ENOMEM;
+    if (bytes <= sizeof few) return change_all(sketch, deltas, count, few);
+    void *many = lethe_alloc_zeroed(sketch->allocator, bytes);
+    if (many == NULL) return LETHE_ENOMEM;
+    lethe_status status = change_all(sketch, deltas, count, many);
+    lethe_release(sketch->allocator, many, bytes);
+    return status;
+}
