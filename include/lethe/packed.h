@@ -42,7 +42,9 @@ typedef enum lethe_packed_kind {
     LETHE_PACKED_BLOOM = 0, /* k bits anywhere: the smallest error for the bits */
     LETHE_PACKED_BLOCKED =
         1, /* all bits of a key in one cache line: for blocks of thousands of keys */
-    LETHE_PACKED_GAUSSIAN = 2 /* lethe/gaussian.h with bits_per_key / slot_bits slots a key */
+    LETHE_PACKED_GAUSSIAN = 2, /* lethe/gaussian.h with bits_per_key / slot_bits slots a key */
+    LETHE_PACKED_QUOTIENT = 3  /* remainders in the order of their buckets: errs least from 7 bits a
+                                   key on; for blocks of up to a few thousand keys */
 } lethe_packed_kind;
 
 /* The limits of the options below. */
@@ -54,9 +56,10 @@ typedef enum lethe_packed_kind {
 /* Zero in a field selects its default; NULL means all defaults. */
 typedef struct lethe_packed_options {
     lethe_packed_kind kind;
-    double bits_per_key; /* 0 -> 10; [1, 1024] */
-    uint32_t hashes; /* k; 0 -> the best for the slots a key has; 1..32; blocked: 8, 16, 24 or 32;
-                            gaussian: 1..12 */
+    double
+        bits_per_key; /* 0 -> 10; [1, 1024]; quotient: [3, 1024], of which it uses 58 and a bit */
+    uint32_t hashes;  /* k; 0 -> the best for the slots a key has; 1..32; blocked: 8, 16, 24 or 32;
+                            gaussian: 1..12; quotient: 1 */
     uint32_t slot_bits; /* gaussian: 0 -> 2; 1..4; otherwise 0 */
     uint64_t seed;      /* keys lethe_packed_hash; 0 -> LETHE_DEFAULT_SEED; not saved */
     const lethe_allocator *allocator; /* NULL -> the default; must outlive the object */
@@ -79,14 +82,16 @@ LETHE_API uint32_t lethe_packed_hashes(const lethe_packed *packed);
 /* The bytes of a block for count keys; 0 when there is no such size. Cost: O(1). */
 LETHE_API size_t lethe_packed_size(const lethe_packed *packed, size_t count);
 
-/* Writes a block of all the hashes into bytes[0..size), where size is lethe_packed_size(packed, count);
- * what was there does not matter, nor does its alignment. Nothing is allocated.
- * Cost: O(size + count * k). */
+/* Writes a block of all the hashes into bytes[0..size), where size is lethe_packed_size(packed, count); or another
+ * number of bytes, to err more or less. What was there does not matter, nor does its alignment. Nothing is
+ * allocated. In bytes that are too few, or no whole lines, the block says "may be there" of every key.
+ * Cost: O(size + count * k); quotient: O(size + count * (1 + count / 1024)). */
 LETHE_API void lethe_packed_build(const lethe_packed *packed, const lethe_hash *hashes,
                                   size_t count, void *bytes, size_t size);
 
 /* Whether the key may be in the block bytes[0..size), which may be anything. Nothing is allocated.
- * Cost: k steps at most; an absent key stops at the first contradiction. */
+ * Cost: k steps at most; an absent key stops at the first contradiction. Quotient: a word of counts for
+ * every 32 keys of the block, and mostly one remainder. */
 LETHE_API bool lethe_packed_test(const lethe_packed *packed, lethe_hash hash, const void *bytes,
                                  size_t size);
 

@@ -27,6 +27,10 @@ static const lethe_packed_options settings[] = {
     {.kind = LETHE_PACKED_GAUSSIAN, .bits_per_key = 40, .slot_bits = 4},
     {.kind = LETHE_PACKED_GAUSSIAN, .bits_per_key = 1, .slot_bits = 4, .hashes = 12},
     {.kind = LETHE_PACKED_GAUSSIAN, .bits_per_key = 100, .slot_bits = 2, .hashes = 12},
+    {.kind = LETHE_PACKED_QUOTIENT},
+    {.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = 3},
+    {.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = 13.7},
+    {.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = 80},
 };
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
@@ -146,6 +150,43 @@ static void blocks_agree_with_the_definition(void **state) {
     assert_true(contradicted > 500);
 }
 
+/* Method: block and definition agree: a key is found when one of the same bucket has the same r bits. Blocks of more
+ * buckets than are built at once, too. */
+static void quotient_blocks_agree_with_the_definition(void **state) {
+    (void)state;
+    struct test_random random = {5};
+    static const size_t counts[] = {0, 1, 2, 17, 100, 1023, 1024, 3000};
+    static const double bits[] = {3, 4.5, 7, 10, 21};
+    lethe_hash *hashes = malloc(3000 * sizeof *hashes);
+    uint64_t found = 0;
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] * 5; c++) {
+        size_t count = counts[c / 5];
+        lethe_packed *packed = make(
+            &(lethe_packed_options){.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = bits[c % 5]});
+        draw(&random, hashes, count);
+        struct block block = build(packed, hashes, count);
+        unsigned r = block.bytes[block.size - 1];
+        uint64_t total = (block.size - 1) * 8;
+        uint64_t buckets = lethe_multiply_high(total, UINT64_MAX / (r + 2));
+        assert_true(count == 0 || r == (total / count > 58 ? 56 : total / count - 2));
+        for (int i = 0; i < 2000; i++) {
+            lethe_hash hash;
+            draw(&random, &hash, 1);
+            bool expected = false;
+            for (size_t k = 0; k < count; k++)
+                expected |= lethe_multiply_high(hashes[k].high, buckets) ==
+                                lethe_multiply_high(hash.high, buckets) &&
+                            hashes[k].low >> (64 - r) == hash.low >> (64 - r);
+            assert_int_equal(lethe_packed_test(packed, hash, block.bytes, block.size), expected);
+            found += expected;
+        }
+        free(block.allocated);
+        lethe_packed_free(packed);
+    }
+    assert_true(found > 500);
+    free(hashes);
+}
+
 /* Goal: the rates are those of the kinds: ten bits a key, a hundred keys a block. */
 static void errors_are_as_expected(void **state) {
     (void)state;
@@ -158,6 +199,9 @@ static void errors_are_as_expected(void **state) {
         {{.kind = LETHE_PACKED_GAUSSIAN, .slot_bits = 1}, 0.007, 0.010},
         {{.kind = LETHE_PACKED_GAUSSIAN}, 0.02, 0.09},
         {{.kind = LETHE_PACKED_GAUSSIAN, .bits_per_key = 40, .slot_bits = 4}, 0.0005, 0.005},
+        {{.kind = LETHE_PACKED_QUOTIENT}, 0.0034, 0.0040}, /* r = 8 */
+        {{.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = 10.9}, 0.0031, 0.0037},
+        {{.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = 4}, 0.20, 0.25},
     };
     struct test_random random = {3};
     lethe_hash hashes[100];
@@ -247,8 +291,9 @@ static void the_bytes_are_golden(void **state) {
         {"packed-bloom-v1.bin", {.kind = LETHE_PACKED_BLOOM}},
         {"packed-blocked-v1.bin", {.kind = LETHE_PACKED_BLOCKED}},
         {"packed-gaussian-v1.bin", {.kind = LETHE_PACKED_GAUSSIAN, .slot_bits = 4}},
+        {"packed-quotient-v1.bin", {.kind = LETHE_PACKED_QUOTIENT}},
     };
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         lethe_packed *packed = make(&cases[c].options);
         lethe_hash hashes[26];
         for (char key = 'a'; key <= 'z'; key++)
@@ -263,7 +308,7 @@ static void the_bytes_are_golden(void **state) {
 static void bad_options_are_refused(void **state) {
     (void)state;
     const lethe_packed_options bad[] = {
-        {.kind = (lethe_packed_kind)3},
+        {.kind = (lethe_packed_kind)4},
         {.kind = (lethe_packed_kind)-1},
         {.bits_per_key = 0.5},
         {.bits_per_key = -1},
@@ -278,6 +323,9 @@ static void bad_options_are_refused(void **state) {
         {.kind = LETHE_PACKED_GAUSSIAN, .hashes = UINT32_MAX},
         {.kind = LETHE_PACKED_GAUSSIAN, .slot_bits = 5},
         {.kind = LETHE_PACKED_GAUSSIAN, .slot_bits = UINT32_MAX},
+        {.kind = LETHE_PACKED_QUOTIENT, .bits_per_key = 2.9},
+        {.kind = LETHE_PACKED_QUOTIENT, .hashes = 2},
+        {.kind = LETHE_PACKED_QUOTIENT, .slot_bits = 2},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         lethe_packed *packed = (lethe_packed *)&packed;
@@ -311,6 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_key_is_lost),
         cmocka_unit_test(blocks_agree_with_the_definition),
+        cmocka_unit_test(quotient_blocks_agree_with_the_definition),
         cmocka_unit_test(errors_are_as_expected),
         cmocka_unit_test(any_bytes_are_answered),
         cmocka_unit_test(no_value_lies_near_a_step),

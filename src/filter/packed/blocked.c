@@ -23,7 +23,9 @@ static uint32_t best_hashes(const lethe_packed_options *options) {
     return best;
 }
 
-static unsigned note(const lethe_packed *packed) {
+static unsigned note(const lethe_packed *packed, size_t count, size_t array_bytes) {
+    (void)count;
+    (void)array_bytes;
     return packed->options.hashes;
 }
 
@@ -65,6 +67,7 @@ static bool test(const lethe_packed *packed, lethe_hash hash, const unsigned cha
 
 const struct lethe_packed_operations lethe_packed_blocked = {
     .unit_bytes = LINE_BYTES,
+    .bits_least = 1,
     .hashes_most = LETHE_PACKED_MAX_HASHES,
     .hashes_step = LANES,
     .best_hashes = best_hashes,

@@ -6,7 +6,9 @@ static uint32_t best_hashes(const lethe_packed_options *options) {
     return lethe_packed_classic_hashes(options->bits_per_key, LETHE_PACKED_MAX_HASHES);
 }
 
-static unsigned note(const lethe_packed *packed) {
+static unsigned note(const lethe_packed *packed, size_t count, size_t array_bytes) {
+    (void)count;
+    (void)array_bytes;
     return packed->options.hashes;
 }
 
@@ -36,6 +38,7 @@ static bool test(const lethe_packed *packed, lethe_hash hash, const unsigned cha
 
 const struct lethe_packed_operations lethe_packed_bloom = {
     .unit_bytes = 1,
+    .bits_least = 1,
     .hashes_most = LETHE_PACKED_MAX_HASHES,
     .hashes_step = 1,
     .best_hashes = best_hashes,

@@ -45,7 +45,9 @@ static uint32_t best_hashes(const lethe_packed_options *options) {
                                        LETHE_PACKED_MAX_GAUSSIAN_HASHES);
 }
 
-static unsigned note(const lethe_packed *packed) {
+static unsigned note(const lethe_packed *packed, size_t count, size_t array_bytes) {
+    (void)count;
+    (void)array_bytes;
     return packed->options.hashes | (packed->options.slot_bits - 1) << NOTE_SLOT_BITS;
 }
 
@@ -132,6 +134,7 @@ static bool test(const lethe_packed *packed, lethe_hash hash, const unsigned cha
 
 const struct lethe_packed_operations lethe_packed_gaussian = {
     .unit_bytes = 1,
+    .bits_least = 1,
     .hashes_most = LETHE_PACKED_MAX_GAUSSIAN_HASHES,
     .hashes_step = 1,
     .best_hashes = best_hashes,

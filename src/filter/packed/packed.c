@@ -1,11 +1,12 @@
 /* filter/packed/packed.c - filters of a few dozen keys in the caller's bytes.
  *
  * IDEA    A block is an array of bits and one byte behind it, its note. The note says what can't be seen
- *         from the outside: k, and for the Gaussian filter the bits of a slot. The size of the array is
+ *         from the outside: k, for the Gaussian filter the bits of a slot, for the quotient filter r. The size of the array is
  *         the size of the block. So nothing has to be read before the first probe but that byte.
  * LAYOUT  bloom:    m = 8(size - 1) bits; note: k, 1 to 32
  *         blocked:  lines of 64 bytes; note: k, a multiple of 8 up to 32
  *         gaussian: m = floor(8(size - 1) / t) slots of t bits; note: k + 64(t - 1), k from 1 to 12
+ *         quotient: unary counts of B buckets, remainders from the end; note: r, 1 to 56
  *         Bits are numbered as in docs/format/bloom.md, and probes fall as there.
  * I1      Every note that is none of these means "may be there", and so does a size that is too small
  *         for one word, or not whole lines.
@@ -36,6 +37,8 @@ static const struct lethe_packed_operations *operations_for(lethe_packed_kind ki
         return &lethe_packed_blocked;
     case LETHE_PACKED_GAUSSIAN:
         return &lethe_packed_gaussian;
+    case LETHE_PACKED_QUOTIENT:
+        return &lethe_packed_quotient;
     }
     return NULL;
 }
@@ -45,7 +48,8 @@ static bool complete(lethe_packed_options *options,
                      const struct lethe_packed_operations *operations) {
     if (options->bits_per_key == 0) options->bits_per_key = DEFAULT_BITS_PER_KEY;
     /* Written so that a NaN is refused as well. */
-    if (!(options->bits_per_key >= 1 && options->bits_per_key <= LETHE_PACKED_MAX_BITS_PER_KEY))
+    if (!(options->bits_per_key >= operations->bits_least &&
+          options->bits_per_key <= LETHE_PACKED_MAX_BITS_PER_KEY))
         return false;
     if (options->kind != LETHE_PACKED_GAUSSIAN) {
         if (options->slot_bits != 0) return false;
@@ -70,6 +74,7 @@ lethe_status lethe_packed_new(const lethe_packed_options *options, lethe_packed 
     packed->operations = operations;
     packed->options = completed;
     lethe_packed_make_bells(packed);
+    lethe_packed_make_shares(packed);
     *out = packed;
     return LETHE_OK;
 }
@@ -107,7 +112,7 @@ void lethe_packed_build(const lethe_packed *packed, const lethe_hash *hashes, si
     if (size > 0) memset(array, 0, size);
     if (!has_array(packed, size)) return;
     size_t array_bytes = size - LETHE_PACKED_NOTE_BYTES;
-    array[array_bytes] = (unsigned char)packed->operations->note(packed);
+    array[array_bytes] = (unsigned char)packed->operations->note(packed, count, array_bytes);
     packed->operations->build(packed, hashes, count, array, array_bytes);
 }
 

@@ -1,0 +1,149 @@
+/* filter/packed/quotient.c - the quotient filter without a header; packed.c has the layout.
+ *
+ * IDEA    All keys of a block are known when it is built, so no slot stays empty. A key's bucket is told by one half of
+ *         its hash, and r bits of the other half, its remainder, are stored; the remainders lie in the order
+ *         of their buckets, and how many each bucket has is written in unary.
+ * LAYOUT  From the first bit on: for each of B buckets as many ones as it has keys, then a zero. From the last bit
+ *         backwards: the remainders, r bits each. Nothing between, or a few bits that are zero.
+ * I1      B = T / (r + 2) for an array of T bits, about, and never more: so B need not be stored, n keys with r = T / n - 2
+ *         always fit, and bits that are too few for one more in every remainder go into buckets.
+ * WHY     r + 2 bits a key err with 2^-r: half as often as a Bloom filter of 10 bits, a quarter of one with 13,
+ *         and an answer needs one place in the array.
+ * LIMIT   The counts are read from the beginning, a word for about 32 keys: for blocks of up to a few thousand. In
+ *         blocks of fewer than 7 bits a key a Bloom filter errs less.
+ * PAPER   Bender et al., Don't Thrash: How to Cache Your Hash on Flash, 2012; the unary counts are Elias's (1974). */
+#include <string.h>
+
+#include "filter/packed/packed.h"
+
+enum { MOST_REMAINDER_BITS = 56, BITS_BESIDE = 2, SECTION_BUCKETS = 1024, WORD_BITS = 64 };
+
+static uint32_t best_hashes(const lethe_packed_options *options) {
+    (void)options;
+    return 1;
+}
+
+/* The bits that each of count remainders can have in an array; 0 when there is no room for one. */
+static unsigned note(const lethe_packed *packed, size_t count, size_t array_bytes) {
+    (void)packed;
+    uint64_t bits = (uint64_t)array_bytes * 8;
+    uint64_t share = count == 0 ? bits : bits / count;
+    if (share <= BITS_BESIDE) return 0;
+    if (share > MOST_REMAINDER_BITS + BITS_BESIDE) return MOST_REMAINDER_BITS;
+    return (unsigned)share - BITS_BESIDE;
+}
+
+void lethe_packed_make_shares(lethe_packed *packed) {
+    for (unsigned bits = 0; bits <= MOST_REMAINDER_BITS; bits++)
+        packed->shares[bits] = UINT64_MAX / (bits + BITS_BESIDE);
+}
+
+static uint64_t buckets_in(const lethe_packed *packed, uint64_t bits, unsigned remainder_bits) {
+    return lethe_multiply_high(bits, packed->shares[remainder_bits]);
+}
+
+/* A field that lies wholly in the array, wherever it begins. */
+struct field {
+    size_t offset;
+    unsigned shift;
+};
+
+static struct field field_at(size_t array_bytes, uint64_t bit) {
+    size_t offset = (size_t)(bit / 8);
+    if (offset > array_bytes - LETHE_PACKED_WORD_BYTES)
+        offset = array_bytes - LETHE_PACKED_WORD_BYTES;
+    return (struct field){offset, (unsigned)(bit - (uint64_t)offset * 8)};
+}
+
+static void write_remainder(unsigned char *array, size_t array_bytes, uint64_t slot,
+                            unsigned remainder_bits, uint64_t remainder) {
+    struct field field =
+        field_at(array_bytes, (uint64_t)array_bytes * 8 - (slot + 1) * remainder_bits);
+    uint64_t word = lethe_gaussian_read(array + field.offset);
+    lethe_gaussian_write(array + field.offset, word | remainder << field.shift);
+}
+
+/* Counts and remainders of those buckets of a section that there are; slots[i] is first how many keys bucket i has, and
+ * then where its next remainder goes. */
+static void build_section(const lethe_hash *hashes, size_t count, unsigned char *array,
+                          size_t array_bytes, unsigned remainder_bits, uint64_t buckets,
+                          uint64_t first, uint64_t *next_slot) {
+    uint64_t slots[SECTION_BUCKETS];
+    uint64_t section = buckets - first < SECTION_BUCKETS ? buckets - first : SECTION_BUCKETS;
+    memset(slots, 0, (size_t)section * sizeof slots[0]);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bucket = lethe_multiply_high(hashes[i].high, buckets) - first;
+        if (bucket < section) slots[bucket]++;
+    }
+    for (uint64_t bucket = 0; bucket < section; bucket++) {
+        uint64_t keys = slots[bucket], position = first + bucket + *next_slot;
+        slots[bucket] = *next_slot;
+        *next_slot += keys;
+        for (; keys > 0; keys--, position++)
+            array[position / 8] |= (unsigned char)(1U << position % 8);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bucket = lethe_multiply_high(hashes[i].high, buckets) - first;
+        if (bucket >= section) continue;
+        write_remainder(array, array_bytes, slots[bucket]++, remainder_bits,
+                        hashes[i].low >> (WORD_BITS - remainder_bits));
+    }
+}
+
+static void build(const lethe_packed *packed, const lethe_hash *hashes, size_t count,
+                  unsigned char *array, size_t array_bytes) {
+    unsigned remainder_bits = note(packed, count, array_bytes);
+    if (remainder_bits == 0) return;
+    uint64_t buckets = buckets_in(packed, (uint64_t)array_bytes * 8, remainder_bits);
+    uint64_t next_slot = 0;
+    for (uint64_t first = 0; first < buckets; first += SECTION_BUCKETS)
+        build_section(hashes, count, array, array_bytes, remainder_bits, buckets, first,
+                      &next_slot);
+}
+
+/* The position after zero number index, from 0; the number of bits when there are fewer. */
+static uint64_t after_zero(const unsigned char *array, size_t array_bytes, uint64_t index) {
+    size_t offset = 0;
+    for (; offset + LETHE_PACKED_WORD_BYTES <= array_bytes; offset += LETHE_PACKED_WORD_BYTES) {
+        uint64_t zeros = ~lethe_gaussian_read(array + offset);
+        unsigned count = lethe_popcount64(zeros);
+        if (index < count) return offset * 8 + lethe_select64_of(zeros, (unsigned)index) + 1;
+        index -= count;
+    }
+    for (uint64_t position = offset * 8; position < (uint64_t)array_bytes * 8; position++) {
+        bool is_zero = (array[position / 8] >> position % 8 & 1) == 0;
+        if (is_zero && index-- == 0) return position + 1;
+    }
+    return (uint64_t)array_bytes * 8;
+}
+
+static bool test(const lethe_packed *packed, lethe_hash hash, const unsigned char *array,
+                 size_t array_bytes, unsigned remainder_bits) {
+    if (remainder_bits == 0 || remainder_bits > MOST_REMAINDER_BITS) return true;
+    uint64_t bits = (uint64_t)array_bytes * 8;
+    uint64_t bucket = lethe_multiply_high(hash.high, buckets_in(packed, bits, remainder_bits));
+    uint64_t position = bucket == 0 ? 0 : after_zero(array, array_bytes, bucket - 1);
+    uint64_t remainder = hash.low >> (WORD_BITS - remainder_bits);
+    uint64_t mask = UINT64_MAX >> (WORD_BITS - remainder_bits);
+    uint64_t end =
+        bits - (position - bucket) * remainder_bits; /* of the bucket's first remainder */
+    for (; position < bits; position++, end -= remainder_bits) {
+        if ((array[position / 8] >> position % 8 & 1) == 0) return false;
+        if (end > bits || end < remainder_bits) return true; /* no block that build wrote */
+        struct field field = field_at(array_bytes, end - remainder_bits);
+        uint64_t found = lethe_gaussian_read(array + field.offset) >> field.shift & mask;
+        if (found == remainder) return true;
+    }
+    return true;
+}
+
+const struct lethe_packed_operations lethe_packed_quotient = {
+    .unit_bytes = 1,
+    .bits_least = BITS_BESIDE + 1,
+    .hashes_most = 1,
+    .hashes_step = 1,
+    .best_hashes = best_hashes,
+    .note = note,
+    .build = build,
+    .test = test,
+};
