@@ -20,6 +20,7 @@ libc6-dev        run         stdio.h         the C library's headers
 cmake            run         cmake           configures the build
 ninja-build      run         ninja           runs the build
 libxxhash-dev    run         xxhash.h        the hash under every filter, compiled in
+liburing-dev     run         liburing.h      reads of many pages at once, for filters on disk
 librocksdb-dev   run         rocksdb/c.h     the store under the counters
 zlib1g-dev       run         zlib.h          reads events from gzip files
 libzstd-dev      run         zstd.h          reads events from zstd files

@@ -29,7 +29,7 @@
  * Time       Is an argument (now_ms), as in lethe/window.h, and matters only with window_ms: others
  *            pass 0. A time that goes back leaves the clock standing.
  * Caveats    Keys are hashed by the caller with the cascade's own seed (lethe_cascade_seed). A fingerprint is
- *            at most 63 bits, 56 with window_ms: smaller errors than that allows are LETHE_EINVAL. Removing
+ *            at most 62 bits, 55 with window_ms: smaller errors than that allows are LETHE_EINVAL. Removing
  *            a key that was never inserted cancels another's fingerprint with probability `error`, else
  *            it has no effect; info counts those it detected. One process at a time has a folder open. */
 #ifndef LETHE_CASCADE_H

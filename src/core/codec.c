@@ -82,6 +82,10 @@ static uint64_t header_check(const unsigned char *header) {
     return XXH3_64bits(header, CHECKED_HEADER_BYTES);
 }
 
+uint64_t lethe_checksum(uint64_t seed, const void *data, size_t size) {
+    return XXH3_64bits_withSeed(data, size, seed);
+}
+
 lethe_status lethe_encoder_begin(lethe_sink sink, const char *type, uint16_t version,
                                  uint64_t payload_bytes, const lethe_allocator *allocator,
                                  lethe_encoder **out) {

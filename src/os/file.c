@@ -26,15 +26,14 @@ void lethe_os_set_fault_hook(lethe_os_fault_hook hook) {
     fault_hook = hook;
 }
 
-/* Whether a test wants this operation to fail; sets errno if so. */
-static int is_faulted(lethe_os_operation operation) {
+int lethe_os_is_faulted(lethe_os_operation operation) {
     if (fault_hook == NULL) return 0;
     int error = fault_hook(operation);
     if (error != 0) errno = error;
     return error != 0;
 }
 
-static lethe_status status_from_errno(void) {
+lethe_status lethe_os_status_from_errno(void) {
     switch (errno) {
     case ENOENT:
         return LETHE_ENOTFOUND;
@@ -51,13 +50,13 @@ static lethe_status status_from_errno(void) {
 
 lethe_status lethe_os_reader_open(const char *path, lethe_os_reader *out) {
     *out = (lethe_os_reader){.descriptor = -1};
-    if (is_faulted(LETHE_OS_OPEN)) return status_from_errno();
+    if (lethe_os_is_faulted(LETHE_OS_OPEN)) return lethe_os_status_from_errno();
     /* O_NONBLOCK: opening a pipe that nobody writes to would wait for ever. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return status_from_errno();
+    if (descriptor < 0) return lethe_os_status_from_errno();
     struct stat stat;
     if (fstat(descriptor, &stat) != 0) {
-        lethe_status status = status_from_errno();
+        lethe_status status = lethe_os_status_from_errno();
         close(descriptor);
         return status;
     }
@@ -74,10 +73,10 @@ lethe_status lethe_os_reader_open(const char *path, lethe_os_reader *out) {
 lethe_status lethe_os_reader_read(lethe_os_reader *reader, void *data, size_t size) {
     char *to = data;
     while (size > 0) {
-        if (is_faulted(LETHE_OS_READ)) return status_from_errno();
+        if (lethe_os_is_faulted(LETHE_OS_READ)) return lethe_os_status_from_errno();
         ssize_t got = read(reader->descriptor, to, size);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return status_from_errno();
+        if (got < 0) return lethe_os_status_from_errno();
         if (got == 0) return LETHE_ECORRUPT;
         to += got;
         size -= (size_t)got;
@@ -114,9 +113,9 @@ static lethe_status resolve(const char *path, char **resolved, mode_t *mode) {
         }
         *mode = stat_of.st_mode & 07777;
         *resolved = realpath(path, NULL);
-        return *resolved != NULL ? LETHE_OK : status_from_errno();
+        return *resolved != NULL ? LETHE_OK : lethe_os_status_from_errno();
     }
-    if (errno != ENOENT) return status_from_errno();
+    if (errno != ENOENT) return lethe_os_status_from_errno();
     mode_t mask = umask(0);
     umask(mask);
     *mode = 0666 & ~mask;
@@ -135,10 +134,11 @@ lethe_status lethe_os_replace_begin(const char *path, lethe_os_replacement **out
         replacement->temporary = concatenate(replacement->path, ".XXXXXX.tmp");
         if (replacement->temporary == NULL) status = LETHE_ENOMEM;
     }
-    if (status == LETHE_OK && is_faulted(LETHE_OS_OPEN)) status = status_from_errno();
+    if (status == LETHE_OK && lethe_os_is_faulted(LETHE_OS_OPEN))
+        status = lethe_os_status_from_errno();
     if (status == LETHE_OK) {
         replacement->descriptor = mkostemps(replacement->temporary, 4, O_CLOEXEC);
-        if (replacement->descriptor < 0) status = status_from_errno();
+        if (replacement->descriptor < 0) status = lethe_os_status_from_errno();
     }
     if (status != LETHE_OK) {
         free_replacement(replacement);
@@ -154,10 +154,10 @@ lethe_status lethe_os_replace_write(lethe_os_replacement *replacement, const voi
                                     size_t size) {
     const char *from = data;
     while (size > 0) {
-        if (is_faulted(LETHE_OS_WRITE)) return status_from_errno();
+        if (lethe_os_is_faulted(LETHE_OS_WRITE)) return lethe_os_status_from_errno();
         ssize_t done = write(replacement->descriptor, from, size);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return status_from_errno();
+        if (done < 0) return lethe_os_status_from_errno();
         from += done;
         size -= (size_t)done;
     }
@@ -174,12 +174,12 @@ static lethe_status sync_folder_of(const char *path) {
     if (slash == folder) folder[1] = '\0';
     lethe_status status = LETHE_OK;
     int descriptor =
-        is_faulted(LETHE_OS_OPEN) ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        lethe_os_is_faulted(LETHE_OS_OPEN) ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
-        status = status_from_errno();
+        status = lethe_os_status_from_errno();
     } else {
-        if (is_faulted(LETHE_OS_SYNC) || (fsync(descriptor) != 0 && errno != EINVAL)) {
-            status = status_from_errno();
+        if (lethe_os_is_faulted(LETHE_OS_SYNC) || (fsync(descriptor) != 0 && errno != EINVAL)) {
+            status = lethe_os_status_from_errno();
         }
         close(descriptor);
     }
@@ -189,12 +189,12 @@ static lethe_status sync_folder_of(const char *path) {
 
 lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement) {
     lethe_status status = LETHE_OK;
-    if (is_faulted(LETHE_OS_SYNC) || fsync(replacement->descriptor) != 0) {
-        status = status_from_errno();
+    if (lethe_os_is_faulted(LETHE_OS_SYNC) || fsync(replacement->descriptor) != 0) {
+        status = lethe_os_status_from_errno();
     }
-    if (status == LETHE_OK &&
-        (is_faulted(LETHE_OS_RENAME) || rename(replacement->temporary, replacement->path) != 0)) {
-        status = status_from_errno();
+    if (status == LETHE_OK && (lethe_os_is_faulted(LETHE_OS_RENAME) ||
+                               rename(replacement->temporary, replacement->path) != 0)) {
+        status = lethe_os_status_from_errno();
     }
     if (status != LETHE_OK) {
         lethe_os_replace_abort(replacement);

@@ -45,5 +45,9 @@ typedef enum lethe_os_operation {
 } lethe_os_operation;
 typedef int (*lethe_os_fault_hook)(lethe_os_operation operation);
 void lethe_os_set_fault_hook(lethe_os_fault_hook hook);
+/* Whether a test wants this operation to fail; sets errno if so. For the other files of src/os. */
+int lethe_os_is_faulted(lethe_os_operation operation);
+/* What errno means to a caller. */
+lethe_status lethe_os_status_from_errno(void);
 
 #endif

@@ -120,6 +120,17 @@ uint64_t lethe_os_folder_bytes(const char *path, const char *suffix) {
     return total;
 }
 
+lethe_status lethe_os_folder_each(const char *path, void (*visit)(void *context, const char *name),
+                                  void *context) {
+    DIR *folder = opendir(path);
+    if (folder == NULL) return status_of(errno);
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (!is_no_entry(entry->d_name)) visit(context, entry->d_name);
+    }
+    closedir(folder);
+    return LETHE_OK;
+}
+
 bool lethe_os_exists(const char *path) {
     struct stat status;
     return stat(path, &status) == 0;

@@ -35,6 +35,11 @@ void lethe_os_folder_remove(const char *path);
 /* The bytes of all files in a folder whose names end so; 0 when it can't be read. */
 uint64_t lethe_os_folder_bytes(const char *path, const char *suffix);
 
+/* Shows the name of everything in a folder, in any order. Errors: LETHE_ENOTFOUND, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_folder_each(const char *path,
+                                                   void (*visit)(void *context, const char *name),
+                                                   void *context);
+
 /* Whether there is a file (or anything else) of that name. */
 bool lethe_os_exists(const char *path);
 /* Removes a file if it is there. */

@@ -1,86 +1,422 @@
-/* cascade.c - the cascade filter's calls; not written yet: every one fails. */
+/* cascade.c - the cascade filter's calls. docs/design/cascade.md tells why it is built as it is.
+ *
+ * IDEA    A filter far larger than memory can't be written at random places. So fingerprints are gathered in
+ *         memory, in order; full tables are written to disk as sorted runs, and runs are merged into longer
+ *         ones, all sequentially. That is a cache-oblivious lookahead array, of filters.
+ * LAYOUT  Fingerprints are divided into ranges by their uppermost bits, each of them a cascade of its own: a table
+ *         in memory that is filled, full ones that are being written, and runs by level on disk.
+ *           insert.c keys into tables     table.c  the tables          log.c      keys until they are in runs
+ *           work.c   what to merge        job.c    one merge           stream.c   words in order
+ *           run.c    a run's file         page.c   4 KiB of it         manifest.c which runs there are
+ *           lookup.c batches of lookups   commit.c what survives       plan.c     sizes
+ * I1      What is newer comes before what is older: active table, frozen tables, runs.
+ * I2      Every key is in exactly one table or run, but for copies that were inserted again.
+ * I3      A file is changed by nobody once it is complete, and removed only when no manifest names it.
+ * WHY     A range at a time means: several threads merge, no merge is large, and its room is given back soon.
+ * LIMIT   A lookup that memory and filters don't settle costs a read for each run of its range.
+ * PAPER   docs/papers.md#cascade */
 #include "lethe/cascade.h"
 
-lethe_status lethe_cascade_open(const char *folder, const lethe_cascade_options *options,
-                                lethe_cascade **out) {
-    (void)folder, (void)options;
-    *out = NULL;
-    return LETHE_EIO;
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/allocator.h"
+#include "filter/cascade/state.h"
+#include "os/clock.h"
+
+void lethe_cascade_tell_time(lethe_cascade *cascade, uint64_t now_ms) {
+    if (now_ms > cascade->clock_ms) cascade->clock_ms = now_ms;
 }
 
-lethe_status lethe_cascade_close(lethe_cascade *cascade) {
-    (void)cascade;
+uint64_t lethe_cascade_memory_entries(const lethe_cascade *cascade) {
+    uint64_t entries = 0;
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        const struct lethe_cascade_range *range = &cascade->ranges[i];
+        entries += range->active->count;
+        for (unsigned j = 0; j < range->frozen_count; j++)
+            entries += range->frozen[j]->count;
+    }
+    return entries;
+}
+
+uint64_t lethe_cascade_run_entries(const lethe_cascade *cascade) {
+    uint64_t entries = 0;
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        for (unsigned j = 0; j < cascade->ranges[i].run_count; j++)
+            entries += cascade->ranges[i].runs[j]->facts.entries;
+    }
+    return entries;
+}
+
+void lethe_cascade_release_run(lethe_cascade *cascade, struct lethe_cascade_run *run) {
+    if (--run->references > 0) return;
+    run->next_unused = cascade->unused;
+    cascade->unused = run;
+}
+
+void lethe_cascade_free_unused(lethe_cascade *cascade) {
+    lethe_os_lock_take(&cascade->state);
+    struct lethe_cascade_run *run = cascade->unused;
+    cascade->unused = NULL;
+    lethe_os_lock_give(&cascade->state);
+    while (run != NULL) {
+        struct lethe_cascade_run *next = run->next_unused;
+        char path[LETHE_CASCADE_PATH_BYTES];
+        lethe_cascade_run_path(cascade->folder, run->facts.id, path);
+        if (run->generation == 0) lethe_os_remove(path);
+        lethe_cascade_run_free(run);
+        run = next;
+    }
+}
+
+/* Makes the tables. The first ones of the ranges are full one after the other, and so are those that come after
+ * them: there is always a little to write, and never all at once. */
+static lethe_status make_tables(lethe_cascade *cascade) {
+    for (unsigned i = 0; i < cascade->setting.table_count; i++) {
+        lethe_status status = lethe_cascade_table_init(
+            &cascade->tables[i], cascade->words, cascade->setting.table_homes, cascade->allocator);
+        if (status != LETHE_OK) return status;
+    }
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        struct lethe_cascade_table *table = &cascade->tables[i];
+        table->limit = table->limit * (i + 1) / cascade->range_count;
+        cascade->ranges[i].active = table;
+    }
+    for (unsigned i = cascade->range_count; i < cascade->setting.table_count; i++)
+        cascade->free_tables[cascade->free_count++] = &cascade->tables[i];
     return LETHE_OK;
 }
 
+/* A new store's manifest, without runs. */
+static lethe_status make_manifest(const lethe_cascade_options *options,
+                                  struct lethe_cascade_manifest *manifest) {
+    lethe_status status = lethe_cascade_plan_shape(options, &manifest->shape);
+    if (status != LETHE_OK) return status;
+    manifest->next_run_id = 1;
+    manifest->is_exact = options->durability == LETHE_CASCADE_CHECKPOINTED;
+    return lethe_os_random(&manifest->shape.identity, sizeof manifest->shape.identity);
+}
+
+/* Reads the manifest, or makes one for a store that is not there yet. */
+static lethe_status find_manifest(const char *folder, const lethe_cascade_options *options,
+                                  struct lethe_cascade_manifest *manifest, bool *is_new) {
+    lethe_status status = lethe_cascade_manifest_read(folder, manifest);
+    *is_new = status == LETHE_ENOTFOUND;
+    if (status == LETHE_OK) return lethe_cascade_compare_shape(options, &manifest->shape);
+    if (!*is_new) return status == LETHE_EINVAL ? LETHE_ECORRUPT : status;
+    return options->must_exist ? LETHE_ENOTFOUND : make_manifest(options, manifest);
+}
+
+/* Whether a folder without a manifest may become a store: nothing but our claim and what a crash in making
+ * one left is in it. */
+static void judge_name(void *context, const char *name) {
+    bool *is_foreign = context;
+    if (strcmp(name, "claim") != 0 && strncmp(name, "manifest.", 9) != 0) *is_foreign = true;
+}
+
+struct sweep {
+    const lethe_cascade *cascade;
+    const struct lethe_cascade_manifest *manifest;
+};
+
+/* Removes runs that the manifest does not name, and manifests that were never completed. */
+static void sweep_name(void *context, const char *name) {
+    const struct sweep *sweep = context;
+    bool is_named = true;
+    if (strncmp(name, "run-", 4) == 0 && strlen(name) == 20) {
+        uint64_t id = strtoull(name + 4, NULL, 16);
+        is_named = false;
+        for (unsigned i = 0; i < sweep->cascade->range_count; i++) {
+            const struct lethe_cascade_manifest_range *range = &sweep->manifest->ranges[i];
+            for (uint32_t j = 0; j < range->run_count; j++)
+                is_named |= range->runs[j].id == id;
+        }
+    } else if (strncmp(name, "manifest.", 9) == 0) {
+        is_named = false;
+    }
+    char path[LETHE_CASCADE_PATH_BYTES + 256];
+    size_t size = strlen(sweep->cascade->folder);
+    if (is_named || strlen(name) > 255) return;
+    memcpy(path, sweep->cascade->folder, size);
+    path[size] = '/';
+    memcpy(path + size + 1, name, strlen(name) + 1);
+    lethe_os_remove(path);
+}
+
+static lethe_status open_runs(lethe_cascade *cascade,
+                              const struct lethe_cascade_manifest *manifest) {
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        struct lethe_cascade_range *range = &cascade->ranges[i];
+        for (uint32_t j = 0; j < manifest->ranges[i].run_count; j++) {
+            lethe_status status = lethe_cascade_run_open(
+                cascade->folder, cascade->shape.identity, manifest->ranges[i].runs[j],
+                cascade->setting.direct, cascade->allocator, &range->runs[j]);
+            if (status != LETHE_OK) return status;
+            range->run_count++;
+        }
+    }
+    return LETHE_OK;
+}
+
+struct recovery {
+    lethe_cascade *cascade;
+    uint64_t covered_keys[LETHE_CASCADE_MAX_RANGES];
+};
+
+static lethe_status reapply(void *context, struct lethe_cascade_record *record) {
+    struct recovery *recovery = context;
+    return lethe_cascade_reapply(recovery->cascade, record, recovery->covered_keys);
+}
+
+/* Brings back what was in memory. */
+static lethe_status replay_log(lethe_cascade *cascade,
+                               const struct lethe_cascade_manifest *manifest) {
+    struct recovery recovery = {.cascade = cascade};
+    uint64_t first_key = manifest->end_key;
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        uint64_t covered = manifest->ranges[i].covered_key;
+        recovery.covered_keys[i] = covered;
+        cascade->ranges[i].active->first_key = covered;
+        if (covered < first_key) first_key = covered;
+    }
+    lethe_status status = lethe_cascade_log_replay(&cascade->log, first_key, manifest->end_key,
+                                                   manifest->is_exact, reapply, &recovery);
+    if (status == LETHE_OK) cascade->next_key = cascade->log.next_key;
+    return status;
+}
+
+static void take_manifest(lethe_cascade *cascade, const struct lethe_cascade_manifest *manifest) {
+    cascade->next_run_id = manifest->next_run_id;
+    cascade->clock_ms = manifest->clock_ms;
+    cascade->sequence = manifest->sequence;
+    cascade->note_bytes = manifest->note_bytes;
+    memcpy(cascade->note, manifest->note, manifest->note_bytes);
+    cascade->generation = 1;
+}
+
+/* Everything that can fail in opening; what was made is freed by close. */
+static lethe_status fill(lethe_cascade *cascade, const lethe_cascade_options *options,
+                         struct lethe_cascade_manifest *manifest) {
+    bool is_new, is_foreign = false;
+    lethe_status status = find_manifest(cascade->folder, options, manifest, &is_new);
+    if (status == LETHE_OK && is_new) {
+        status = lethe_os_folder_each(cascade->folder, judge_name, &is_foreign);
+        if (is_foreign) status = LETHE_ECORRUPT;
+    }
+    if (status != LETHE_OK) return status;
+    cascade->shape = manifest->shape;
+    cascade->words = lethe_cascade_words_of(&manifest->shape);
+    cascade->range_count = 1u << manifest->shape.range_bits;
+    status = lethe_cascade_plan_setting(options, &manifest->shape, &cascade->setting);
+    if (status == LETHE_OK) {
+        status = lethe_cascade_log_init(&cascade->log, cascade->folder, manifest->shape.identity,
+                                        manifest->shape.fingerprint_bits,
+                                        cascade->setting.log_file_bytes, cascade->allocator);
+    }
+    cascade->record = lethe_alloc_zeroed(cascade->allocator, sizeof *cascade->record);
+    if (status == LETHE_OK && cascade->record == NULL) status = LETHE_ENOMEM;
+    if (status == LETHE_OK) status = make_tables(cascade);
+    if (status == LETHE_OK) status = lethe_cascade_prepare_lookup(cascade);
+    if (status != LETHE_OK) return status;
+    take_manifest(cascade, manifest);
+    if (is_new) return lethe_cascade_manifest_write(cascade->folder, manifest);
+
+    status = open_runs(cascade, manifest);
+    if (status != LETHE_OK) return status;
+    /* All that the manifest names is there. Now what it does not name may go. */
+    struct sweep sweep = {.cascade = cascade, .manifest = manifest};
+    status = lethe_os_folder_each(cascade->folder, sweep_name, &sweep);
+    if (status == LETHE_OK) status = replay_log(cascade, manifest);
+    if (status != LETHE_OK) return status;
+    bool is_exact = cascade->setting.durability == LETHE_CASCADE_CHECKPOINTED;
+    return is_exact == manifest->is_exact ? LETHE_OK : lethe_cascade_commit(cascade, NULL, false);
+}
+
+static void drop(lethe_cascade *cascade) {
+    const lethe_allocator *allocator = cascade->allocator;
+    lethe_cascade_drop_jobs(cascade);
+    lethe_cascade_free_lookups(cascade);
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        for (unsigned j = 0; j < cascade->ranges[i].run_count; j++)
+            lethe_cascade_release_run(cascade, cascade->ranges[i].runs[j]);
+    }
+    for (unsigned i = 0; i < cascade->obsolete_count; i++)
+        lethe_cascade_release_run(cascade, cascade->obsolete[i]);
+    lethe_cascade_free_unused(cascade);
+    for (unsigned i = 0; i < cascade->setting.table_count; i++)
+        lethe_cascade_table_drop(&cascade->tables[i]);
+    lethe_release(allocator, cascade->record, sizeof *cascade->record);
+    lethe_cascade_log_drop(&cascade->log);
+    lethe_os_claim_give(&cascade->claim);
+    lethe_os_lock_drop(&cascade->writing);
+    lethe_os_lock_drop(&cascade->committing);
+    lethe_os_lock_drop(&cascade->state);
+    lethe_os_condition_drop(&cascade->changed);
+    lethe_release(allocator, cascade, sizeof *cascade);
+}
+
+/* Claims the folder for this process. */
+static lethe_status claim(lethe_cascade *cascade, bool must_exist) {
+    char path[LETHE_CASCADE_PATH_BYTES], holder[256];
+    lethe_os_folder_state state;
+    lethe_status status = lethe_os_folder_look(cascade->folder, &state);
+    if (status != LETHE_OK) return status;
+    if (state == LETHE_OS_NO_FOLDER) return LETHE_EINVAL;
+    if (state == LETHE_OS_MISSING || state == LETHE_OS_EMPTY) {
+        if (must_exist) return LETHE_ENOTFOUND;
+        status = lethe_os_folder_make(cascade->folder);
+        if (status != LETHE_OK) return status;
+    }
+    size_t size = strlen(cascade->folder);
+    memcpy(path, cascade->folder, size);
+    memcpy(path + size, "/claim", 7);
+    return lethe_os_claim_take(path, &cascade->claim, holder, sizeof holder);
+}
+
+lethe_status lethe_cascade_open(const char *folder, const lethe_cascade_options *options,
+                                lethe_cascade **out) {
+    assert(folder != NULL && out != NULL);
+    static const lethe_cascade_options defaults;
+    if (options == NULL) options = &defaults;
+    *out = NULL;
+    /* Options that can't be right are refused before anything is touched. */
+    struct lethe_cascade_shape shape;
+    struct lethe_cascade_setting setting;
+    lethe_status status = lethe_cascade_plan_shape(options, &shape);
+    if (status == LETHE_OK) status = lethe_cascade_plan_setting(options, &shape, &setting);
+    if (status != LETHE_OK) return status;
+    const lethe_allocator *allocator =
+        options->allocator != NULL ? options->allocator : lethe_default_allocator();
+    lethe_cascade *cascade = lethe_alloc_zeroed(allocator, sizeof *cascade);
+    if (cascade == NULL) return LETHE_ENOMEM;
+    cascade->allocator = allocator;
+    cascade->claim.descriptor = -1;
+    cascade->log.allocator = allocator;
+    lethe_os_lock_init(&cascade->writing);
+    lethe_os_lock_init(&cascade->committing);
+    lethe_os_lock_init(&cascade->state);
+    lethe_os_condition_init(&cascade->changed);
+    size_t size = strlen(folder);
+    status = size == 0 || size >= sizeof cascade->folder ? LETHE_EINVAL : LETHE_OK;
+    if (status == LETHE_OK) {
+        memcpy(cascade->folder, folder, size + 1);
+        status = claim(cascade, options->must_exist);
+    }
+    struct lethe_cascade_manifest *manifest = lethe_alloc_zeroed(allocator, sizeof *manifest);
+    if (status == LETHE_OK) {
+        status = manifest == NULL ? LETHE_ENOMEM : fill(cascade, options, manifest);
+    }
+    lethe_release(allocator, manifest, sizeof *manifest);
+    if (status != LETHE_OK) {
+        drop(cascade);
+        return status;
+    }
+    *out = cascade;
+    return LETHE_OK;
+}
+
+lethe_status lethe_cascade_close(lethe_cascade *cascade) {
+    if (cascade == NULL) return LETHE_OK;
+    lethe_status status = LETHE_OK;
+    if (cascade->setting.durability != LETHE_CASCADE_CHECKPOINTED) {
+        status = lethe_cascade_commit(cascade, NULL, false);
+    }
+    drop(cascade);
+    return status;
+}
+
 uint64_t lethe_cascade_seed(const lethe_cascade *cascade) {
-    (void)cascade;
-    return LETHE_DEFAULT_SEED;
+    return cascade->shape.seed;
+}
+
+/* Inserts or removes; the keys become fingerprints a piece at a time. */
+static lethe_status change(lethe_cascade *cascade, const lethe_hash *hashes, size_t count,
+                           bool removes, uint64_t now_ms, size_t *done) {
+    uint64_t fingerprints[LETHE_CASCADE_RECORD_KEYS];
+    lethe_status status = LETHE_OK;
+    size_t ready = 0;
+    lethe_os_lock_take(&cascade->writing);
+    while (ready < count && status == LETHE_OK) {
+        size_t some =
+            count - ready < LETHE_CASCADE_RECORD_KEYS ? count - ready : LETHE_CASCADE_RECORD_KEYS;
+        for (size_t i = 0; i < some; i++)
+            fingerprints[i] = lethe_cascade_fingerprint(cascade, hashes[ready + i]);
+        size_t applied;
+        status = lethe_cascade_apply(cascade, fingerprints, some, removes, now_ms, &applied);
+        ready += applied;
+    }
+    lethe_os_lock_give(&cascade->writing);
+    if (done != NULL) *done = ready;
+    return status;
 }
 
 lethe_status lethe_cascade_insert_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                         size_t count, uint64_t now_ms, size_t *done) {
-    (void)cascade, (void)hashes, (void)count, (void)now_ms, (void)done;
-    return LETHE_EIO;
+    return change(cascade, hashes, count, false, now_ms, done);
 }
 
 lethe_status lethe_cascade_remove_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                         size_t count, uint64_t now_ms, size_t *done) {
-    (void)cascade, (void)hashes, (void)count, (void)now_ms, (void)done;
-    return LETHE_EIO;
+    if (done != NULL) *done = 0;
+    if (cascade->shape.window_ms != 0) return LETHE_EINVAL;
+    return change(cascade, hashes, count, true, now_ms, done);
 }
 
 lethe_status lethe_cascade_test_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                       size_t count, uint64_t now_ms, uint8_t *present) {
-    (void)cascade, (void)hashes, (void)count, (void)now_ms, (void)present;
-    return LETHE_EIO;
+    return lethe_cascade_look_up(cascade, hashes, count, now_ms, false, present, NULL);
+}
+
+lethe_status lethe_cascade_count_batch(lethe_cascade *cascade, const lethe_hash *hashes,
+                                       size_t count, uint64_t now_ms, uint64_t *counts) {
+    return lethe_cascade_look_up(cascade, hashes, count, now_ms, false, NULL, counts);
+}
+
+/* Inserts the keys that are not present; *done becomes how many of all are settled. */
+static lethe_status insert_absent(lethe_cascade *cascade, const lethe_hash *hashes, size_t count,
+                                  uint64_t now_ms, const uint8_t *present, size_t *done) {
+    uint64_t fingerprints[LETHE_CASCADE_RECORD_KEYS];
+    uint32_t places[LETHE_CASCADE_RECORD_KEYS];
+    size_t gathered = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!present[i]) {
+            places[gathered] = (uint32_t)i;
+            fingerprints[gathered++] = lethe_cascade_fingerprint(cascade, hashes[i]);
+        }
+        if (gathered < LETHE_CASCADE_RECORD_KEYS && i + 1 < count) continue;
+        size_t applied;
+        lethe_status status =
+            lethe_cascade_apply(cascade, fingerprints, gathered, false, now_ms, &applied);
+        if (status != LETHE_OK) {
+            *done = applied < gathered ? places[applied] : i + 1;
+            return status;
+        }
+        gathered = 0;
+    }
+    *done = count;
+    return LETHE_OK;
 }
 
 lethe_status lethe_cascade_add_and_test_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                               size_t count, uint64_t now_ms, uint8_t *present,
                                               size_t *done) {
-    (void)cascade, (void)hashes, (void)count, (void)now_ms, (void)present, (void)done;
-    return LETHE_EIO;
-}
-
-lethe_status lethe_cascade_count_batch(lethe_cascade *cascade, const lethe_hash *hashes,
-                                       size_t count, uint64_t now_ms, uint64_t *counts) {
-    (void)cascade, (void)hashes, (void)count, (void)now_ms, (void)counts;
-    return LETHE_EIO;
-}
-
-lethe_status lethe_cascade_work(lethe_cascade *cascade, uint64_t budget, uint64_t now_ms,
-                                bool *more) {
-    (void)cascade, (void)budget, (void)now_ms, (void)more;
-    return LETHE_EIO;
-}
-
-lethe_status lethe_cascade_sync(lethe_cascade *cascade) {
-    (void)cascade;
-    return LETHE_EIO;
-}
-
-lethe_status lethe_cascade_checkpoint(lethe_cascade *cascade, uint64_t sequence, const void *note,
-                                      size_t note_bytes) {
-    (void)cascade, (void)sequence, (void)note, (void)note_bytes;
-    return LETHE_EIO;
-}
-
-void lethe_cascade_last_checkpoint(lethe_cascade *cascade, uint64_t *sequence, void *note,
-                                   size_t *note_bytes) {
-    (void)cascade, (void)note;
-    *sequence = 0;
-    *note_bytes = 0;
-}
-
-lethe_status lethe_cascade_each(lethe_cascade *cascade, uint64_t now_ms,
-                                bool (*visit)(void *context, uint64_t fingerprint, uint64_t count),
-                                void *context) {
-    (void)cascade, (void)now_ms, (void)visit, (void)context;
-    return LETHE_EIO;
-}
-
-lethe_cascade_stats lethe_cascade_info(lethe_cascade *cascade, uint64_t now_ms) {
-    (void)cascade, (void)now_ms;
-    return (lethe_cascade_stats){0};
+    lethe_status status = LETHE_OK;
+    size_t settled = 0;
+    lethe_os_lock_take(&cascade->writing);
+    while (settled < count && status == LETHE_OK) {
+        size_t left = count - settled, room = cascade->setting.lookup_keys;
+        size_t some = left < room ? left : room, ready = 0;
+        status = lethe_cascade_look_up(cascade, hashes + settled, some, now_ms, true,
+                                       present + settled, NULL);
+        if (status == LETHE_OK) {
+            status =
+                insert_absent(cascade, hashes + settled, some, now_ms, present + settled, &ready);
+        }
+        settled += ready;
+    }
+    lethe_os_lock_give(&cascade->writing);
+    if (done != NULL) *done = settled;
+    return status;
 }

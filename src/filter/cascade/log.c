@@ -1,0 +1,273 @@
+/* log.c - records of keys, in files that begin anew now and then.
+ *
+ * LAYOUT  A record:
+ *         0   check      u64, XXH3-64 of the rest, seeded with the store's identity
+ *         8   first key  u64, the number of its first key
+ *         16  clock      u64, milliseconds
+ *         24  count      u32, keys: 1..4096
+ *         28  removes    u8, 1 or 0
+ *         29  width      u8, bytes of a fingerprint
+ *         30  zero       u16
+ *         32  fingerprints, count x width
+ * I1      Records of a file follow each other without a gap in bytes or in numbers, and so do files.
+ * I2      Below the end that the manifest tells, the log was synced before the manifest was: what is
+ *         wrong there is damage. Behind it a record that is wrong is one that a crash cut off.
+ * WHY     Several files, so that what is on disk in runs can be given back. */
+#include "filter/cascade/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/allocator.h"
+#include "core/bits.h"
+#include "core/codec.h"
+#include "filter/cascade/run.h"
+#include "os/folder.h"
+
+enum { HEADER = 32, LARGEST = HEADER + LETHE_CASCADE_RECORD_KEYS * 8, BUFFER_BYTES = LARGEST + 8 };
+
+static uint64_t load_word(const unsigned char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return lethe_little_endian64(word);
+}
+
+static void store_word(unsigned char *at, uint64_t word) {
+    word = lethe_little_endian64(word);
+    memcpy(at, &word, sizeof word);
+}
+
+void lethe_cascade_log_path(const char *folder, uint64_t first_key, char *path) {
+    snprintf(path, LETHE_CASCADE_PATH_BYTES, "%s/log-%016llx", folder,
+             (unsigned long long)first_key);
+}
+
+lethe_status lethe_cascade_log_init(struct lethe_cascade_log *log, const char *folder,
+                                    uint64_t identity, unsigned fingerprint_bits,
+                                    uint64_t file_bytes, const lethe_allocator *allocator) {
+    *log = (struct lethe_cascade_log){.folder = folder,
+                                      .allocator = allocator,
+                                      .identity = identity,
+                                      .width = (fingerprint_bits + 7) / 8,
+                                      .file_bytes = file_bytes,
+                                      .tail = {.descriptor = -1}};
+    log->buffer = lethe_alloc_zeroed(allocator, BUFFER_BYTES);
+    return log->buffer == NULL ? LETHE_ENOMEM : LETHE_OK;
+}
+
+void lethe_cascade_log_drop(struct lethe_cascade_log *log) {
+    for (unsigned i = 0; i < log->file_count; i++)
+        lethe_os_block_close(&log->files[i].file);
+    log->file_count = 0;
+    lethe_release(log->allocator, log->buffer, BUFFER_BYTES);
+    log->buffer = NULL;
+}
+
+uint64_t lethe_cascade_log_bytes(const struct lethe_cascade_log *log) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < log->file_count; i++)
+        bytes += log->files[i].bytes;
+    return bytes;
+}
+
+bool lethe_cascade_log_is_long(const struct lethe_cascade_log *log) {
+    return log->tail.descriptor < 0 || log->tail_bytes >= log->file_bytes;
+}
+
+lethe_status lethe_cascade_log_make(struct lethe_cascade_log *log, lethe_os_block_file *out) {
+    char path[LETHE_CASCADE_PATH_BYTES];
+    lethe_cascade_log_path(log->folder, log->next_key, path);
+    return lethe_os_block_create(path, false, out);
+}
+
+void lethe_cascade_log_take(struct lethe_cascade_log *log, lethe_os_block_file file) {
+    log->files[log->file_count++] =
+        (struct lethe_cascade_log_file){.first_key = log->next_key, .file = file};
+    log->folder_is_synced = false;
+    log->tail = file;
+    log->tail_bytes = 0;
+}
+
+void lethe_cascade_log_note(struct lethe_cascade_log *log) {
+    struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
+    last->bytes = log->tail_bytes;
+    last->is_synced = false;
+}
+
+size_t lethe_cascade_record_encode(const struct lethe_cascade_record *record, unsigned width,
+                                   uint64_t identity, unsigned char *out) {
+    size_t size = HEADER + (size_t)record->count * width;
+    store_word(out + 8, record->first_key);
+    store_word(out + 16, record->now_ms);
+    store_word(out + 24, record->count | (uint64_t)record->removes << 32 | (uint64_t)width << 40);
+    unsigned char *at = out + HEADER;
+    for (uint32_t i = 0; i < record->count; i++, at += width)
+        store_word(at, record->fingerprints[i]); /* the next one overwrites what is too much */
+    store_word(out, lethe_checksum(identity, out + 8, size - 8));
+    return size;
+}
+
+size_t lethe_cascade_record_decode(const unsigned char *data, size_t size, unsigned width,
+                                   uint64_t identity, struct lethe_cascade_record *out) {
+    if (size < HEADER) return 0;
+    uint64_t word = load_word(data + 24);
+    uint32_t count = (uint32_t)word;
+    uint64_t removes = word >> 32 & 0xff;
+    if (count == 0 || count > LETHE_CASCADE_RECORD_KEYS || removes > 1) return 0;
+    if ((word >> 40 & 0xff) != width || word >> 48 != 0) return 0;
+    size_t whole = HEADER + (size_t)count * width;
+    if (whole > size || load_word(data) != lethe_checksum(identity, data + 8, whole - 8)) return 0;
+    out->first_key = load_word(data + 8);
+    out->now_ms = load_word(data + 16);
+    out->count = count;
+    out->removes = removes == 1;
+    const unsigned char *at = data + HEADER;
+    for (uint32_t i = 0; i < count; i++, at += width) {
+        unsigned char bytes[8] = {0};
+        memcpy(bytes, at, width);
+        out->fingerprints[i] = load_word(bytes);
+    }
+    return whole;
+}
+
+lethe_status lethe_cascade_log_append(struct lethe_cascade_log *log,
+                                      const struct lethe_cascade_record *record) {
+    size_t size = lethe_cascade_record_encode(record, log->width, log->identity, log->buffer);
+    lethe_status status = lethe_os_block_write(&log->tail, log->tail_bytes, log->buffer, size);
+    if (status != LETHE_OK) return status;
+    log->record_offset = log->tail_bytes;
+    log->tail_bytes += size;
+    log->next_key += record->count;
+    return LETHE_OK;
+}
+
+lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log *log,
+                                       struct lethe_cascade_record *record, uint32_t count) {
+    log->tail_bytes = log->record_offset;
+    log->next_key -= record->count;
+    record->count = count;
+    lethe_status status = lethe_os_block_truncate(&log->tail, log->tail_bytes);
+    if (status != LETHE_OK || count == 0) return status;
+    return lethe_cascade_log_append(log, record);
+}
+
+/* The names of log files in the folder. */
+struct found {
+    uint64_t first_keys[LETHE_CASCADE_LOG_FILES];
+    unsigned count;
+    bool too_many;
+};
+
+static void find_file(void *context, const char *name) {
+    struct found *found = context;
+    char *end;
+    if (strncmp(name, "log-", 4) != 0 || strlen(name) != 20) return;
+    uint64_t first_key = strtoull(name + 4, &end, 16);
+    if (*end != '\0') return;
+    if (found->count == LETHE_CASCADE_LOG_FILES) {
+        found->too_many = true;
+        return;
+    }
+    unsigned at = found->count++;
+    for (; at > 0 && found->first_keys[at - 1] > first_key; at--)
+        found->first_keys[at] = found->first_keys[at - 1];
+    found->first_keys[at] = first_key;
+}
+
+static void remove_file(const struct lethe_cascade_log *log, uint64_t first_key) {
+    char path[LETHE_CASCADE_PATH_BYTES];
+    lethe_cascade_log_path(log->folder, first_key, path);
+    lethe_os_remove(path);
+}
+
+struct replay {
+    uint64_t end_key;
+    bool is_exact;
+    lethe_status (*visit)(void *context, struct lethe_cascade_record *record);
+    void *context;
+    struct lethe_cascade_record record;
+};
+
+/* Shows the records of the last file of the list; *whole becomes whether all of it made sense. */
+static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *replay, bool *whole) {
+    struct lethe_cascade_log_file *file = &log->files[log->file_count - 1];
+    *whole = false;
+    while (file->bytes < file->file.size_bytes) {
+        if (replay->is_exact && log->next_key >= replay->end_key) return LETHE_OK;
+        uint64_t left = file->file.size_bytes - file->bytes;
+        size_t size = left < LARGEST ? (size_t)left : LARGEST;
+        lethe_status status = lethe_os_block_read(&file->file, file->bytes, log->buffer, size);
+        if (status != LETHE_OK) return status;
+        size_t used = lethe_cascade_record_decode(log->buffer, size, log->width, log->identity,
+                                                  &replay->record);
+        if (used == 0 || replay->record.first_key != log->next_key) return LETHE_OK;
+        status = replay->visit(replay->context, &replay->record);
+        if (status != LETHE_OK) return status;
+        file->bytes += used;
+        log->tail_bytes = file->bytes;
+        log->next_key += replay->record.count;
+    }
+    *whole = true;
+    return LETHE_OK;
+}
+
+/* Replays file after file, as long as each begins where the one before it ended. */
+static lethe_status replay_files(struct lethe_cascade_log *log, const struct found *found,
+                                 unsigned first, struct replay *replay) {
+    bool whole = true;
+    for (unsigned i = first; i < found->count && whole; i++) {
+        if (found->first_keys[i] != log->next_key && i > first) break;
+        char path[LETHE_CASCADE_PATH_BYTES];
+        lethe_cascade_log_path(log->folder, found->first_keys[i], path);
+        lethe_os_block_file file;
+        lethe_status status = lethe_os_block_open(path, false, true, &file);
+        if (status != LETHE_OK) return status == LETHE_EINVAL ? LETHE_ECORRUPT : status;
+        lethe_cascade_log_take(log, file);
+        status = replay_file(log, replay, &whole);
+        if (status != LETHE_OK) return status;
+    }
+    return LETHE_OK;
+}
+
+lethe_status lethe_cascade_log_replay(
+    struct lethe_cascade_log *log, uint64_t first_key, uint64_t end_key, bool is_exact,
+    lethe_status (*visit)(void *context, struct lethe_cascade_record *record), void *context) {
+    struct found found = {0};
+    lethe_status status = lethe_os_folder_each(log->folder, find_file, &found);
+    if (status != LETHE_OK) return status;
+    if (found.too_many) return LETHE_ECORRUPT;
+    struct replay *replay = lethe_alloc_zeroed(log->allocator, sizeof *replay);
+    if (replay == NULL) return LETHE_ENOMEM;
+    replay->end_key = end_key;
+    replay->is_exact = is_exact;
+    replay->visit = visit;
+    replay->context = context;
+
+    unsigned first = 0;
+    while (first + 1 < found.count && found.first_keys[first + 1] <= first_key)
+        first++;
+    log->next_key = end_key;
+    if (found.count > 0 && found.first_keys[first] <= first_key) {
+        log->next_key = found.first_keys[first];
+        status = replay_files(log, &found, first, replay);
+    } else if (first_key < end_key) {
+        status = LETHE_ECORRUPT;
+    }
+    if (status == LETHE_OK && log->next_key < end_key) status = LETHE_ECORRUPT;
+    lethe_release(log->allocator, replay, sizeof *replay);
+    if (status != LETHE_OK) return status;
+
+    /* From here on the folder is changed: what is behind the end goes, and what is too old. */
+    if (log->file_count > 0) {
+        struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
+        if (last->bytes < last->file.size_bytes) {
+            status = lethe_os_block_truncate(&last->file, last->bytes);
+        }
+    }
+    for (unsigned i = 0; i < found.count && status == LETHE_OK; i++) {
+        bool is_kept = i >= first && i < first + log->file_count;
+        if (!is_kept) remove_file(log, found.first_keys[i]);
+    }
+    return status;
+}

@@ -1,0 +1,263 @@
+/* page.c - pages of ascending numbers, coded after Elias and Fano.
+ *
+ * IDEA    Of each number's distance from the first one, the low bits are stored as they are, and the high
+ *         ones in unary: number i with high part h sets bit h + i. With as many low bits as the
+ *         mean difference has, a number costs two bits more than those.
+ * LAYOUT  0   check        u64, XXH3-64 of bytes 8..4095; its seed tells store, run and page
+ *         8   base         u64, the first number
+ *         16  count        u16, numbers
+ *         18  low bits     u8
+ *         19  zero         u8
+ *         20  high words   u16
+ *         22  extra count  u16
+ *         24  zero         u64
+ *         32  highs        high words x u64
+ *         ..  lows         count x low bits, rounded up to bytes
+ *         ..  extras       extra count x [place u16][removed varint][added varint], places ascending
+ *         ..  zero         to the end, at least 8 bytes, so that any low part can be read as a word
+ * I1      Numbers ascend strictly within a page and from page to page.
+ * I2      A page is full before a word is written that would not fit.
+ * WHY     A page is found without reading another one, read with one access, and checked by itself.
+ * LIMIT   4096 numbers a page: below 8 bits a number, room is left over. */
+#include "filter/cascade/page.h"
+
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/codec.h"
+
+enum {
+    HEADER = LETHE_CASCADE_PAGE_HEADER_BYTES,
+    ROOM_BYTES = LETHE_CASCADE_PAGE_BYTES - HEADER - 8,
+    ROOM_BITS = ROOM_BYTES * 8,
+    MAX_EXTRA_BYTES = 2 + 10 + 10
+};
+
+static uint64_t load_word(const unsigned char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return lethe_little_endian64(word);
+}
+
+static void store_word(unsigned char *at, uint64_t word) {
+    word = lethe_little_endian64(word);
+    memcpy(at, &word, sizeof word);
+}
+
+static unsigned load_short(const unsigned char *at) {
+    return at[0] | (unsigned)at[1] << 8;
+}
+
+static void store_short(unsigned char *at, unsigned value) {
+    at[0] = (unsigned char)value;
+    at[1] = (unsigned char)(value >> 8);
+}
+
+void lethe_cascade_page_begin(struct lethe_cascade_page_builder *builder, unsigned low_bits) {
+    memset(builder, 0, sizeof *builder);
+    builder->low_bits = low_bits;
+}
+
+size_t lethe_cascade_page_add(struct lethe_cascade_page_builder *builder, const uint64_t *numbers,
+                              size_t count) {
+    if (count == 0) return 0;
+    unsigned low_bits = builder->low_bits, index = builder->count;
+    if (index == 0) builder->base = numbers[0];
+    uint64_t base = builder->base, mask = (UINT64_C(1) << low_bits) - 1;
+    unsigned room_bits = ROOM_BITS - builder->extra_bytes * 8;
+    size_t taken = 0;
+    unsigned high_end = 0;
+    for (; taken < count && index < LETHE_CASCADE_PAGE_ENTRIES; taken++, index++) {
+        uint64_t distance = numbers[taken] - base, high = distance >> low_bits;
+        if (high >= ROOM_BITS) break;
+        unsigned place = (unsigned)high + index;
+        /* The lows end at a byte, which costs up to 7 bits. */
+        if (((place + 64) & ~63u) + (index + 1) * low_bits + 7 > room_bits) break;
+        builder->highs[place / 64] |= UINT64_C(1) << place % 64;
+        unsigned at = index * low_bits;
+        unsigned char *low = builder->lows + at / 8;
+        store_word(low, load_word(low) | (distance & mask) << at % 8);
+        high_end = place;
+    }
+    if (taken == 0) return 0;
+    builder->count = index;
+    builder->high_words = high_end / 64 + 1;
+    builder->last = numbers[taken - 1];
+    return taken;
+}
+
+static unsigned put_varint(unsigned char *at, uint64_t value) {
+    unsigned size = 0;
+    for (; value >= 0x80; value >>= 7)
+        at[size++] = (unsigned char)(value | 0x80);
+    at[size++] = (unsigned char)value;
+    return size;
+}
+
+bool lethe_cascade_page_add_value(struct lethe_cascade_page_builder *builder, uint64_t number,
+                                  struct lethe_cascade_value value) {
+    if (builder->extra_bytes + MAX_EXTRA_BYTES > ROOM_BYTES / 2) return false;
+    builder->extra_bytes +=
+        MAX_EXTRA_BYTES; /* room for it is kept free before the number goes in */
+    bool fits = lethe_cascade_page_add(builder, &number, 1) == 1;
+    builder->extra_bytes -= MAX_EXTRA_BYTES;
+    if (!fits) return false;
+    unsigned char *at = builder->extras + builder->extra_bytes;
+    store_short(at, builder->count - 1);
+    unsigned size = 2 + put_varint(at + 2, value.removed);
+    size += put_varint(at + size, value.added);
+    builder->extra_bytes += size;
+    builder->extra_count++;
+    return true;
+}
+
+void lethe_cascade_page_end(struct lethe_cascade_page_builder *builder, uint64_t check_seed,
+                            unsigned char out[LETHE_CASCADE_PAGE_BYTES]) {
+    memset(out, 0, LETHE_CASCADE_PAGE_BYTES);
+    store_word(out + 8, builder->base);
+    store_short(out + 16, builder->count);
+    out[18] = (unsigned char)builder->low_bits;
+    store_short(out + 20, builder->high_words);
+    store_short(out + 22, builder->extra_count);
+    unsigned char *at = out + HEADER;
+    for (unsigned i = 0; i < builder->high_words; i++, at += 8)
+        store_word(at, builder->highs[i]);
+    size_t low_bytes = ((size_t)builder->count * builder->low_bits + 7) / 8;
+    memcpy(at, builder->lows, low_bytes);
+    memcpy(at + low_bytes, builder->extras, builder->extra_bytes);
+    store_word(out, lethe_checksum(check_seed, out + 8, LETHE_CASCADE_PAGE_BYTES - 8));
+
+    memset(builder->highs, 0, builder->high_words * 8);
+    memset(builder->lows, 0, low_bytes + 8);
+    builder->count = builder->high_words = builder->extra_bytes = builder->extra_count = 0;
+}
+
+lethe_status lethe_cascade_page_open(const unsigned char data[LETHE_CASCADE_PAGE_BYTES],
+                                     uint64_t check_seed, struct lethe_cascade_page *out) {
+    if (load_word(data) != lethe_checksum(check_seed, data + 8, LETHE_CASCADE_PAGE_BYTES - 8)) {
+        return LETHE_ECORRUPT;
+    }
+    unsigned count = load_short(data + 16), low_bits = data[18];
+    unsigned high_words = load_short(data + 20), extra_count = load_short(data + 22);
+    if (count == 0 || count > LETHE_CASCADE_PAGE_ENTRIES) return LETHE_ECORRUPT;
+    if (low_bits > LETHE_CASCADE_MAX_LOW_BITS || data[19] != 0) return LETHE_ECORRUPT;
+    if (extra_count > count || load_word(data + 24) != 0) return LETHE_ECORRUPT;
+    size_t low_bytes = ((size_t)count * low_bits + 7) / 8;
+    if (high_words * 8 + low_bytes > ROOM_BYTES) return LETHE_ECORRUPT;
+    *out = (struct lethe_cascade_page){
+        .highs = data + HEADER,
+        .lows = data + HEADER + high_words * 8,
+        .extras = data + HEADER + high_words * 8 + low_bytes,
+        .extras_end = data + HEADER + ROOM_BYTES,
+        .base = load_word(data + 8),
+        .count = count,
+        .low_bits = low_bits,
+        .high_words = high_words,
+        .extra_count = extra_count,
+    };
+    return LETHE_OK;
+}
+
+static inline uint64_t low_part(const struct lethe_cascade_page *page, unsigned index,
+                                uint64_t mask) {
+    size_t at = (size_t)index * page->low_bits;
+    return load_word(page->lows + at / 8) >> at % 8 & mask;
+}
+
+/* Reads a varint; false when it does not end within ten bytes or the page. */
+static bool get_varint(const unsigned char **at, const unsigned char *end, uint64_t *out) {
+    *out = 0;
+    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
+        unsigned char byte = *(*at)++;
+        if (shift == 63 && byte > 1) return false;
+        *out |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+/* Reads one extra; false when it is not one. */
+static bool get_extra(const unsigned char **at, const unsigned char *end, unsigned *place,
+                      struct lethe_cascade_value *value) {
+    if (end - *at < 2) return false;
+    *place = load_short(*at);
+    *at += 2;
+    return get_varint(at, end, &value->removed) && get_varint(at, end, &value->added);
+}
+
+lethe_status lethe_cascade_page_read(const struct lethe_cascade_page *page, uint64_t *numbers,
+                                     uint16_t *which, struct lethe_cascade_value *values) {
+    unsigned index = 0, low_bits = page->low_bits, count = page->count;
+    uint64_t mask = (UINT64_C(1) << low_bits) - 1, base = page->base;
+    for (unsigned i = 0; i < page->high_words; i++) {
+        uint64_t word = load_word(page->highs + (size_t)i * 8);
+        if (lethe_popcount64(word) > count - index) return LETHE_ECORRUPT;
+        for (; word != 0; word &= word - 1, index++) {
+            uint64_t high = i * 64u + (unsigned)__builtin_ctzll(word) - index;
+            numbers[index] = base + (high << low_bits | low_part(page, index, mask));
+        }
+    }
+    if (index != count || numbers[0] != base) return LETHE_ECORRUPT;
+    unsigned wrong = 0;
+    for (unsigned i = 1; i < count; i++)
+        wrong |= numbers[i] <= numbers[i - 1];
+    if (wrong) return LETHE_ECORRUPT;
+
+    const unsigned char *at = page->extras;
+    for (unsigned i = 0; i < page->extra_count; i++) {
+        unsigned place;
+        if (!get_extra(&at, page->extras_end, &place, &values[i])) return LETHE_ECORRUPT;
+        if (place >= count || (i > 0 && place <= which[i - 1])) return LETHE_ECORRUPT;
+        which[i] = (uint16_t)place;
+    }
+    return LETHE_OK;
+}
+
+/* The value of the number at a place. */
+static struct lethe_cascade_value value_at(const struct lethe_cascade_page *page, unsigned place) {
+    struct lethe_cascade_value value;
+    const unsigned char *at = page->extras;
+    for (unsigned i = 0; i < page->extra_count; i++) {
+        unsigned found;
+        if (!get_extra(&at, page->extras_end, &found, &value)) break;
+        if (found == place) return value;
+        if (found > place) break;
+    }
+    return (struct lethe_cascade_value){.added = 1};
+}
+
+/* Where the numbers with the given high part begin: behind that many zeros of the highs. */
+static uint64_t skip_zeros(const struct lethe_cascade_page *page, uint64_t zeros) {
+    uint64_t place = 0;
+    for (unsigned i = 0; i < page->high_words; i++, place += 64) {
+        uint64_t word = ~load_word(page->highs + (size_t)i * 8);
+        unsigned here = lethe_popcount64(word);
+        if (here >= zeros)
+            return zeros == 0 ? place : place + lethe_select64(word, (unsigned)zeros - 1) + 1;
+        zeros -= here;
+    }
+    return place;
+}
+
+bool lethe_cascade_page_find(const struct lethe_cascade_page *page, uint64_t least,
+                             uint64_t *number, struct lethe_cascade_value *value) {
+    uint64_t distance = least > page->base ? least - page->base : 0;
+    uint64_t high = distance >> page->low_bits, mask = (UINT64_C(1) << page->low_bits) - 1;
+    uint64_t place = skip_zeros(page, high);
+    uint64_t index = place - high; /* that many numbers have a smaller high part */
+    if (place < high) return false;
+    for (uint64_t i = place / 64; i < page->high_words; i++) {
+        uint64_t word = load_word(page->highs + i * 8);
+        if (i == place / 64) word &= ~UINT64_C(0) << place % 64;
+        for (; word != 0; word &= word - 1, index++) {
+            if (index >= page->count) return false;
+            high = i * 64 + (unsigned)__builtin_ctzll(word) - index;
+            uint64_t here = high << page->low_bits | low_part(page, (unsigned)index, mask);
+            if (here < distance) continue;
+            *number = page->base + here;
+            *value = value_at(page, (unsigned)index);
+            return true;
+        }
+    }
+    return false;
+}

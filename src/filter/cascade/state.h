@@ -1,0 +1,168 @@
+/* state.h - a cascade as its parts see it. */
+#ifndef LETHE_CASCADE_STATE_H
+#define LETHE_CASCADE_STATE_H
+
+#include "filter/cascade/log.h"
+#include "filter/cascade/manifest.h"
+#include "filter/cascade/plan.h"
+#include "filter/cascade/run.h"
+#include "filter/cascade/stream.h"
+#include "filter/cascade/table.h"
+#include "os/folder.h"
+#include "os/lock.h"
+#include "os/thread.h"
+
+enum { LETHE_CASCADE_MAX_JOBS = 8, LETHE_CASCADE_MAX_OBSOLETE = 4096 };
+
+struct lethe_cascade_range {
+    struct lethe_cascade_table *active;
+    struct lethe_cascade_table *frozen[LETHE_CASCADE_MAX_TABLES]; /* full ones, newest first */
+    unsigned frozen_count;
+    struct lethe_cascade_run *runs[LETHE_CASCADE_MAX_RUNS]; /* newest first */
+    unsigned run_count;
+    bool is_flushing; /* its oldest frozen table */
+};
+
+/* A flush or a merge under way. A thread that works on it has it for a step. */
+struct lethe_cascade_job {
+    bool is_used, is_busy, has_begun;
+    bool is_scan;   /* no merge: makes a level filter for its one input */
+    bool is_bottom; /* nothing of its range is older than its inputs */
+    unsigned range;
+    struct lethe_cascade_table *table; /* a flush, else NULL */
+    struct lethe_cascade_run *inputs[LETHE_CASCADE_MAX_RUNS];
+    unsigned input_count;
+    unsigned level;    /* of the run that comes out */
+    uint64_t expected; /* entries of all inputs */
+    uint64_t input_bytes;
+    uint64_t unmatched;    /* tombstones that met nothing */
+    uint64_t filter_bytes; /* what the level filter may take */
+    uint64_t run_id;
+    struct lethe_cascade_frame frame;
+    struct lethe_cascade_stream *stream;
+    struct lethe_cascade_writer writer;
+    lethe_bloom *filter;
+    struct lethe_cascade_run *output;
+};
+
+struct lethe_cascade_lookup; /* lookup.c: what one call that looks up needs */
+
+struct lethe_cascade {
+    struct lethe_cascade_shape shape;
+    struct lethe_cascade_setting setting;
+    struct lethe_cascade_words words;
+    const lethe_allocator *allocator;
+    char folder[LETHE_CASCADE_PATH_BYTES - 64];
+    lethe_os_claim claim;
+
+    /* Locks, in the order in which they may be taken. */
+    lethe_os_lock writing;      /* calls that insert or remove; the log's end */
+    lethe_os_lock committing;   /* the manifest, and which log files are there */
+    lethe_os_lock state;        /* all that follows */
+    lethe_os_condition changed; /* a job made progress */
+
+    struct lethe_cascade_table tables[LETHE_CASCADE_MAX_TABLES];
+    struct lethe_cascade_table *free_tables[LETHE_CASCADE_MAX_TABLES];
+    unsigned free_count;
+    struct lethe_cascade_range ranges[LETHE_CASCADE_MAX_RANGES];
+    unsigned range_count;
+    struct lethe_cascade_job jobs[LETHE_CASCADE_MAX_JOBS];
+    struct lethe_cascade_run *obsolete[LETHE_CASCADE_MAX_OBSOLETE]; /* that the manifest may name */
+    unsigned obsolete_count;
+    struct lethe_cascade_run *unused;
+    struct lethe_cascade_log log;
+    struct lethe_cascade_record *record; /* under writing: the one that is written */
+    uint64_t next_key;                   /* keys that are in tables and runs */
+    uint64_t next_run_id;
+    uint64_t clock_ms;
+    uint64_t generation; /* of the manifest */
+    bool is_committing;
+    bool is_broken; /* a sync of the log failed: what is on disk is not known */
+    uint64_t sequence;
+    uint32_t note_bytes;
+    unsigned char note[LETHE_CASCADE_MAX_NOTE_BYTES];
+    uint64_t filter_bytes;                /* of level filters, under way included */
+    struct lethe_cascade_lookup *lookups; /* that no call uses */
+    bool uses_uring;
+
+    uint64_t inserted, removed, unmatched, pages_read, filtered;
+    uint64_t flushed_bytes, written_bytes;
+};
+
+/* --- cascade.c --- */
+/* Moves the clock on; state is held. */
+void lethe_cascade_tell_time(lethe_cascade *cascade, uint64_t now_ms);
+/* Entries in memory; state is held. */
+uint64_t lethe_cascade_memory_entries(const lethe_cascade *cascade);
+uint64_t lethe_cascade_run_entries(const lethe_cascade *cascade);
+/* Gives up a reference; state is held. A run that nobody has any more waits for free_unused, which also removes
+ * its file unless a manifest may name it. */
+void lethe_cascade_release_run(lethe_cascade *cascade, struct lethe_cascade_run *run);
+/* Closing and removing large files takes its time: no lock is held. */
+void lethe_cascade_free_unused(lethe_cascade *cascade);
+
+/* --- insert.c --- */
+/* Applies words, logged first unless they come from the log; writing is held. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_apply(lethe_cascade *cascade,
+                                                  const uint64_t *fingerprints, size_t count,
+                                                  bool removes, uint64_t now_ms, size_t *done);
+/* A record from the log: applies what runs do not cover yet. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_reapply(lethe_cascade *cascade,
+                                                    const struct lethe_cascade_record *record,
+                                                    const uint64_t *covered_keys);
+static inline uint64_t lethe_cascade_fingerprint(const lethe_cascade *cascade, lethe_hash hash) {
+    return hash.high >> (64 - cascade->shape.fingerprint_bits);
+}
+static inline unsigned lethe_cascade_range_of(const lethe_cascade *cascade, uint64_t fingerprint) {
+    return (unsigned)(fingerprint >> (cascade->shape.fingerprint_bits - cascade->shape.range_bits));
+}
+
+/* --- work.c --- */
+/* Does a step of a job; *did is false when there is none to do. Where flushes is set, only of a flush. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget,
+                                                 bool flushes, bool *did);
+/* Empties a table that is in a run now, and that nobody reads. */
+void lethe_cascade_free_table(lethe_cascade *cascade, struct lethe_cascade_table *table);
+/* Whether insertions should help with merging; state is held. */
+bool lethe_cascade_is_behind(const lethe_cascade *cascade);
+/* Drops all jobs. */
+void lethe_cascade_drop_jobs(lethe_cascade *cascade);
+
+/* --- job.c --- */
+/* Reads about budget entries; *finished when the output is complete. No lock is held. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_job_step(lethe_cascade *cascade,
+                                                     struct lethe_cascade_job *job, uint64_t budget,
+                                                     bool *finished);
+/* Frees what the job made. */
+void lethe_cascade_job_drop(lethe_cascade *cascade, struct lethe_cascade_job *job);
+/* Adds fingerprints, which are numbers' upper bits, to a level filter. */
+lethe_hash lethe_cascade_filter_hash(uint64_t fingerprint);
+
+/* --- commit.c --- */
+/* Whether a manifest is due that nobody asked for; state is held. */
+bool lethe_cascade_commit_is_due(const lethe_cascade *cascade);
+struct lethe_cascade_note {
+    uint64_t sequence;
+    const void *data;
+    size_t size;
+};
+/* Syncs what there is and writes the manifest, with the note if there is one, else the last one's. Where
+ * holds_writing is set, writing is held, and given up as soon as what to write is known. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_commit(lethe_cascade *cascade,
+                                                   const struct lethe_cascade_note *note,
+                                                   bool holds_writing);
+LETHE_MUST_CHECK lethe_status lethe_cascade_sync_log(lethe_cascade *cascade);
+
+/* --- lookup.c --- */
+/* Looks keys up: counts[i] becomes how many there are, where counts is not NULL, and present[i] whether there is
+ * any. With settles_repeats, which is for one batch that fits setting.lookup_keys, the second of two equal
+ * keys is there when the first one is not. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_look_up(lethe_cascade *cascade,
+                                                    const lethe_hash *hashes, size_t count,
+                                                    uint64_t now_ms, bool settles_repeats,
+                                                    uint8_t *present, uint64_t *counts);
+void lethe_cascade_free_lookups(lethe_cascade *cascade);
+/* Makes one, so that the first lookup finds it. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_prepare_lookup(lethe_cascade *cascade);
+
+#endif

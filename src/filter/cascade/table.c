@@ -1,0 +1,220 @@
+/* table.c - a hash table in which linear probing keeps the order of the words.
+ *
+ * IDEA    A word's home is its place among all words, scaled to the table: the order of homes is the
+ *         order of words. Where probing also keeps each cluster sorted, the whole table is: it is
+ *         written out by walking over it once, without sorting.
+ * LAYOUT  slots[homes + SPILL]: words, EMPTY where there is none. The last clusters may run over into the
+ *         spill. Values that are not "one insertion" are in a small hash table beside it, by fingerprint.
+ * I1      From a word's home to the word there is no empty slot, and all words there are smaller.
+ * I2      Words ascend over the table, empty slots left out.
+ * I3      No word is LONGEST or more slots from its home.
+ * WHY     Eight bytes a slot are three times what a quotient filter needs, but an insertion is one cache miss
+ *         and a few comparisons; a smaller table costs a fraction of a merge more an entry.
+ * LIMIT   A cluster longer than LONGEST, which random hashes never make at this load, counts as a full
+ *         table: words that are not random make small runs instead of long searches. */
+#include "filter/cascade/table.h"
+
+#include <string.h>
+
+#include "core/allocator.h"
+#include "core/bits.h"
+
+#define EMPTY UINT64_MAX
+
+enum { SPILL = 512, LONGEST = 4096, FIRST_EXTRA_SLOTS = 64 };
+
+struct lethe_cascade_extra {
+    uint64_t key; /* the word without its tag, and with the lowest bit set; 0 is none */
+    struct lethe_cascade_value value;
+};
+
+static inline uint64_t home_of(const struct lethe_cascade_table *table, uint64_t word) {
+    uint64_t place = word << (64 - table->words.bits + table->words.range_bits);
+    return lethe_multiply_high(place, table->homes);
+}
+
+lethe_status lethe_cascade_table_init(struct lethe_cascade_table *table,
+                                      struct lethe_cascade_words words, uint64_t homes,
+                                      const lethe_allocator *allocator) {
+    *table = (struct lethe_cascade_table){
+        .allocator = allocator, .words = words, .homes = homes, .slot_count = homes + SPILL};
+    size_t bytes;
+    if (!lethe_size_multiply(table->slot_count, sizeof *table->slots, &bytes)) return LETHE_ENOMEM;
+    table->slots = lethe_alloc_zeroed(allocator, bytes);
+    if (table->slots == NULL) return LETHE_ENOMEM;
+    table->extra_limit = homes / 16 + 16;
+    lethe_cascade_table_clear(table);
+    return LETHE_OK;
+}
+
+void lethe_cascade_table_drop(struct lethe_cascade_table *table) {
+    lethe_release(table->allocator, table->slots, table->slot_count * sizeof *table->slots);
+    lethe_release(table->allocator, table->extras, table->extra_slots * sizeof *table->extras);
+    table->slots = NULL;
+    table->extras = NULL;
+}
+
+void lethe_cascade_table_clear(struct lethe_cascade_table *table) {
+    memset(table->slots, 0xff, table->slot_count * sizeof *table->slots);
+    lethe_release(table->allocator, table->extras, table->extra_slots * sizeof *table->extras);
+    table->extras = NULL;
+    table->extra_slots = table->extra_count = 0;
+    table->count = table->tombstones = 0;
+    table->first_period = table->last_period = 0;
+    table->limit = table->homes - table->homes / 6;
+    table->is_written = false;
+}
+
+uint64_t lethe_cascade_table_bytes(const struct lethe_cascade_table *table) {
+    return table->slot_count * sizeof *table->slots + table->extra_slots * sizeof *table->extras;
+}
+
+void lethe_cascade_table_prefetch(const struct lethe_cascade_table *table, uint64_t word) {
+    __builtin_prefetch(&table->slots[home_of(table, word)], 1);
+}
+
+/* The first slot from the word's home on that is empty, or holds a word with this fingerprint or a larger one;
+ * slot_count when the search became too long. */
+static inline uint64_t search(const struct lethe_cascade_table *table, uint64_t word) {
+    uint64_t least = word >> table->words.tag_bits << table->words.tag_bits;
+    uint64_t at = home_of(table, word), end = at + LONGEST;
+    if (end > table->slot_count) end = table->slot_count;
+    while (at < end && table->slots[at] < least)
+        at++;
+    return at < end ? at : table->slot_count;
+}
+
+static inline bool same_fingerprint(const struct lethe_cascade_table *table, uint64_t a,
+                                    uint64_t b) {
+    return (a ^ b) >> table->words.tag_bits == 0;
+}
+
+/* The slot of the extra of a word's fingerprint, or the empty one where it would be. */
+static struct lethe_cascade_extra *extra_of(const struct lethe_cascade_table *table,
+                                            uint64_t word) {
+    uint64_t key = word | 1, mask = table->extra_slots - 1;
+    uint64_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & mask;
+    while (table->extras[at].key != key && table->extras[at].key != 0)
+        at = (at + 1) & mask;
+    return &table->extras[at];
+}
+
+/* Makes sure that one more extra has room. */
+static lethe_status grow_extras(struct lethe_cascade_table *table) {
+    if (2 * (table->extra_count + 1) <= table->extra_slots) return LETHE_OK;
+    if (table->extra_count >= table->extra_limit) return LETHE_EFULL;
+    struct lethe_cascade_table grown = *table;
+    grown.extra_slots = table->extra_slots == 0 ? FIRST_EXTRA_SLOTS : 2 * table->extra_slots;
+    grown.extras = lethe_alloc_zeroed(table->allocator, grown.extra_slots * sizeof *grown.extras);
+    if (grown.extras == NULL) return LETHE_ENOMEM;
+    for (uint64_t i = 0; i < table->extra_slots; i++) {
+        if (table->extras[i].key != 0) *extra_of(&grown, table->extras[i].key) = table->extras[i];
+    }
+    lethe_release(table->allocator, table->extras, table->extra_slots * sizeof *table->extras);
+    table->extras = grown.extras;
+    table->extra_slots = grown.extra_slots;
+    return LETHE_OK;
+}
+
+/* Puts the word into slot at, and what was there and behind it one further. */
+static lethe_status insert_at(struct lethe_cascade_table *table, uint64_t at, uint64_t word) {
+    /* Those behind it have later homes, so that none of them gets further than LONGEST from its own. */
+    uint64_t end = at, last = home_of(table, word) + LONGEST;
+    if (last > table->slot_count) last = table->slot_count;
+    while (end < last && table->slots[end] != EMPTY)
+        end++;
+    if (end >= last || table->count >= table->limit) return LETHE_EFULL;
+    memmove(&table->slots[at + 1], &table->slots[at], (end - at) * sizeof *table->slots);
+    table->slots[at] = word;
+    table->count++;
+    return LETHE_OK;
+}
+
+/* Takes the word out of slot at; those behind it that are not at home move up. */
+static void remove_at(struct lethe_cascade_table *table, uint64_t at) {
+    uint64_t end = at + 1;
+    while (end < table->slot_count && table->slots[end] != EMPTY &&
+           home_of(table, table->slots[end]) < end)
+        end++;
+    memmove(&table->slots[at], &table->slots[at + 1], (end - at - 1) * sizeof *table->slots);
+    table->slots[end - 1] = EMPTY;
+    table->count--;
+}
+
+static struct lethe_cascade_value value_of(const struct lethe_cascade_table *table, uint64_t word) {
+    if ((word & 1) == 0) return (struct lethe_cascade_value){.added = 1};
+    return extra_of(table, word)->value;
+}
+
+/* Gives the fingerprint in slot at a new value. */
+static lethe_status set_value(struct lethe_cascade_table *table, uint64_t at,
+                              struct lethe_cascade_value value) {
+    uint64_t word = table->slots[at];
+    struct lethe_cascade_value before = value_of(table, word);
+    bool is_plain = lethe_cascade_value_is_one(value);
+    if (!is_plain && !lethe_cascade_value_is_none(value)) {
+        lethe_status status = grow_extras(table);
+        if (status != LETHE_OK) return status;
+        struct lethe_cascade_extra *extra = extra_of(table, word);
+        if (extra->key == 0) table->extra_count++;
+        *extra = (struct lethe_cascade_extra){.key = word | 1, .value = value};
+    }
+    table->tombstones -= before.removed > 0;
+    table->tombstones += value.removed > 0;
+    table->slots[at] = (word & ~UINT64_C(1)) | !is_plain;
+    if (lethe_cascade_value_is_none(value)) remove_at(table, at);
+    return LETHE_OK;
+}
+
+/* Without ages: composes the fingerprint's value with one more step. */
+static lethe_status apply_step(struct lethe_cascade_table *table, uint64_t word, bool removes) {
+    struct lethe_cascade_value step = {.removed = removes, .added = !removes};
+    uint64_t at = search(table, word);
+    if (at == table->slot_count) return LETHE_EFULL;
+    if (same_fingerprint(table, table->slots[at], word)) {
+        return set_value(table, at, lethe_cascade_compose(step, value_of(table, table->slots[at])));
+    }
+    if (!removes) return insert_at(table, at, word);
+    lethe_status status = grow_extras(table);
+    if (status == LETHE_OK) status = insert_at(table, at, word);
+    if (status != LETHE_OK) return status;
+    /* set_value needs no more memory now, and can't fail. */
+    return set_value(table, at, step);
+}
+
+lethe_status lethe_cascade_table_apply(struct lethe_cascade_table *table, uint64_t word,
+                                       bool removes) {
+    if (!lethe_cascade_has_ages(&table->words)) return apply_step(table, word, removes);
+    uint64_t at = search(table, word);
+    if (at == table->slot_count) return LETHE_EFULL;
+    if (!same_fingerprint(table, table->slots[at], word)) return insert_at(table, at, word);
+    if (table->slots[at] < word) table->slots[at] = word;
+    return LETHE_OK;
+}
+
+bool lethe_cascade_table_find(const struct lethe_cascade_table *table, uint64_t word, uint64_t *tag,
+                              struct lethe_cascade_value *value) {
+    uint64_t at = search(table, word);
+    if (at == table->slot_count || !same_fingerprint(table, table->slots[at], word)) return false;
+    *tag = table->slots[at] & ((UINT64_C(1) << table->words.tag_bits) - 1);
+    *value = (struct lethe_cascade_value){.added = 1};
+    if (!lethe_cascade_has_ages(&table->words)) *value = value_of(table, table->slots[at]);
+    return true;
+}
+
+size_t lethe_cascade_table_read(const struct lethe_cascade_table *table, uint64_t *at,
+                                uint64_t *words, struct lethe_cascade_value *values, size_t room,
+                                size_t *value_count) {
+    bool has_values = !lethe_cascade_has_ages(&table->words);
+    size_t count = 0;
+    *value_count = 0;
+    for (; *at < table->slot_count && count < room; ++*at) {
+        uint64_t word = table->slots[*at];
+        words[count] = word;
+        count += word != EMPTY;
+        if (word != EMPTY && has_values && (word & 1) != 0) {
+            values[(*value_count)++] = value_of(table, word);
+        }
+    }
+    return count;
+}

@@ -1,0 +1,41 @@
+/* os/block_file.h - files that are read and written at places of the caller's choice.
+ *
+ * Errors come as in os/file.h. */
+#ifndef LETHE_OS_BLOCK_FILE_H
+#define LETHE_OS_BLOCK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/status.h"
+
+/* Where and in what units a direct file takes data. */
+enum { LETHE_OS_BLOCK_BYTES = 4096 };
+
+typedef struct lethe_os_block_file {
+    int descriptor;      /* -1: none */
+    uint64_t size_bytes; /* when it was opened */
+} lethe_os_block_file;
+
+/* Makes an empty file, in place of one that may be there. A direct one goes past the page cache, where the
+ * file system can: then places, sizes and memory are multiples of LETHE_OS_BLOCK_BYTES. */
+LETHE_MUST_CHECK lethe_status lethe_os_block_create(const char *path, bool direct,
+                                                    lethe_os_block_file *out);
+/* Opens a file that is there. Errors: LETHE_ENOTFOUND, LETHE_EINVAL (no regular file), LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_block_open(const char *path, bool direct, bool writes,
+                                                  lethe_os_block_file *out);
+LETHE_MUST_CHECK lethe_status lethe_os_block_write(const lethe_os_block_file *file, uint64_t offset,
+                                                   const void *data, size_t size);
+/* Fills all of data; LETHE_ECORRUPT when the file ends before. */
+LETHE_MUST_CHECK lethe_status lethe_os_block_read(const lethe_os_block_file *file, uint64_t offset,
+                                                  void *data, size_t size);
+LETHE_MUST_CHECK lethe_status lethe_os_block_sync(const lethe_os_block_file *file);
+LETHE_MUST_CHECK lethe_status lethe_os_block_truncate(const lethe_os_block_file *file,
+                                                      uint64_t size);
+void lethe_os_block_close(lethe_os_block_file *file);
+
+/* Makes the names in a folder durable. */
+LETHE_MUST_CHECK lethe_status lethe_os_block_sync_folder(const char *path);
+
+#endif
