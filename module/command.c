@@ -1,4 +1,5 @@
 /* module/command.c - commands: how they are described to the server, and what they have in common. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,8 +12,9 @@ static const redis_command_info_version info_version = {
     .argument_bytes = sizeof(redis_argument),
 };
 
-static bool describe(redis_context *context, const struct command *command) {
-    redis_command *created = redis.GetCommand(context, command->name);
+/* name is the whole one, with the prefix. */
+static bool describe(redis_context *context, const char *name, const struct command *command) {
+    redis_command *created = redis.GetCommand(context, name);
     if (created == NULL) return false;
     bool has_unknown_keys = strstr(command->flags, "getkeys-api") != NULL;
     redis_key_spec specs[3] = {
@@ -46,19 +48,60 @@ static bool describe(redis_context *context, const struct command *command) {
     return redis.SetCommandInfo(created, &info) == REDIS_OK;
 }
 
-bool commands_register(redis_context *context, const struct command *table) {
+static bool register_table(redis_context *context, const struct value_type *type,
+                           const struct command *table) {
     for (const struct command *command = table; command->name != NULL; command++) {
-        if (redis.CreateCommand(context, command->name, command->function, command->flags,
+        char name[64];
+        snprintf(name, sizeof name, "%s.%s", type->prefix, command->name);
+        if (redis.CreateCommand(context, name, command->function, command->flags,
                                 command->first_key, command->last_key, 1) != REDIS_OK ||
-            !describe(context, command)) {
-            redis.Log(context, "warning", "command %s can't be added", command->name);
+            !describe(context, name, command)) {
+            redis.Log(context, "warning", "command %s can't be added", name);
             return false;
         }
     }
     return true;
 }
 
-redis_argument option_arguments[] = {
+static redis_argument key_arguments[] = {ARGUMENT_KEY("key", 0), ARGUMENT_END};
+static redis_argument merge_arguments[] = {ARGUMENT_KEY("into", 0), ARGUMENT_KEY("from", 0),
+                                           ARGUMENT_END};
+static redis_argument effect_arguments[] = {ARGUMENT_KEY("key", 0), ARGUMENT("data", STRING, 0),
+                                            ARGUMENT_END};
+static redis_argument load_arguments[] = {ARGUMENT_KEY("key", 0), ARGUMENT("number", INTEGER, 0),
+                                          ARGUMENT("last", INTEGER, 0), ARGUMENT("data", STRING, 0),
+                                          ARGUMENT_END};
+static redis_argument dump_arguments[] = {ARGUMENT_KEY("key", 0), ARGUMENT("number", INTEGER, 0),
+                                          ARGUMENT_END};
+
+bool commands_register(redis_context *context, const struct value_type *type) {
+    const struct command common[] = {
+        {type->create_word, create_command, "write deny-oom", -2, KEY_CREATES, 1, 1,
+         "Creates a value of this type", "O(size)", type->option_arguments},
+        {"INFO", info_command, "readonly", 2, KEY_READS, 1, 1, "How a value stands",
+         "O(1), for some types O(size)", key_arguments},
+        {"EFFECT", effect_command, "write", 3, KEY_CHANGES, 1, 1,
+         "Internal: what a master did, for its replicas and its log", "O(size)", effect_arguments},
+        {"LOAD", load_command, "write deny-oom", 5, KEY_CHANGES, 1, 1,
+         "Loads a value that DUMP of this type wrote, piece by piece",
+         "O(size) for the last piece, O(1) for others", load_arguments},
+        {"DUMP", dump_command, "readonly", 3, KEY_READS, 1, 1,
+         "One piece of a value, to be loaded by LOAD of this type", "O(size)", dump_arguments},
+        {0},
+    };
+    const struct command merging[] = {
+        {"MERGE", merge_command, "write deny-oom", 3, KEY_CHANGES, 1, 2,
+         "Takes over all that another value holds", "O(size of the other)", merge_arguments},
+        {0},
+    };
+    bool is_registered = register_table(context, type, common) &&
+                         (type->merge == NULL || register_table(context, type, merging));
+    for (int i = 0; is_registered && i < COMMAND_TABLES_LIMIT && type->commands[i] != NULL; i++)
+        is_registered = register_table(context, type, type->commands[i]);
+    return is_registered;
+}
+
+redis_argument window_arguments[] = {
     ARGUMENT_KEY("key", 0),
     ARGUMENT_NAMED("WINDOW", "milliseconds", INTEGER),
     ARGUMENT_NAMED("ERROR", "error", DOUBLE),
@@ -134,24 +177,28 @@ uint64_t random_seed(void) {
     return seed;
 }
 
-static bool parse_count(const redis_string *string, uint64_t *out) {
+bool parse_count(const redis_string *string, uint64_t *out) {
     long long number;
     if (redis.StringToLongLong(string, &number) != REDIS_OK || number < 0) return false;
     *out = (uint64_t)number;
     return true;
 }
 
-/* A positive number: zero would mean the default. */
-static bool parse_positive(const redis_string *string, double *out) {
+bool parse_positive(const redis_string *string, double *out) {
     return redis.StringToDouble(string, out) == REDIS_OK && *out > 0;
 }
 
-/* A seed is any 64 bits but all zeros; negative numbers are those with the upper bit set. */
-static bool parse_seed(const redis_string *string, uint64_t *out) {
+bool parse_seed(const redis_string *string, uint64_t *out) {
     long long number;
     if (redis.StringToLongLong(string, &number) != REDIS_OK || number == 0) return false;
     *out = (uint64_t)number;
     return true;
+}
+
+/* --- Options of types with a window */
+
+void window_options_default(void *options) {
+    *(lethe_window_options *)options = settings_defaults();
 }
 
 static bool parse_policy(const redis_string *string, lethe_window_policy *out) {
@@ -159,9 +206,8 @@ static bool parse_policy(const redis_string *string, lethe_window_policy *out) {
     return is_word(string, "degrade") || is_word(string, "refuse");
 }
 
-static bool parse_option(const redis_string *name, const redis_string *value,
-                         lethe_window_options *options, bool *is_known) {
-    *is_known = true;
+static bool parse_window_option(const redis_string *name, const redis_string *value,
+                                lethe_window_options *options, bool *is_known) {
     if (is_word(name, "WINDOW"))
         return parse_count(value, &options->window_ms) && options->window_ms > 0;
     if (is_word(name, "ERROR")) return parse_positive(value, &options->error);
@@ -174,16 +220,33 @@ static bool parse_option(const redis_string *name, const redis_string *value,
     return false;
 }
 
-bool parse_options(redis_context *context, redis_string **arguments, int count,
-                   lethe_window_options *options) {
-    for (int i = 0; i < count; i += 2) {
-        bool is_known = false;
-        if (i + 1 < count && parse_option(arguments[i], arguments[i + 1], options, &is_known))
-            continue;
-        reply_error(context, is_known ? "ERR an option's value is out of its range"
-                                      : "ERR syntax error: options are WINDOW, ERROR, CAPACITY, "
-                                        "SLACK, SEED, MAXMEMORY and POLICY, each with a value");
-        return false;
-    }
-    return true;
+enum option_verdict window_option_parse(const redis_string *name, const redis_string *value,
+                                        void *options) {
+    bool is_known = true;
+    if (parse_window_option(name, value, options, &is_known)) return OPTION_FINE;
+    return is_known ? OPTION_WRONG : OPTION_UNKNOWN;
+}
+
+void window_options_write(const void *options) {
+    const lethe_window_options *window = options;
+    effect_u64(window->window_ms);
+    effect_f64(window->error);
+    effect_f64(window->slack);
+    effect_u64(window->capacity);
+    effect_u64(window->max_memory_bytes);
+    effect_u64(window->seed);
+    effect_u8((uint8_t)window->policy);
+}
+
+bool window_options_read(struct effect_reader *reader, void *options) {
+    lethe_window_options *window = options;
+    window->window_ms = effect_read_u64(reader);
+    window->error = effect_read_f64(reader);
+    window->slack = effect_read_f64(reader);
+    window->capacity = effect_read_u64(reader);
+    window->max_memory_bytes = effect_read_u64(reader);
+    window->seed = effect_read_u64(reader);
+    uint8_t policy = effect_read_u8(reader);
+    window->policy = policy == 0 ? LETHE_WINDOW_REFUSE : LETHE_WINDOW_DEGRADE;
+    return policy <= 1;
 }

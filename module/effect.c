@@ -119,8 +119,8 @@ static bool is_trusted(redis_context *context) {
     return (flags & (REDIS_FLAG_REPLICATED | REDIS_FLAG_LOADING)) != 0;
 }
 
-int effect_command(redis_context *context, redis_string **arguments, int count,
-                   const struct value_type *type) {
+int effect_command(redis_context *context, redis_string **arguments, int count) {
+    const struct value_type *type = type_of_command(arguments[0]);
     if (count != 3) return redis.WrongArity(context);
     if (!is_trusted(context))
         return reply_error(context, "ERR effects come from a master or the log only");
@@ -134,11 +134,11 @@ int effect_command(redis_context *context, redis_string **arguments, int count,
     struct opened opened;
     if (!open_value(context, arguments[1], type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
     void *value = opened.value;
-    if (!type->effect(&value, reader.data, reader.left, clock_ms, false)) {
+    if (!repeat_effect(type, &value, reader, clock_ms, false)) {
         redis.CloseKey(opened.key);
         return reply_error(context, "ERR not an effect on this value");
     }
-    bool is_applied = type->effect(&value, reader.data, reader.left, clock_ms, true);
+    bool is_applied = repeat_effect(type, &value, reader, clock_ms, true);
     if (opened.value == NULL && value != NULL) store_value(context, &opened, arguments[1], value);
     redis.CloseKey(opened.key);
     redis.ReplicateVerbatim(context);

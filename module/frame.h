@@ -1,9 +1,10 @@
 /* module/frame.h - what every data type of the module shares.
  *
- * A type is one file: a structure that begins with a struct value, the handful of functions of a
- * struct value_type, and a table of commands. The frame does the rest: snapshots, log rewriting,
- * copies and digests (value.c, chunks.c), time (clock.c), forgetting in the background
- * (registry.c), effects on the replication link (effect.c), and command descriptions (command.c).
+ * A type is one file: a structure that begins with a struct value, the functions of a struct value_type, and
+ * tables of commands; a filter needs few, and no table (filter.h). The frame does the rest: making,
+ * merging, telling and repeating (change.c), snapshots, log rewriting, copies and digests (value.c, chunks.c), time
+ * (clock.c), forgetting in the background (registry.c), effects on the replication link (effect.c), and
+ * command descriptions (command.c).
  *
  * Threads  All of it runs in the server's main thread, except that the server may release a value in a
  *          background thread, and saves from a forked child. */
@@ -81,33 +82,75 @@ struct value {
 };
 #define SKEW_UNKNOWN INT64_MIN
 
-/* One data type. The functions never see a partial value. */
+enum option_verdict { OPTION_FINE, OPTION_UNKNOWN, OPTION_WRONG };
+enum { OPTIONS_LIMIT_BYTES = 160, COMMAND_TABLES_LIMIT = 4 };
+
+struct command;
+struct effect_reader;
+struct filter_operations;
+struct info;
+
+/* One data type. The functions never see a partial value. Those marked * may be NULL. */
 struct value_type {
-    const char *name;        /* nine letters */
-    const char *prefix;      /* of its commands */
-    const char *effect_name; /* PREFIX.EFFECT */
-    const char *load_name;   /* PREFIX.LOAD */
+    const char *name;   /* nine letters */
+    const char *prefix; /* of its commands: VALUE_TYPE_PREFIX */
+    const char *effect_name, *load_name;
+    const char *noun; /* what messages call it, such as "filter" */
     size_t value_bytes;
     redis_type **handle;
-    void *(*load_from_snapshot)(redis_io *io, int version);
-    lethe_status (*save)(const void *value, lethe_sink sink);
+    /* Beside those that every type has: CREATE or RESERVE, INFO, MERGE, EFFECT, LOAD, DUMP. */
+    const struct command *commands[COMMAND_TABLES_LIMIT];
+    const struct filter_operations *filter; /* * filter.h */
+
+    /* How one is made. Options are a structure of the type's own, of at most OPTIONS_LIMIT_BYTES. */
+    const char *create_word;          /* PREFIX.RESERVE */
+    redis_argument *option_arguments; /* for COMMAND DOCS */
+    const char *option_names;         /* for the error */
+    void (*default_options)(void *options);
+    enum option_verdict (*parse_option)(const redis_string *name, const redis_string *value,
+                                        void *options);
+    void (*write_options)(const void *options); /* to the effect */
+    /* From an effect, whose reader is looked at later; false: they are nonsense. */
+    bool (*read_options)(struct effect_reader *reader, void *options);
     /* Into a value whose head is filled in and whose rest is zero. */
+    lethe_status (*make)(void *value, const void *options);
+    void (*on_made)(redis_context *context); /* * by a command */
+
+    /* Repeats a step of an effect, other than C, M and W, which the frame knows. While apply is false, the step is
+     * only looked at, and value may be NULL. */
+    bool (*repeat)(void *value, uint8_t code, struct effect_reader *reader, bool apply);
+    void (*complete)(void *value);                         /* * after each effect */
+    lethe_status (*merge)(void *value, const void *other); /* * */
+    void (*info)(struct info *info, const void *value);    /* PREFIX.INFO */
+
+    void *(*load_from_snapshot)(redis_io *io, int version); /* calls value_from_snapshot */
+    lethe_status (*save)(const void *value, lethe_sink sink);
+    /* Into a value as for make. */
     lethe_status (*load)(void *value, lethe_source source);
     void (*drop)(void *value); /* what the value owns, also half-built; not the value itself */
     size_t (*memory)(const void *value);
-    size_t (*allocations)(const void *value);
-    void (*digest)(const void *value, redis_digest *digest);
-    /* Lets time pass up to the value's clock. A master does it, and replicates that it did. */
+    size_t (*allocations)(const void *value);                /* * one for each mebibyte */
+    void (*digest)(const void *value, redis_digest *digest); /* * of what is saved */
+    int (*defrag)(void *value, redis_defrag *defrag);        /* * */
+
+    /* * Lets time pass up to the value's clock. A master does it, and replicates that it did. NULL: the type
+     * has no time, and its clock stands still. */
     void (*let_time_pass)(void *value);
-    /* Gives memory back without a change of what is saved; NULL: there is nothing like that. */
-    void (*give_back)(void *value);
-    /* Whether there is anything to forget or give back as of now_ms. */
+    /* Whether there is anything to forget or give back as of now_ms; with let_time_pass. */
     bool (*is_due)(const void *value, uint64_t now_ms);
-    /* Carries out what a master did, once the whole of it has been found valid (apply false). */
-    bool (*effect)(void **value, const unsigned char *data, size_t size, uint64_t clock_ms,
-                   bool apply);
-    int (*defrag)(void *value, redis_defrag *defrag); /* NULL: nothing to do */
+    /* * Gives memory back without a change of what is saved. */
+    void (*give_back)(void *value);
 };
+
+#define VALUE_TYPE_PREFIX(prefix_) \
+    .prefix = prefix_, .effect_name = prefix_ ".EFFECT", .load_name = prefix_ ".LOAD"
+
+/* Options of types with a window: a lethe_window_options. command.c */
+#define VALUE_TYPE_WINDOW_OPTIONS(word)                                             \
+    .create_word = word, .option_arguments = window_arguments,                      \
+    .option_names = "WINDOW, ERROR, CAPACITY, SLACK, SEED, MAXMEMORY and POLICY",   \
+    .default_options = window_options_default, .parse_option = window_option_parse, \
+    .write_options = window_options_write, .read_options = window_options_read
 
 /* A new value with an empty body. */
 void *value_new(const struct value_type *type);
@@ -132,6 +175,9 @@ lethe_status hash_of_saved(lethe_status (*save)(const void *, lethe_sink), const
 
 /* Memory for the arguments of one command; valid until the next call. */
 void *scratch(size_t count, size_t size);
+
+/* Hashes items into scratch memory, with a byte for the answer to each behind them. */
+lethe_hash *hash_items(uint64_t seed, redis_string **items, size_t count, uint8_t **answers);
 
 /* --- Time: clock.c */
 
@@ -201,16 +247,23 @@ lethe_hash effect_read_hash(struct effect_reader *reader);
 
 /* One row of a type's table of commands. */
 struct command {
-    const char *name;
+    const char *name; /* without the prefix */
     redis_command_function *function;
     const char *flags; /* as for CreateCommand */
     int arity;         /* the name counts; -n is n or more */
-    int key_flags; /* REDIS_KEY_...; the keys are arguments first to last, -1 being the last of all */
+    int key_flags;     /* KEY_...; the keys are arguments first to last, -1 being the last of all */
     int first_key, last_key;
     const char *summary, *complexity;
     redis_argument *arguments;
 };
-bool commands_register(redis_context *context, const struct command *table);
+enum {
+    KEY_READS = REDIS_KEY_READ_ONLY | REDIS_KEY_ACCESS,
+    KEY_CHANGES = REDIS_KEY_READ_WRITE | REDIS_KEY_ACCESS | REDIS_KEY_UPDATE,
+    KEY_CREATES = REDIS_KEY_READ_WRITE | REDIS_KEY_INSERT,
+    KEY_REMOVES = REDIS_KEY_READ_WRITE | REDIS_KEY_DELETE
+};
+/* All commands of a type: its own and those that every type has. */
+bool commands_register(redis_context *context, const struct value_type *type);
 
 /* An opened key. */
 struct opened {
@@ -232,22 +285,51 @@ void announce(redis_context *context, redis_string *name, const char *event);
 int reply_status(redis_context *context, lethe_status status);
 int reply_error(redis_context *context, const char *text);
 
-/* Options by name, as all types have them: WINDOW ms, ERROR e, CAPACITY n, SLACK s, SEED s, MAXMEMORY
- * bytes, POLICY refuse|degrade. Beginning with those in options; false with the error replied. */
-bool parse_options(redis_context *context, redis_string **arguments, int count,
-                   lethe_window_options *options);
-/* A secret one. */
-uint64_t random_seed(void);
+/* Numbers as options have them. */
+bool parse_count(const redis_string *string, uint64_t *out);
+bool parse_positive(const redis_string *string, double *out); /* zero would mean the default */
+/* A seed is any 64 bits but all zeros; negative numbers are those with the upper bit set. */
+bool parse_seed(const redis_string *string, uint64_t *out);
+uint64_t random_seed(void);                                 /* a secret one */
 bool is_word(const redis_string *string, const char *word); /* in any case */
 
-/* The commands that every type has under its own prefix: PREFIX.EFFECT key data, PREFIX.LOAD key number
- * last data, PREFIX.DUMP key number. */
-int effect_command(redis_context *context, redis_string **arguments, int count,
-                   const struct value_type *type);
-int load_command(redis_context *context, redis_string **arguments, int count,
-                 const struct value_type *type);
-int dump_command(redis_context *context, redis_string **arguments, int count,
-                 const struct value_type *type);
+void window_options_default(void *options);
+enum option_verdict window_option_parse(const redis_string *name, const redis_string *value,
+                                        void *options);
+void window_options_write(const void *options);
+bool window_options_read(struct effect_reader *reader, void *options);
+
+/* --- Changes: change.c */
+
+/* Opens a value for a change: the effect has begun, and its clock is the present. One that is absent is made with
+ * the type's defaults, or stays absent: then the value is NULL and nothing has begun. False with the error
+ * replied. */
+enum absence { ABSENT_IS_MADE, ABSENT_STAYS };
+bool open_to_change(redis_context *context, redis_string *name, const struct value_type *type,
+                    enum absence absence, struct opened *out);
+/* Sends the effect and closes the key; with event not NULL also announces a change. */
+void finish_change(redis_context *context, struct opened *opened, redis_string *name,
+                   const char *event);
+/* "fbf.add", until the next call. */
+const char *event_of(const struct value_type *type, const char *word);
+
+/* What INFO tells, a map: a name, and then one reply. */
+struct info {
+    redis_context *context;
+    long count;
+};
+void info_name(struct info *info, const char *name);
+void info_number(struct info *info, const char *name, uint64_t value);
+void info_fraction(struct info *info, const char *name, double value);
+
+/* Carries out what a master did, or with apply false looks whether the whole of it is valid. */
+bool repeat_effect(const struct value_type *type, void **value, struct effect_reader reader,
+                   uint64_t clock_ms, bool apply);
+
+/* The commands that every type has under its own prefix: PREFIX.RESERVE key option value ..., PREFIX.INFO key, PREFIX.MERGE
+ * into from, PREFIX.EFFECT key data, PREFIX.LOAD key number last data, PREFIX.DUMP key number. */
+redis_command_function create_command, info_command, merge_command, effect_command, load_command,
+    dump_command;
 
 /* Arguments in COMMAND DOCS. */
 #define ARGUMENT(name_, type_, flags_) \
@@ -267,7 +349,7 @@ int dump_command(redis_context *context, redis_string **arguments, int count,
 #define ARGUMENT_END \
     { .name = NULL }
 
-extern redis_argument option_arguments[]; /* key and all options */
+extern redis_argument window_arguments[]; /* key and all options of a window */
 
 /* --- Settings: settings.c */
 
@@ -279,8 +361,9 @@ lethe_window_options settings_defaults(void);
 
 /* The type that a handle belongs to; NULL when it is none of ours. */
 const struct value_type *type_of_handle(const redis_type *handle);
+/* The type whose prefix the name of a command has: one that was registered. */
+const struct value_type *type_of_command(const redis_string *name);
 
 extern const struct value_type once_type, fbf_type, fid_type;
-extern const struct command once_commands[], fbf_commands[], fid_commands[];
 
 #endif

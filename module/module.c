@@ -4,23 +4,29 @@
  *
  * Three data types: the once-table (ONCE.*), counters that take every operation once; the forgetful Bloom filter
  * (FBF.*); and the FID sketch of frequencies (FID.*). docs/design/module.md says why they are as they are, docs/guarantees.md what they
- * promise and what not. A further type is one file with its struct value_type and its table of commands,
- * and a row here. */
+ * promise and what not. A further type is one file with its struct value_type, and a row here. */
+#include <string.h>
+#include <strings.h>
+
 #include "frame.h"
 
-struct row {
-    const struct value_type *type;
-    const struct command *commands;
-};
-static const struct row rows[] = {
-    {&once_type, once_commands}, {&fbf_type, fbf_commands}, {&fid_type, fid_commands}};
-enum { ROWS = sizeof rows / sizeof rows[0] };
+static const struct value_type *const types[] = {&once_type, &fbf_type, &fid_type};
+enum { TYPES = sizeof types / sizeof types[0] };
 
 const struct value_type *type_of_handle(const redis_type *handle) {
-    for (unsigned i = 0; handle != NULL && i < ROWS; i++) {
-        if (*rows[i].type->handle == handle) return rows[i].type;
+    for (unsigned i = 0; handle != NULL && i < TYPES; i++) {
+        if (*types[i]->handle == handle) return types[i];
     }
     return NULL;
+}
+
+const struct value_type *type_of_command(const redis_string *name) {
+    const char *text = redis.StringPtrLen(name, NULL);
+    for (unsigned i = 1; i < TYPES; i++) {
+        size_t size = strlen(types[i]->prefix);
+        if (strncasecmp(text, types[i]->prefix, size) == 0 && text[size] == '.') return types[i];
+    }
+    return types[0];
 }
 
 static void add_info(redis_info *info, int for_crash_report) {
@@ -38,11 +44,9 @@ static void add_info(redis_info *info, int for_crash_report) {
 static bool start(redis_context *context) {
     redis.SetModuleOptions(context, REDIS_HANDLES_IO_ERRORS | REDIS_SIGNALS_CHANGES_ITSELF);
     if (!settings_register(context)) return false;
-    for (unsigned i = 0; i < ROWS; i++) {
-        if (!value_type_register(context, rows[i].type) ||
-            !commands_register(context, rows[i].commands)) {
+    for (unsigned i = 0; i < TYPES; i++) {
+        if (!value_type_register(context, types[i]) || !commands_register(context, types[i]))
             return false;
-        }
     }
     if (redis.RegisterInfoFunc(context, add_info) != REDIS_OK) return false;
     clock_is_replica = (redis.GetContextFlags(context) & REDIS_FLAG_REPLICA) != 0;

@@ -28,7 +28,8 @@ static redis_type *handle;
 /* After every effect, here and on replicas: the window's clock is the table's, whatever the effect was. Under a
  * cap nothing waits to be given back: it would count against the cap, and a copy that was loaded from a
  * snapshot has nothing waiting. */
-static void complete(struct once *table) {
+static void complete(void *value) {
+    struct once *table = value;
     unsigned budget = table->is_capped ? UINT32_MAX : 0;
     (void)lethe_window_work(table->window, table->head.clock_ms, budget);
 }
@@ -42,30 +43,11 @@ static void fill(struct once *table, lethe_window *window) {
     counters_init(&table->counters, stats.seed);
 }
 
-static lethe_status new_table(const lethe_window_options *options, struct once **out) {
-    *out = NULL;
+static lethe_status make(void *value, const void *options) {
     lethe_window *window;
     lethe_status status = lethe_window_new(options, &window);
-    if (status != LETHE_OK) return status;
-    struct once *table = value_new(&once_type);
-    if (table == NULL) {
-        lethe_window_free(window);
-        return LETHE_ENOMEM;
-    }
-    fill(table, window);
-    *out = table;
-    return LETHE_OK;
-}
-
-static void note_creation(const lethe_window_options *options) {
-    effect_u8('C');
-    effect_u64(options->window_ms);
-    effect_f64(options->error);
-    effect_f64(options->slack);
-    effect_u64(options->capacity);
-    effect_u64(options->max_memory_bytes);
-    effect_u64(options->seed);
-    effect_u8((uint8_t)options->policy);
+    if (status == LETHE_OK) fill(value, window);
+    return status;
 }
 
 /* Says in the log, once a minute at most, that evictions forget. */
@@ -79,38 +61,6 @@ static void warn_of_eviction(redis_context *context) {
               "maxmemory-policy may evict once-tables. An evicted table has forgotten all ids, and "
               "copies of operations would be applied again: use noeviction, or volatile-* and no "
               "expiry on tables.");
-}
-
-/* Makes a table under an empty key, and begins the effect with that. */
-static bool create_table(redis_context *context, redis_string *name,
-                         const lethe_window_options *options, struct opened *opened) {
-    struct once *table;
-    lethe_status status = new_table(options, &table);
-    if (status != LETHE_OK) {
-        redis.CloseKey(opened->key);
-        reply_status(context, status);
-        return false;
-    }
-    value_start_clock(&table->head);
-    complete(table);
-    store_value(context, opened, name, table);
-    warn_of_eviction(context);
-    effect_begin(&table->head);
-    note_creation(options);
-    return true;
-}
-
-bool once_open_to_change(redis_context *context, redis_string *name, struct opened *out) {
-    if (!open_value(context, name, &once_type, OPEN_TO_WRITE, out)) return false;
-    if (out->value == NULL) {
-        lethe_window_options options = settings_defaults();
-        return create_table(context, name, &options, out);
-    }
-    struct once *table = out->value;
-    out->clock_before_ms = table->head.clock_ms;
-    (void)value_advance(&table->head);
-    effect_begin(&table->head);
-    return true;
 }
 
 void once_abandon(struct opened *opened) {
@@ -129,21 +79,6 @@ bool once_open_to_read(redis_context *context, redis_string *name, struct opened
     if (!open_value(context, name, &once_type, OPEN_TO_READ, opened)) return false;
     *out = opened->value;
     return true;
-}
-
-int once_create(redis_context *context, redis_string **arguments, int count) {
-    if (count < 2) return redis.WrongArity(context);
-    lethe_window_options options = settings_defaults();
-    if (!parse_options(context, arguments + 2, count - 2, &options)) return REDIS_OK;
-    struct opened opened;
-    if (!open_value(context, arguments[1], &once_type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
-    if (opened.value != NULL) {
-        redis.CloseKey(opened.key);
-        return reply_error(context, "BUSYKEY the table exists already");
-    }
-    if (!create_table(context, arguments[1], &options, &opened)) return REDIS_OK;
-    once_finish(context, &opened, arguments[1], "once.create");
-    return redis.ReplyWithSimpleString(context, "OK");
 }
 
 /* --- Changing one */
@@ -198,34 +133,7 @@ void once_note_removal(const char *name, size_t size) {
     effect_bytes(name, size);
 }
 
-void once_finish(redis_context *context, struct opened *opened, redis_string *name,
-                 const char *event) {
-    complete(opened->value);
-    redis.CloseKey(opened->key);
-    effect_send(context, name);
-    if (event != NULL) announce(context, name, event);
-}
-
 /* --- Repeating what a master did */
-
-static bool repeat_creation(struct once **table, struct effect_reader *reader, uint64_t clock_ms,
-                            bool apply) {
-    lethe_window_options options = {.allocator = &module_allocator};
-    options.window_ms = effect_read_u64(reader);
-    options.error = effect_read_f64(reader);
-    options.slack = effect_read_f64(reader);
-    options.capacity = effect_read_u64(reader);
-    options.max_memory_bytes = effect_read_u64(reader);
-    options.seed = effect_read_u64(reader);
-    uint8_t policy = effect_read_u8(reader);
-    options.policy = policy == 0 ? LETHE_WINDOW_REFUSE : LETHE_WINDOW_DEGRADE;
-    if (!apply) return *table == NULL && policy <= 1;
-    if (new_table(&options, table) != LETHE_OK) return false;
-    (*table)->head.clock_ms = 0;
-    value_set_clock(&(*table)->head, clock_ms);
-    complete(*table);
-    return true;
-}
 
 /* Brings about what the master's window answered (I2). */
 static void settle(struct once *table, lethe_hash id, uint8_t wanted, uint8_t got) {
@@ -265,53 +173,27 @@ static bool repeat_counter(struct once *table, struct effect_reader *reader, boo
     return true;
 }
 
-static bool repeat_one(struct once **table, struct effect_reader *reader, uint64_t clock_ms,
-                       bool apply, bool *is_made) {
-    uint8_t code = effect_read_u8(reader);
-    bool exists = *table != NULL || (!apply && *is_made);
-    if (code == 'C') {
-        *is_made = true;
-        return !exists && repeat_creation(table, reader, clock_ms, apply);
-    }
-    if (!exists) return false;
+static bool repeat(void *value, uint8_t code, struct effect_reader *reader, bool apply) {
+    struct once *table = value;
     switch (code) {
     case 'T':
-        return repeat_try(*table, reader, apply);
+        return repeat_try(table, reader, apply);
     case 'F': {
         lethe_hash id = effect_read_hash(reader);
-        if (apply) (void)!lethe_window_forget((*table)->window, id, (*table)->head.clock_ms);
+        if (apply) (void)!lethe_window_forget(table->window, id, table->head.clock_ms);
         return true;
     }
     case 'S':
     case 'D':
-        return repeat_counter(*table, reader, code == 'S', apply);
-    case 'W':
-        return true; /* the clock has been set */
+        return repeat_counter(table, reader, code == 'S', apply);
     default:
         return false;
     }
 }
 
-static bool repeat(void **value, const unsigned char *data, size_t size, uint64_t clock_ms,
-                   bool apply) {
-    struct once *table = *value;
-    struct effect_reader reader = {data, size, true};
-    bool is_good = true, is_made = false;
-    if (table != NULL && apply) value_set_clock(&table->head, clock_ms);
-    while (is_good && reader.is_valid && reader.left > 0)
-        is_good = repeat_one(&table, &reader, clock_ms, apply, &is_made);
-    if (table != NULL && apply) complete(table);
-    *value = table;
-    return is_good && reader.is_valid && (table != NULL || is_made);
-}
-
 /* --- Forgetting */
 
 enum { WORK_SEGMENTS = 4 };
-
-static void let_time_pass(void *value) {
-    complete(value);
-}
 
 /* No time passes: only memory of what was forgotten goes back, a few segments at once. */
 static void give_back(void *value) {
@@ -457,11 +339,17 @@ static int defrag(void *value, redis_defrag *defrag) {
 
 const struct value_type once_type = {
     .name = "lethe-onc",
-    .prefix = "ONCE",
-    .effect_name = "ONCE.EFFECT",
-    .load_name = "ONCE.LOAD",
+    VALUE_TYPE_PREFIX("ONCE"),
+    .noun = "table",
     .value_bytes = sizeof(struct once),
     .handle = &handle,
+    .commands = {once_commands},
+    VALUE_TYPE_WINDOW_OPTIONS("CREATE"),
+    .make = make,
+    .on_made = warn_of_eviction,
+    .repeat = repeat,
+    .complete = complete,
+    .info = once_info,
     .load_from_snapshot = load_from_snapshot,
     .save = save,
     .load = load,
@@ -469,21 +357,8 @@ const struct value_type once_type = {
     .memory = memory,
     .allocations = allocations,
     .digest = digest,
-    .let_time_pass = let_time_pass,
-    .give_back = give_back,
-    .is_due = is_due,
-    .effect = repeat,
     .defrag = defrag,
+    .let_time_pass = complete,
+    .is_due = is_due,
+    .give_back = give_back,
 };
-
-int once_effect_command(redis_context *context, redis_string **arguments, int count) {
-    return effect_command(context, arguments, count, &once_type);
-}
-
-int once_load_command(redis_context *context, redis_string **arguments, int count) {
-    return load_command(context, arguments, count, &once_type);
-}
-
-int once_dump_command(redis_context *context, redis_string **arguments, int count) {
-    return dump_command(context, arguments, count, &once_type);
-}

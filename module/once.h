@@ -14,9 +14,11 @@ struct once {
     bool is_capped;     /* it has a memory cap */
 };
 
-/* Opens the table for a change, making it with the configured defaults if there is none; the effect has begun,
- * the clock is the present. False with the error replied. */
-bool once_open_to_change(redis_context *context, redis_string *name, struct opened *out);
+/* Opens the table for a change, making it if there is none. False with the error replied. */
+static inline bool once_open_to_change(redis_context *context, redis_string *name,
+                                       struct opened *out) {
+    return open_to_change(context, name, &once_type, ABSENT_IS_MADE, out);
+}
 /* Closes the key as if nothing had been opened; only where nothing was asked of the window. */
 void once_abandon(struct opened *opened);
 /* Opens it to read; *out is NULL when there is none. False with the error replied. */
@@ -35,18 +37,16 @@ lethe_status once_forget(struct once *table, lethe_hash id);
 /* Adds a counter's value to the effect. */
 void once_note_counter(const struct counter *counter);
 void once_note_removal(const char *name, size_t size);
-/* Sends the effect and closes the key; with event not NULL also announces a change. */
-void once_finish(redis_context *context, struct opened *opened, redis_string *name,
-                 const char *event);
-
 /* Whether value + delta is a 64-bit integer. */
 static inline bool once_can_add(int64_t value, int64_t delta) {
     int64_t sum;
     return !__builtin_add_overflow(value, delta, &sum);
 }
 
-redis_command_function once_create, once_incrby, once_mincrby, once_add, once_forget_command,
-    once_del, once_get, once_mget, once_scan, once_top, once_seen, once_info, once_call,
-    once_effect_command, once_load_command, once_dump_command;
+void once_info(struct info *info, const void *value);
+extern const struct command once_commands[];
+
+redis_command_function once_incrby, once_mincrby, once_add, once_forget_command, once_del, once_get,
+    once_mget, once_scan, once_top, once_seen, once_call;
 
 #endif

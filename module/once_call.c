@@ -130,7 +130,7 @@ static void finish_call(redis_context *context, redis_string *name, const struct
     effect_begin(&table->head);
     once_note_try(&id, 1, &answer);
     if (!has_succeeded) (void)!once_forget(table, id);
-    once_finish(context, &opened, name, has_succeeded ? "once.call" : NULL);
+    finish_change(context, &opened, name, has_succeeded ? "once.call" : NULL);
 }
 
 /* Runs the command. The letters: replicate it, answer in the caller's protocol, errors as replies, the
@@ -161,7 +161,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     uint8_t answer;
     once_try(table, &id, 1, &answer);
     if (answer != LETHE_FRESH) {
-        once_finish(context, &opened, arguments[1], NULL);
+        finish_change(context, &opened, arguments[1], NULL);
         if (answer == LETHE_REFUSED) return reply_status(context, LETHE_EFULL);
         redis.ReplyWithArray(context, 2);
         redis.ReplyWithLongLong(context, 0);

@@ -257,55 +257,41 @@ int once_top(redis_context *context, redis_string **arguments, int count) {
 
 /* --- INFO */
 
-static void reply_number(redis_context *context, const char *name, uint64_t value) {
-    redis.ReplyWithCString(context, name);
-    redis.ReplyWithLongLong(context, (long long)value);
-}
-
-static void reply_fraction(redis_context *context, const char *name, double value) {
-    redis.ReplyWithCString(context, name);
-    redis.ReplyWithDouble(context, value);
-}
-
-static void reply_strain(redis_context *context, uint32_t strain) {
+static void tell_strain(struct info *info, uint32_t strain) {
     long count = 0;
-    redis.ReplyWithCString(context, "strain");
-    redis.ReplyWithArray(context, -1);
-    if ((strain & LETHE_STRAIN_ERROR) != 0 && ++count) redis.ReplyWithCString(context, "error");
-    if ((strain & LETHE_STRAIN_MEMORY) != 0 && ++count) redis.ReplyWithCString(context, "memory");
-    if ((strain & LETHE_STRAIN_CLOCK) != 0 && ++count) redis.ReplyWithCString(context, "clock");
-    redis.ReplySetArrayLength(context, count);
+    info_name(info, "strain");
+    redis.ReplyWithArray(info->context, -1);
+    if ((strain & LETHE_STRAIN_ERROR) != 0 && ++count)
+        redis.ReplyWithCString(info->context, "error");
+    if ((strain & LETHE_STRAIN_MEMORY) != 0 && ++count)
+        redis.ReplyWithCString(info->context, "memory");
+    if ((strain & LETHE_STRAIN_CLOCK) != 0 && ++count)
+        redis.ReplyWithCString(info->context, "clock");
+    redis.ReplySetArrayLength(info->context, count);
 }
 
-int once_info(redis_context *context, redis_string **arguments, int count) {
-    if (count != 2) return redis.WrongArity(context);
-    struct opened opened;
-    const struct once *table;
-    if (!once_open_to_read(context, arguments[1], &opened, &table)) return REDIS_OK;
-    if (table == NULL) return reply_error(context, "ERR no such table");
+void once_info(struct info *info, const void *value) {
+    const struct once *table = value;
     lethe_window_stats stats = lethe_window_info(table->window, value_time(&table->head));
     size_t memory = once_type.value_bytes + once_type.memory(table);
-    bool may_be_evicted = (redis.GetContextFlags(context) & REDIS_FLAG_EVICT) != 0;
-    redis.ReplyWithMap(context, 19);
-    reply_number(context, "window_ms", stats.window_ms);
-    reply_number(context, "clock_ms", table->head.clock_ms);
-    reply_number(context, "oldest_age_ms", stats.oldest_age_ms);
-    reply_number(context, "period_ms", stats.period_ms);
-    reply_fraction(context, "slack", stats.slack);
-    reply_fraction(context, "error_target", stats.error_target);
-    reply_fraction(context, "error_estimate", stats.error_estimate);
-    reply_number(context, "ids", stats.ids);
-    reply_number(context, "capacity", stats.capacity);
-    reply_number(context, "fresh", stats.fresh);
-    reply_number(context, "duplicates", stats.duplicates);
-    reply_number(context, "refused", stats.refused);
-    reply_number(context, "counters", table->counters.count);
-    reply_number(context, "memory_bytes", memory);
-    reply_number(context, "window_bytes", stats.memory_bytes);
-    reply_number(context, "max_memory_bytes", stats.max_memory_bytes);
-    reply_number(context, "parts", stats.parts);
-    reply_strain(context, stats.strain);
-    reply_number(context, "may_be_evicted", may_be_evicted);
-    redis.CloseKey(opened.key);
-    return REDIS_OK;
+    bool may_be_evicted = (redis.GetContextFlags(info->context) & REDIS_FLAG_EVICT) != 0;
+    info_number(info, "window_ms", stats.window_ms);
+    info_number(info, "clock_ms", table->head.clock_ms);
+    info_number(info, "oldest_age_ms", stats.oldest_age_ms);
+    info_number(info, "period_ms", stats.period_ms);
+    info_fraction(info, "slack", stats.slack);
+    info_fraction(info, "error_target", stats.error_target);
+    info_fraction(info, "error_estimate", stats.error_estimate);
+    info_number(info, "ids", stats.ids);
+    info_number(info, "capacity", stats.capacity);
+    info_number(info, "fresh", stats.fresh);
+    info_number(info, "duplicates", stats.duplicates);
+    info_number(info, "refused", stats.refused);
+    info_number(info, "counters", table->counters.count);
+    info_number(info, "memory_bytes", memory);
+    info_number(info, "window_bytes", stats.memory_bytes);
+    info_number(info, "max_memory_bytes", stats.max_memory_bytes);
+    info_number(info, "parts", stats.parts);
+    tell_strain(info, stats.strain);
+    info_number(info, "may_be_evicted", may_be_evicted);
 }

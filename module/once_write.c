@@ -140,7 +140,8 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
         if (outcome == OVERFLOWS) {
             once_abandon(&opened);
         } else {
-            once_finish(context, &opened, arguments[1], outcome == APPLIED ? "once.incrby" : NULL);
+            finish_change(context, &opened, arguments[1],
+                          outcome == APPLIED ? "once.incrby" : NULL);
         }
         reply_outcome(context, outcome, values, pairs);
     }
@@ -255,20 +256,11 @@ int once_mincrby(redis_context *context, redis_string **arguments, int count) {
         is_changed = is_changed || batch.outcomes[i] == APPLIED;
         reply_outcome(context, (enum outcome)batch.outcomes[i], &batch.values[i], 1);
     }
-    once_finish(context, &opened, arguments[1], is_changed ? "once.mincrby" : NULL);
+    finish_change(context, &opened, arguments[1], is_changed ? "once.mincrby" : NULL);
     return REDIS_OK;
 }
 
 /* --- Ids without counters */
-
-static lethe_hash *hash_all(const struct once *table, redis_string **ids, int count,
-                            uint8_t **answers) {
-    lethe_hash *hashes = scratch((size_t)count, sizeof *hashes + 1);
-    *answers = (uint8_t *)(hashes + count);
-    for (int i = 0; i < count; i++)
-        hashes[i] = once_hash(table, ids[i]);
-    return hashes;
-}
 
 int once_add(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
@@ -276,7 +268,8 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
     if (!once_open_to_change(context, arguments[1], &opened)) return REDIS_OK;
     uint8_t *answers;
     int ids = count - 2;
-    const lethe_hash *hashes = hash_all(opened.value, arguments + 2, ids, &answers);
+    const struct once *table = opened.value;
+    const lethe_hash *hashes = hash_items(table->seed, arguments + 2, (size_t)ids, &answers);
     once_try(opened.value, hashes, (size_t)ids, answers);
     bool is_changed = false;
     redis.ReplyWithArray(context, ids);
@@ -288,7 +281,7 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
             redis.ReplyWithLongLong(context, answers[i] == LETHE_FRESH);
         }
     }
-    once_finish(context, &opened, arguments[1], is_changed ? "once.add" : NULL);
+    finish_change(context, &opened, arguments[1], is_changed ? "once.add" : NULL);
     return REDIS_OK;
 }
 
@@ -299,7 +292,8 @@ int once_seen(redis_context *context, redis_string **arguments, int count) {
     if (!once_open_to_read(context, arguments[1], &opened, &table)) return REDIS_OK;
     uint8_t *answers = NULL;
     if (table != NULL) {
-        const lethe_hash *hashes = hash_all(table, arguments + 2, count - 2, &answers);
+        const lethe_hash *hashes =
+            hash_items(table->seed, arguments + 2, (size_t)count - 2, &answers);
         lethe_window_check_batch(table->window, hashes, (size_t)count - 2, value_time(&table->head),
                                  answers);
     }
@@ -313,30 +307,26 @@ int once_seen(redis_context *context, redis_string **arguments, int count) {
 int once_forget_command(redis_context *context, redis_string **arguments, int count) {
     if (count != 3) return redis.WrongArity(context);
     struct opened opened;
-    if (!open_value(context, arguments[1], &once_type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
+    if (!open_to_change(context, arguments[1], &once_type, ABSENT_STAYS, &opened)) return REDIS_OK;
     struct once *table = opened.value;
     if (table == NULL) {
         redis.CloseKey(opened.key);
         return redis.ReplyWithLongLong(context, 0);
     }
-    (void)value_advance(&table->head);
-    effect_begin(&table->head);
     bool was_there = once_forget(table, once_hash(table, arguments[2])) == LETHE_OK;
-    once_finish(context, &opened, arguments[1], was_there ? "once.forget" : NULL);
+    finish_change(context, &opened, arguments[1], was_there ? "once.forget" : NULL);
     return redis.ReplyWithLongLong(context, was_there);
 }
 
 int once_del(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
     struct opened opened;
-    if (!open_value(context, arguments[1], &once_type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
+    if (!open_to_change(context, arguments[1], &once_type, ABSENT_STAYS, &opened)) return REDIS_OK;
     struct once *table = opened.value;
     if (table == NULL) {
         redis.CloseKey(opened.key);
         return redis.ReplyWithLongLong(context, 0);
     }
-    (void)value_advance(&table->head);
-    effect_begin(&table->head);
     int removed = 0;
     for (int i = 2; i < count; i++) {
         struct name name = name_of(arguments[i]);
@@ -344,6 +334,6 @@ int once_del(redis_context *context, redis_string **arguments, int count) {
         once_note_removal(name.data, name.size);
         removed++;
     }
-    once_finish(context, &opened, arguments[1], removed > 0 ? "once.del" : NULL);
+    finish_change(context, &opened, arguments[1], removed > 0 ? "once.del" : NULL);
     return redis.ReplyWithLongLong(context, removed);
 }

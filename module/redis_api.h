@@ -270,6 +270,7 @@ typedef struct redis_type_methods {
     NEEDED(int, ReplyWithArray, (redis_context *, long count))                                     \
     NEEDED(int, ReplyWithMap, (redis_context *, long count))                                       \
     NEEDED(void, ReplySetArrayLength, (redis_context *, long count))                               \
+    NEEDED(void, ReplySetMapLength, (redis_context *, long count))                                 \
     NEEDED(int, ReplyWithCallReply, (redis_context *, redis_reply *))                              \
     NEEDED(redis_reply *, Call, (redis_context *, const char *command, const char *format, ...))   \
     NEEDED(void, FreeCallReply, (redis_reply *))                                                   \

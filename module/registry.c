@@ -125,7 +125,8 @@ static void tick(redis_context *context, struct ticket *ticket) {
     if (key == NULL) return;
     if (value->partial == NULL) {
         uint64_t now_ms = value_time(value);
-        if (!clock_is_replica && value->type->is_due(value, now_ms)) {
+        if (!clock_is_replica && value->type->let_time_pass != NULL &&
+            value->type->is_due(value, now_ms)) {
             (void)value_advance(value);
             value->type->let_time_pass(value);
             effect_begin(value);

@@ -39,6 +39,17 @@ void *scratch(size_t count, size_t size) {
     return memory;
 }
 
+lethe_hash *hash_items(uint64_t seed, redis_string **items, size_t count, uint8_t **answers) {
+    lethe_hash *hashes = scratch(count, sizeof *hashes + 1);
+    *answers = (uint8_t *)(hashes + count);
+    for (size_t i = 0; i < count; i++) {
+        size_t size;
+        const char *data = redis.StringPtrLen(items[i], &size);
+        hashes[i] = lethe_hash_bytes(seed, data, size);
+    }
+    return hashes;
+}
+
 void value_release(void *value) {
     struct value *head = value;
     if (head == NULL) return;
@@ -261,12 +272,21 @@ static size_t memory_of_value(redis_key_context *context, const void *value, siz
 static size_t effort_of_value(redis_key_context *context, const void *value) {
     (void)context;
     const struct value *head = value;
-    return head->partial != NULL ? head->partial->count : head->type->allocations(value);
+    if (head->partial != NULL) return head->partial->count;
+    if (head->type->allocations != NULL) return head->type->allocations(value);
+    return (head->type->memory(value) >> 20) + 1;
 }
 
 static void note_unlink(redis_key_context *context, const void *value) {
     (void)value;
     registry_note_unlink(redis.GetKeyNameFromOptCtx(context));
+}
+
+static void digest_saved(const struct value *value, redis_digest *digest) {
+    lethe_hash hash;
+    lethe_status status = hash_of_saved(value->type->save, value, &hash);
+    redis.DigestAddLongLong(digest, status);
+    redis.DigestAddStringBuffer(digest, (const char *)&hash, sizeof hash);
 }
 
 static void digest_value(redis_digest *digest, void *value) {
@@ -277,7 +297,11 @@ static void digest_value(redis_digest *digest, void *value) {
     } else {
         redis.DigestAddLongLong(digest, (long long)head->clock_ms);
         redis.DigestEndSequence(digest);
-        head->type->digest(value, digest);
+        if (head->type->digest != NULL) {
+            head->type->digest(value, digest);
+        } else {
+            digest_saved(head, digest);
+        }
     }
     redis.DigestEndSequence(digest);
 }
@@ -402,8 +426,8 @@ static bool open_partial(redis_context *context, redis_string *name, const struc
     return false;
 }
 
-int load_command(redis_context *context, redis_string **arguments, int count,
-                 const struct value_type *type) {
+int load_command(redis_context *context, redis_string **arguments, int count) {
+    const struct value_type *type = type_of_command(arguments[0]);
     long long number, is_last;
     if (count != 5) return redis.WrongArity(context);
     if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0 ||
@@ -446,8 +470,8 @@ static lethe_status emit_to_reply(void *context, const char *data, size_t size, 
     return LETHE_EBUSY; /* enough */
 }
 
-int dump_command(redis_context *context, redis_string **arguments, int count,
-                 const struct value_type *type) {
+int dump_command(redis_context *context, redis_string **arguments, int count) {
+    const struct value_type *type = type_of_command(arguments[0]);
     long long number;
     if (count != 3) return redis.WrongArity(context);
     if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0)
