@@ -65,6 +65,19 @@ static void load_window(const uint8_t *data, size_t size) {
     lethe_window_free(window);
 }
 
+static void load_quotient(const uint8_t *data, size_t size) {
+    lethe_memory_reader reader = {.data = data, .size = size};
+    lethe_quotient *filter;
+    if (lethe_quotient_load(lethe_source_from_memory(&reader), NULL, &filter) != LETHE_OK) {
+        assert(filter == NULL);
+        return;
+    }
+    lethe_memory_writer writer = {0};
+    assert(lethe_quotient_save(filter, lethe_sink_to_memory(&writer)) == LETHE_OK);
+    compare_and_free(&writer, data, size);
+    lethe_quotient_free(filter);
+}
+
 static void load_sketch(const uint8_t *data, size_t size, bool as_export) {
     lethe_memory_reader reader = {.data = data, .size = size};
     lethe_source source = lethe_source_from_memory(&reader);
@@ -87,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     load_bloom(data, size);
     load_forgetful(data, size);
     load_gaussian(data, size);
+    load_quotient(data, size);
     load_sketch(data, size, false);
     load_sketch(data, size, true);
     load_window(data, size);

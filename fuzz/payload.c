@@ -117,13 +117,50 @@ static void try_gaussian(lethe_source source, const uint8_t *data, size_t size) 
     lethe_gaussian_free(filter);
 }
 
+/* What was loaded is a multiset like any other: it can be read through, added to and removed from, doubled and merged, and
+ * its entries stay in order and keep their sum. */
+static void try_quotient(lethe_source source, const uint8_t *data, size_t size) {
+    lethe_quotient *filter, *merged;
+    if (lethe_quotient_load(source, NULL, &filter) != LETHE_OK) return;
+    lethe_quotient_stats stats = lethe_quotient_info(filter);
+    assert(stats.error_estimate >= 0 && stats.error_estimate <= 1 && stats.load <= 0.96);
+    uint64_t before = lethe_quotient_count(filter, data, size), distinct = 0, last = 0;
+    if (lethe_quotient_add(filter, data, size, 2) == LETHE_OK) {
+        assert(lethe_quotient_count(filter, data, size) == before + 2);
+        assert(lethe_quotient_remove(filter, data, size, 2) == LETHE_OK);
+    }
+    lethe_quotient_cursor cursor = lethe_quotient_seek(filter, 0);
+    lethe_quotient_entry entry;
+    while (lethe_quotient_next(&cursor, &entry, 1) == 1) {
+        assert(distinct == 0 || entry.fingerprint > last);
+        assert(lethe_quotient_count_fingerprint(filter, entry.fingerprint) == entry.count);
+        last = entry.fingerprint;
+        distinct++;
+    }
+    assert(distinct == stats.distinct);
+    (void)!lethe_quotient_double(filter);
+    if (lethe_quotient_merge((const lethe_quotient *[]){filter, filter}, 2, &merged) == LETHE_OK) {
+        assert(lethe_quotient_info(merged).distinct == stats.distinct);
+        assert(lethe_quotient_count_fingerprint(merged, last) ==
+               2 * lethe_quotient_count_fingerprint(filter, last));
+        lethe_quotient_free(merged);
+    }
+    while (lethe_quotient_info(filter).distinct > 0) {
+        cursor = lethe_quotient_seek(filter, 0);
+        assert(lethe_quotient_next(&cursor, &entry, 1) == 1);
+        assert(lethe_quotient_remove_fingerprint(filter, entry.fingerprint, entry.count) ==
+               LETHE_OK);
+    }
+    lethe_quotient_free(filter);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct {
         const char *type;
         void (*try)(lethe_source source, const uint8_t *data, size_t size);
     } kinds[] = {
-        {"BLOM", try_bloom},  {"FGBF", try_forgetful}, {"WIND", try_window},
-        {"SKCH", try_sketch}, {"SKFQ", try_export},    {"GAUS", try_gaussian},
+        {"BLOM", try_bloom},  {"FGBF", try_forgetful}, {"WIND", try_window},   {"SKCH", try_sketch},
+        {"SKFQ", try_export}, {"GAUS", try_gaussian},  {"QUOT", try_quotient},
     };
     if (size == 0) return 0;
     size_t kind = data[0] % (sizeof kinds / sizeof kinds[0]);

@@ -14,7 +14,7 @@
  *            added more often two, and from three on 16 to 43 bytes in a side table: see info.
  * Full       At 95% of its slots a filter doubles them, up to `grow_to`; then adding is LETHE_EFULL, and nothing
  *            is changed or lost. Fingerprints that crowd into one place by design (chosen by
- *            somebody who knows the seed) can bring LETHE_EFULL about earlier, and never a long wait.
+ *            somebody who knows the seed) can bring LETHE_EFULL about earlier.
  * Threads    Readers may share a filter; a writer needs it alone.
  * Caveats    Removing a key that was never added is LETHE_ENOTFOUND, but with the probability above it removes
  *            another key's fingerprint instead, and nobody can tell. */
@@ -46,8 +46,10 @@ typedef struct lethe_quotient lethe_quotient;
 /* Zero in a field selects its default; NULL means all defaults. The size comes either from capacity and
  * error, or from slots and remainder_bits; naming both is LETHE_EINVAL. */
 typedef struct lethe_quotient_options {
-    uint64_t capacity; /* different keys; 0 -> 65536; 1..2^40; memory is linear in it */
-    double error;      /* false-positive rate at capacity, or at grow_to; 0 -> 0.01; [1e-15, 0.5] */
+    uint64_t
+        capacity; /* different keys, where one that is added twice or more counts as two; 0 -> 65536;
+                        * 1..2^40; memory is linear in it */
+    double error; /* false-positive rate at capacity, or at grow_to; 0 -> 0.01; [1e-15, 0.5] */
     uint64_t
         slots; /* 0 -> from capacity; 1..2^41, rounded up to a multiple of 64. 2^q slots and r = f - q
                      * make fingerprints of just f bits */
@@ -191,13 +193,17 @@ LETHE_API size_t lethe_quotient_next(lethe_quotient_cursor *cursor, lethe_quotie
                                      size_t room);
 
 /* Creates a filter that holds all that `count` others (1 or more) hold: counts of equal fingerprints are added up.
- * It is the smallest that can be made by doubling or halving the first one's slots and is at
- * most 90% full; grow_to, capacity, seed and allocator are the first one's. *out is NULL on error.
- * Cost: O(slots of all), sequential. Errors: LETHE_EMISMATCH (seed or max_fingerprint differ),
- * LETHE_EFULL (too many for any number of slots, or a count that passes 2^64 - 1), LETHE_ENOMEM,
- * LETHE_EINVAL (count 0). */
+ * It has as many slots as the first one, doubled until they are at most 90% full; capacity, grow_to and allocator
+ * are the first one's. *out is NULL on error. Cost: O(slots of all), sequential.
+ * Errors: LETHE_EMISMATCH (seed or max_fingerprint differ), LETHE_EFULL (too many for any number of slots,
+ * or a count that would pass 2^64 - 1), LETHE_ENOMEM, LETHE_EINVAL (count 0). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_quotient_merge(const lethe_quotient *const *filters,
                                                              size_t count, lethe_quotient **out);
+
+/* Adds all that other holds to filter, as a merge of the two would have it. Errors: as above, and LETHE_EINVAL
+ * (read-only); then nothing is changed. Cost: as merge, and memory for both while it lasts. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_quotient_absorb(lethe_quotient *filter,
+                                                              const lethe_quotient *other);
 
 /* Doubles, halves the number of slots in one pass; r becomes one less, one more. All answers stay as they
  * were. Cost: O(slots), and memory for both sizes while it lasts. Errors: LETHE_EINVAL (r is 1, 57; an odd

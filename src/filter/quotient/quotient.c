@@ -197,6 +197,15 @@ static lethe_status resize(lethe_quotient *filter, lethe_quotient_shape shape) {
     return status;
 }
 
+lethe_status lethe_quotient_absorb(lethe_quotient *filter, const lethe_quotient *other) {
+    if (is_read_only(filter)) return LETHE_EINVAL;
+    lethe_quotient *merged;
+    lethe_status status =
+        lethe_quotient_merge((const lethe_quotient *[]){filter, other}, 2, &merged);
+    if (status == LETHE_OK) take_over(filter, merged);
+    return status;
+}
+
 lethe_status lethe_quotient_double(lethe_quotient *filter) {
     if (is_read_only(filter) || filter->shape.remainder_bits == 1 ||
         filter->shape.slots > LETHE_QUOTIENT_MAX_SLOTS / 2)
