@@ -44,6 +44,25 @@ static void try_changes(lethe_bytes segment) {
     assert(changes.at == changes.end);
 }
 
+static void try_deltas(lethe_bytes segment) {
+    lethe_changes deltas;
+    if (lethe_deltas_open(segment, &deltas) != LETHE_OK) return;
+    lethe_buffer copy = {0};
+    if (lethe_deltas_begin(&copy) != LETHE_OK) abort();
+    bool whole = true;
+    for (uint32_t left = deltas.left; left > 0 && whole; left--) {
+        lethe_change change;
+        whole = lethe_deltas_next(&deltas, &change) == LETHE_OK;
+        if (!whole) break;
+        assert(change.key.size >= 1 && change.key.size <= LETHE_KEY_LIMIT_BYTES);
+        assert(change.delta != 0);
+        if (lethe_deltas_append(&copy, &change) != LETHE_OK) abort();
+    }
+    /* A number may be written longer than it need be. */
+    assert(!whole || (deltas.at == deltas.end && copy.size <= segment.size));
+    lethe_buffer_free(&copy);
+}
+
 static void try_value(lethe_bytes record) {
     int64_t value;
     if (lethe_value_load(record, &value) != LETHE_OK) return;
@@ -54,12 +73,15 @@ static void try_value(lethe_bytes record) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     lethe_bytes rest = {.data = data + 1, .size = size - 1};
-    switch (data[0] % 3) {
+    switch (data[0] % 4) {
     case 0:
         try_ids(rest);
         break;
     case 1:
         try_changes(rest);
+        break;
+    case 3:
+        try_deltas(rest);
         break;
     default:
         try_value(rest);

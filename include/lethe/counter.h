@@ -4,6 +4,9 @@
  * operations, each with an id that its sender made up and repeats when it sends the operation again.
  * A copy that arrives within the retry window W of the first is recognised and changes nothing.
  *
+ * Where the keys are too many to store, a store keeps a sketch in place of its counters (sketch_bytes): an estimate
+ * for every key, never too low while only what was added is taken away again, and the most frequent keys.
+ *
  * Guarantee  P1-P4 of lethe/window.h, and:
  *            P5  What an operation changes and the memory of its id are durable together or not at
  *                all, however many counters it touches.
@@ -12,7 +15,7 @@
  *                say how far a source has been read, are durable in the same step.
  *            P7  No byte of an operation or of a damaged store crashes, hangs or over-allocates.
  * Memory     The window (lethe/window.h), about 60 bytes and the key for each counter in use up to
- *            counters_memory_bytes, and about 64 MiB for RocksDB and what is on its way to disk.
+ *            counters_memory_bytes, or the sketch, twice while it is being saved; and about 64 MiB for RocksDB and what is on its way to disk.
  * Disk       10 bytes for each id in the window, some 30 more with exact or check_payload, and the
  *            counters.
  * Threads    Any thread may call anything but close. One process writes; others may open the store to read.
@@ -68,6 +71,12 @@ typedef struct lethe_counter_options {
     bool create;      /* make the store if the folder is missing or empty */
     uint64_t seed;    /* of a new store; 0 -> random and secret */
     const lethe_allocator *allocator; /* NULL -> the default; RocksDB has its own */
+    /* Of a new store: the memory of a FID sketch (lethe/sketch.h) to keep in place of counters, 4 KiB to 4 GiB;
+     * 0: exact counters. A store stays of one kind and size for ever: opening it with another is LETHE_EINVAL, with 0
+     * it is what it is. */
+    uint64_t sketch_bytes;
+    uint32_t
+        sketch_top; /* most frequent keys to list beside the sketch; 0 -> as before, at first 1000; ..2^20 */
 } lethe_counter_options;
 
 /* What went wrong, for people: it names the file, the process, the field. */
@@ -104,10 +113,12 @@ typedef struct lethe_operation {
 
 typedef enum lethe_outcome {
     LETHE_APPLIED = 0,
-    LETHE_COPY = 1,     /* a duplicate: applied before, within the window */
-    LETHE_LATE = 2,     /* older than the window: nobody can tell whether it was applied */
-    LETHE_AHEAD = 3,    /* too far in the future; the clock did not move */
-    LETHE_OVERFLOW = 4, /* a counter would leave the range of int64 */
+    LETHE_COPY = 1,  /* a duplicate: applied before, within the window */
+    LETHE_LATE = 2,  /* older than the window: nobody can tell whether it was applied */
+    LETHE_AHEAD = 3, /* too far in the future; the clock did not move */
+    /* A counter would leave the range of int64. With a sketch: more would be taken from a key than its estimate, or
+     * the estimate would exceed 2^32 - 2. */
+    LETHE_OVERFLOW = 4,
     LETHE_INVALID = 5, /* an id or key is empty or too long, or there are too few or many changes */
     LETHE_NO_ROOM = 6, /* the window met its memory cap */
     LETHE_DIFFERS = 7  /* a duplicate by its id, but with other changes: see check_payload */
@@ -119,7 +130,9 @@ typedef struct lethe_mark {
     lethe_bytes value; /* up to 1024 bytes; empty removes the mark */
 } lethe_mark;
 
-/* Applies operations in their order, and returns when they are durable. outcomes[i] becomes a lethe_outcome;
+/* With a sketch, in all of what follows: the value of a counter is its estimate; one whose estimate is 0 is not there.
+ *
+ * Applies operations in their order, and returns when they are durable. outcomes[i] becomes a lethe_outcome;
  * values, unless NULL, gets a value for each change of each operation in turn: what the counter holds after the
  * operation, or now if it was not applied.
  * Cost: about 0.3 microseconds an operation, and a wait for the disk.
@@ -149,7 +162,8 @@ LETHE_API void lethe_counter_explain(const lethe_counter *counter, lethe_detail 
 
 /* Sets counters to values, or deletes them, whatever they are; durable on return. Not idempotent in the face of
  * other operations: a copy of such a call that arrives later undoes what came in between.
- * delete stores, unless existed is NULL, whether each was there. Errors: as apply; LETHE_EINVAL (a key). */
+ * delete stores, unless existed is NULL, whether each was there. Errors: as apply; LETHE_EINVAL (a key, or a store that
+ * keeps a sketch: it has nothing to set). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_set(lethe_counter *counter,
                                                           const lethe_bytes *keys,
                                                           const int64_t *values, size_t count);
@@ -163,18 +177,29 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_delete(lethe_counter *coun
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_get(lethe_counter *counter,
                                                           const lethe_bytes *keys, size_t count,
                                                           int64_t *values, bool *found);
-/* Read-only stores: catch up with the writer. */
+/* What a sketch knows of a key. The truth is at most value, provided that only what was added to keys was taken away
+ * again; and at least `least`, but for the probability sketch_delta of lethe_counter_info. */
+typedef struct lethe_estimate {
+    uint64_t value, least;
+} lethe_estimate;
+/* Cost: depth cache misses a key. Errors: LETHE_EINVAL (the store keeps exact counters). */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_estimate(lethe_counter *counter,
+                                                               const lethe_bytes *keys,
+                                                               size_t count, lethe_estimate *out);
+/* Read-only stores: catch up with the writer. A sketch is read anew. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_refresh(lethe_counter *counter,
                                                               lethe_detail *detail);
 
 /* Calls visit for each counter from `from` on (empty: the first), in the order of their bytes, as long as it returns
- * true. visit must not call the store. Errors: as get. Cost: 1 microsecond a counter. */
+ * true. visit must not call the store. Errors: as get; LETHE_EINVAL (a store that keeps a sketch has no list of its
+ * keys). Cost: 1 microsecond a counter. */
 typedef bool (*lethe_counter_visit)(void *context, lethe_bytes key, int64_t value);
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_each(lethe_counter *counter, lethe_bytes from,
                                                            lethe_counter_visit visit,
                                                            void *context);
 /* Calls visit for the n largest, the largest first; of equals, the first in byte order.
- * Memory: n entries. Errors, cost: as each. */
+ * Memory: n entries. Errors, cost: as each. With a sketch: the most frequent keys, sketch_top at most, as
+ * lethe_sketch_top tells. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_top(lethe_counter *counter, size_t n,
                                                           lethe_counter_visit visit, void *context);
 
@@ -205,6 +230,11 @@ typedef struct lethe_counter_stats {
     uint32_t period_count;
     lethe_counter_period periods[LETHE_PERIODS_SHOWN]; /* the oldest first */
     bool exact, check_payload, event_time;
+    /* With a sketch; 0 otherwise. counters is then 0, counters_memory_bytes the sketch's. */
+    uint64_t sketch_bytes, sketch_total; /* as asked for; what all keys were counted together */
+    uint32_t sketch_top;
+    double sketch_error,
+        sketch_delta; /* an estimate is too high by more than this with that probability */
 } lethe_counter_stats;
 
 /* Cost: O(1), and a few questions to RocksDB. */
@@ -214,6 +244,8 @@ LETHE_API void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *o
  * each other. Errors: as open; detail names the first fault. Cost: O(bytes on disk). */
 typedef struct lethe_counter_health {
     uint64_t counters, log_segments, log_ids, change_segments, changes, index_entries, marks;
+    uint64_t
+        sketch_bytes; /* of the sketch in place of counters, which was read whole; 0 if there is none */
 } lethe_counter_health;
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_check(const char *folder,
                                                             lethe_counter_health *out,

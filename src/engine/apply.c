@@ -33,6 +33,8 @@ enum { ASK_AGAIN = 255 };
 
 /* This part of the most that a commit may have is enough for one. */
 enum { ENOUGH_SHARE = 4 };
+/* So many bytes of deltas are enough as well. */
+enum { ENOUGH_BYTES = 64 << 20 };
 
 static bool is_key(lethe_bytes key) {
     return key.size >= 1 && key.size <= LETHE_KEY_LIMIT_BYTES;
@@ -76,7 +78,7 @@ static void screen(lethe_counter *counter, const lethe_operation *operations, si
         outcomes[i] = counter->options.event_time
                           ? (uint8_t)screen_time(counter, operation->time_ms, wall_ms)
                           : LETHE_APPLIED;
-        for (size_t j = 0; j < operation->change_count; j++) {
+        for (size_t j = 0; j < operation->change_count && counter->sketch == NULL; j++) {
             *tags = lethe_engine_tag(counter, operation->changes[j].key);
             lethe_tally_prefetch_slot(counter->tally, *tags++);
         }
@@ -268,7 +270,9 @@ static lethe_status settle_fresh(lethe_counter *counter, const lethe_operation *
                                  const uint32_t *tags, struct chunk *chunk, size_t at,
                                  uint32_t digest, lethe_outcome *outcome) {
     bool overflows;
-    lethe_status status = change(counter, operation, tags, &overflows);
+    lethe_status status = counter->sketch != NULL
+                              ? lethe_engine_sketch_change(counter, operation, &overflows)
+                              : change(counter, operation, tags, &overflows);
     if (status != LETHE_OK) return status;
     if (!overflows) return log_id(counter, chunk, at, digest);
     *outcome = LETHE_OVERFLOW;
@@ -331,9 +335,19 @@ static void add_to_totals(lethe_totals *totals, lethe_outcome outcome) {
     }
 }
 
+static lethe_status read_estimates(lethe_counter *counter, const lethe_operation *operation,
+                                   int64_t *values) {
+    lethe_status status = lethe_engine_sketch_settle(counter);
+    for (size_t i = 0; i < operation->change_count; i++) {
+        values[i] = (int64_t)lethe_engine_sketch_ask(counter, operation->changes[i].key);
+    }
+    return status;
+}
+
 /* What the operation's counters hold now. */
 static lethe_status read_values(lethe_counter *counter, const lethe_operation *operation,
                                 int64_t *values) {
+    if (counter->sketch != NULL) return read_estimates(counter, operation, values);
     for (size_t i = 0; i < operation->change_count; i++) {
         lethe_bytes key = operation->changes[i].key;
         values[i] = 0;
@@ -357,7 +371,7 @@ static lethe_status decide(lethe_counter *counter, const lethe_operation *operat
     struct chunk chunk;
     screen(counter, operations, count, &chunk, outcomes);
     ask(counter, &chunk);
-    fetch(counter, tag_count);
+    if (counter->sketch == NULL) fetch(counter, tag_count);
     lethe_group *group = lethe_engine_filling(counter);
     if (lethe_group_is_empty(group)) group->opened_ms = lethe_os_boot_ms();
     const uint32_t *tags = counter->tags;
@@ -378,7 +392,7 @@ static lethe_status decide(lethe_counter *counter, const lethe_operation *operat
         if (status != LETHE_OK) return status;
     }
     group->operations += (uint32_t)count;
-    return LETHE_OK;
+    return counter->sketch != NULL ? lethe_engine_sketch_settle(counter) : LETHE_OK;
 }
 
 /* How many of the operations make the next chunk, and how many tags they need. */
@@ -399,10 +413,10 @@ static size_t next_chunk(const lethe_operation *operations, size_t count, size_t
 /* Whether the filling group should be sealed before `more` operations go into it: it would have too many, or there are
  * enough for a commit and the disk has nothing to do. On a slow disk groups are larger for it. */
 static bool is_due(lethe_counter *counter, size_t more) {
-    uint32_t waiting = lethe_engine_filling(counter)->operations;
-    uint32_t most = counter->options.commit_operations;
+    const lethe_group *group = lethe_engine_filling(counter);
+    uint32_t waiting = group->operations, most = counter->options.commit_operations;
     if (waiting == 0) return false;
-    return waiting + more > most ||
+    return waiting + more > most || group->changes.size > ENOUGH_BYTES ||
            (waiting >= most / ENOUGH_SHARE && counter->sealed == counter->durable);
 }
 
@@ -521,7 +535,7 @@ static lethe_status overwrite(lethe_counter *counter, lethe_bytes key, int64_t v
 
 static lethe_status overwrite_all(lethe_counter *counter, const lethe_bytes *keys,
                                   const int64_t *values, size_t count, bool *existed) {
-    if (counter->options.read_only) return LETHE_EINVAL;
+    if (counter->options.read_only || counter->sketch != NULL) return LETHE_EINVAL;
     for (size_t i = 0; i < count; i++) {
         if (!is_key(keys[i])) return LETHE_EINVAL;
     }

@@ -4,6 +4,7 @@
  * agree with each other. */
 #include "engine/detail.h"
 #include "engine/segment.h"
+#include "engine/sketch_store.h"
 #include "engine/state.h"
 #include "engine/store.h"
 
@@ -11,6 +12,7 @@ struct examination {
     lethe_state state;
     lethe_counter_health *health;
     uint64_t folded, unfolded_segments;
+    lethe_sketch *sketch; /* in place of counters; with the changes that were examined so far */
 };
 
 typedef lethe_status (*examine_record)(struct examination *examination, lethe_bytes key,
@@ -60,6 +62,29 @@ static lethe_status examine_changes(struct examination *examination, lethe_bytes
     return status;
 }
 
+/* A segment of a store with a sketch: what the sketch does not have yet must fit it. */
+static lethe_status examine_deltas(struct examination *examination, lethe_bytes key,
+                                   lethe_bytes value) {
+    uint64_t commit;
+    lethe_changes deltas;
+    lethe_status status = lethe_deltas_open(value, &deltas);
+    if (status != LETHE_OK) return status;
+    if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit) {
+        return LETHE_ECORRUPT;
+    }
+    examination->health->change_segments++;
+    examination->unfolded_segments += commit > examination->state.folded;
+    if (commit > examination->folded) {
+        return lethe_sketch_store_replay(examination->sketch, value, &examination->health->changes);
+    }
+    examination->health->changes += deltas.left;
+    while (status == LETHE_OK && deltas.left > 0) {
+        lethe_change change;
+        status = lethe_deltas_next(&deltas, &change);
+    }
+    return status;
+}
+
 static lethe_status examine_counter(struct examination *examination, lethe_bytes key,
                                     lethe_bytes value) {
     int64_t number;
@@ -98,24 +123,52 @@ static lethe_status examine(lethe_store *store, enum lethe_family family, const 
     return ended;
 }
 
-static lethe_status examine_all(lethe_store *store, struct examination *examination,
-                                lethe_detail *detail) {
-    static const struct {
+/* Reads the sketch, all of it, in place of the counters. */
+static lethe_status examine_sketch(lethe_store *store, struct examination *examination,
+                                   lethe_detail *detail) {
+    lethe_sketch_saved saved;
+    lethe_status status = lethe_sketch_store_load(store, &examination->state, NULL,
+                                                  &examination->sketch, &saved, detail);
+    examination->folded = saved.cut;
+    examination->health->sketch_bytes = examination->state.sketch_bytes;
+    if (status == LETHE_OK && saved.cut > examination->state.commit) {
+        return lethe_detail_fill(
+            detail, LETHE_ECORRUPT, "the sketch is of commit %llu, and the log ends at %llu",
+            (unsigned long long)saved.cut, (unsigned long long)examination->state.commit);
+    }
+    return status;
+}
+
+static lethe_status examine_records(lethe_store *store, struct examination *examination,
+                                    lethe_detail *detail) {
+    const struct {
         enum lethe_family family;
         const char *what;
         examine_record record;
     } parts[] = {
         {LETHE_FAMILY_STATE, "record", examine_state},
         {LETHE_FAMILY_IDS, "segment of ids", examine_ids},
-        {LETHE_FAMILY_CHANGES, "segment of changes", examine_changes},
-        {LETHE_FAMILY_COUNTERS, "counter", examine_counter},
+        {LETHE_FAMILY_CHANGES, "segment of changes",
+         examination->sketch != NULL ? examine_deltas : examine_changes},
         {LETHE_FAMILY_INDEX, "entry of the index", examine_index},
+        {LETHE_FAMILY_COUNTERS, "counter", examine_counter},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        lethe_status status =
+    size_t count = sizeof parts / sizeof parts[0];
+    if (examination->sketch != NULL) count--; /* what is there was read as a whole */
+    lethe_status status = LETHE_OK;
+    for (size_t i = 0; i < count && status == LETHE_OK; i++) {
+        status =
             examine(store, parts[i].family, parts[i].what, parts[i].record, examination, detail);
-        if (status != LETHE_OK) return status;
     }
+    return status;
+}
+
+static lethe_status examine_all(lethe_store *store, struct examination *examination,
+                                lethe_detail *detail) {
+    lethe_status status = LETHE_OK;
+    if (examination->state.sketch_bytes > 0) status = examine_sketch(store, examination, detail);
+    if (status == LETHE_OK) status = examine_records(store, examination, detail);
+    if (status != LETHE_OK) return status;
     if (examination->folded < examination->state.folded ||
         examination->unfolded_segments != examination->state.change_segments) {
         return lethe_detail_fill(detail, LETHE_ECORRUPT,
@@ -143,6 +196,7 @@ lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
         status = lethe_store_expect(store, examination.state.commit, detail);
     }
     if (status == LETHE_OK) status = examine_all(store, &examination, detail);
+    lethe_sketch_free(examination.sketch);
     lethe_store_close(store);
     return status;
 }

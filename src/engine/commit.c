@@ -25,6 +25,10 @@ void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_
 }
 
 static lethe_status encode_changes(lethe_group *group) {
+    if (group->holds_deltas) { /* written as they were decided */
+        lethe_changes_end(&group->changes, group->delta_count);
+        return LETHE_OK;
+    }
     const lethe_touched *touched = (const void *)group->touched.data;
     size_t count = group->touched.size / sizeof *touched;
     for (size_t i = 0; i < count; i++) {
@@ -90,7 +94,7 @@ static void turn_state(lethe_counter *counter, lethe_group *group) {
         group->drops_changes = true;
         counter->noted_segments = counter->folded_segments;
     }
-    counter->segments += group->touched.size > 0;
+    counter->segments += lethe_group_has_changes(group);
     state->change_segments = counter->segments - counter->noted_segments;
     if (state->boot_ms - counter->looked_ms >= LOOK_EVERY_MS) lethe_engine_look(counter);
     group->state = *state;
@@ -98,6 +102,15 @@ static void turn_state(lethe_counter *counter, lethe_group *group) {
 
 static bool has_room(const lethe_counter *counter) {
     return counter->sealed - counter->durable < LETHE_GROUPS - 1;
+}
+
+/* A sketch is saved whole: not before the log has as many bytes as it has itself. */
+static bool is_fold_due(const lethe_counter *counter) {
+    uint64_t after = FOLD_AFTER_BYTES;
+    if (counter->state.sketch_bytes > after) after = counter->state.sketch_bytes;
+    return counter->unfolded_bytes > after ||
+           (counter->sketch == NULL &&
+            lethe_tally_memory_bytes(counter->tally) > counter->options.counters_memory_bytes);
 }
 
 lethe_status lethe_engine_seal(lethe_counter *counter) {
@@ -122,9 +135,8 @@ lethe_status lethe_engine_seal(lethe_counter *counter) {
     turn_periods(counter, group);
     turn_state(counter, group);
     counter->unfolded_bytes += group->changes.size;
-    counter->unfolded_changes += group->touched.size / sizeof(lethe_touched);
-    if (counter->unfolded_bytes > FOLD_AFTER_BYTES ||
-        lethe_tally_memory_bytes(counter->tally) > counter->options.counters_memory_bytes) {
+    counter->unfolded_changes += group->touched.size / sizeof(lethe_touched) + group->delta_count;
+    if (is_fold_due(counter)) {
         counter->fold_wanted = true;
         lethe_os_condition_wake_all(&counter->fold);
     }
@@ -175,7 +187,7 @@ static lethe_status write_group(lethe_counter *counter, lethe_group *group, leth
         lethe_batch_put(group->batch, store, LETHE_FAMILY_IDS, own,
                         (lethe_bytes){.data = group->ids.data, .size = group->ids.size});
     }
-    if (group->touched.size > 0) {
+    if (lethe_group_has_changes(group)) {
         lethe_batch_put(group->batch, store, LETHE_FAMILY_CHANGES, own,
                         (lethe_bytes){.data = group->changes.data, .size = group->changes.size});
     }

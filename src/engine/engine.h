@@ -4,6 +4,7 @@
  *   apply.c    deciding operations                group.c    what belongs to one commit
  *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
  *   read.c     get, each, top, marks              info.c     numbers      check.c  verifying
+ *   sketched.c a sketch in place of counters      sketch_store.c  how that lies on disk
  *
  * Everything here is guarded by `lock`, but the group that is being committed: that belongs to the
  * committing thread, and the array that is being folded, which belongs to the folding one. */
@@ -12,6 +13,7 @@
 
 #include "engine/buffer.h"
 #include "engine/segment.h"
+#include "engine/sketch_store.h"
 #include "engine/state.h"
 #include "engine/store.h"
 #include "engine/tally.h"
@@ -46,6 +48,8 @@ typedef struct lethe_group {
         operations;     /* decided in it, whatever the outcome; sets, deletes and marks count too */
     lethe_batch *batch; /* marks, entries of the index */
     lethe_buffer ids, runs, touched, changes; /* touched: lethe_touched each */
+    bool holds_deltas;                        /* changes is a segment of deltas: see sketched.c */
+    uint32_t delta_count;                     /* in it */
     lethe_buffer pending;                     /* exact: lethe_pending each */
     uint32_t *pending_slots;                  /* exact: places in pending + 1, by hash */
     lethe_state state;                        /* as it is after this commit */
@@ -82,6 +86,16 @@ struct lethe_counter {
     bool *was_absent;      /* by each change of an operation */
     uint64_t base_commit;  /* stamp of commit n is n - base_commit + 1 */
     uint32_t folded_stamp; /* records with a larger one are not in COUNTERS */
+
+    /* In place of the counters: sketched.c. */
+    lethe_sketch *sketch; /* NULL in a store of counters */
+    lethe_sketch_saved sketch_saved;
+    uint64_t sketch_ceiling, sketch_limit; /* no counter that answers is above; where it is full */
+    uint64_t sketch_unscanned, sketch_scan_after; /* operations since the ceiling was looked at */
+    lethe_bytes added_keys[LETHE_CHUNK]; /* additions put off, of the chunk that is being decided */
+    uint64_t added_weights[LETHE_CHUNK];
+    size_t added_count;
+    lethe_buffer deltas; /* lethe_sketch_delta of one operation */
 
     lethe_period periods[LETHE_PERIODS];
     uint32_t period_count;
@@ -157,6 +171,9 @@ const lethe_pending *lethe_group_find_pending(const lethe_group *group, lethe_lo
 static inline bool lethe_group_is_empty(const lethe_group *group) {
     return group->operations == 0;
 }
+static inline bool lethe_group_has_changes(const lethe_group *group) {
+    return group->touched.size > 0 || group->delta_count > 0;
+}
 
 /* commit.c: with the lock. */
 /* Notes in the state how the window is, if there is one. */
@@ -171,6 +188,23 @@ void *lethe_engine_committer_main(void *context);
 void *lethe_engine_folder_main(void *context);
 /* With the lock: folds everything up to now, and waits for it. */
 LETHE_MUST_CHECK lethe_status lethe_engine_fold_all(lethe_counter *counter);
+
+/* sketched.c: of a store that keeps a sketch. With the lock, but top. */
+/* Loads the sketch and makes the changes once more that the log has behind it. On error nothing changed. */
+LETHE_MUST_CHECK lethe_status lethe_engine_sketch_replay(lethe_counter *counter,
+                                                         lethe_detail *detail);
+/* Makes an operation's changes and logs them, or, where *overflows says so, none of them. What was put off must be
+ * settled while the operations' bytes are there. */
+LETHE_MUST_CHECK lethe_status lethe_engine_sketch_change(lethe_counter *counter,
+                                                         const lethe_operation *operation,
+                                                         bool *overflows);
+/* Makes the additions that were put off. */
+LETHE_MUST_CHECK lethe_status lethe_engine_sketch_settle(lethe_counter *counter);
+uint64_t lethe_engine_sketch_ask(const lethe_counter *counter, lethe_bytes key);
+/* By how much an estimate may be too high, but for the sketch's delta. */
+double lethe_engine_sketch_error(const lethe_counter *counter);
+LETHE_MUST_CHECK lethe_status lethe_engine_sketch_top(lethe_counter *counter, size_t n,
+                                                      lethe_counter_visit visit, void *context);
 
 /* apply.c: finds a counter's record, reading it from disk if it is not in memory. With the lock. */
 LETHE_MUST_CHECK lethe_status lethe_engine_record(lethe_counter *counter, uint32_t tag,

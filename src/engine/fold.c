@@ -5,6 +5,8 @@
  * I1      The values are those of a sealed group's end, and they are written only when that group is durable.
  * I2      The note of how far is folded goes with the next commit. Until then the changes are still in the
  *         log, and replaying them over the folded values gives the same: they are absolute.
+ * I3      A sketch is folded as a whole, as it is after some commit, and with that commit's number: the log up to
+ *         there is not replayed over it, since deltas are not absolute.
  * WHY     Merging every touched counter in each commit would cost more than all the rest together. */
 #include "core/allocator.h"
 #include "engine/engine.h"
@@ -64,7 +66,8 @@ static lethe_status write_table(lethe_counter *counter, lethe_buffer *foldings,
 
 /* Drops counters from memory that the store has, when they take too much of it. */
 static lethe_status evict(lethe_counter *counter) {
-    if (lethe_tally_memory_bytes(counter->tally) <= counter->options.counters_memory_bytes) {
+    if (counter->sketch != NULL ||
+        lethe_tally_memory_bytes(counter->tally) <= counter->options.counters_memory_bytes) {
         return LETHE_OK;
     }
     /* The filling group points to records; a sealed one does not. */
@@ -75,23 +78,42 @@ static lethe_status evict(lethe_counter *counter) {
     return status == LETHE_ENOMEM ? LETHE_OK : status; /* there will be another time */
 }
 
+/* What a fold takes with the lock, to write it without. */
+struct taken {
+    lethe_buffer foldings;
+    lethe_sketch *sketch;
+};
+
+static lethe_status take(const lethe_counter *counter, struct taken *taken) {
+    if (counter->sketch == NULL) return collect(counter, &taken->foldings);
+    if (counter->unfolded_changes == 0) return LETHE_OK;
+    return lethe_sketch_copy(counter->sketch, &taken->sketch);
+}
+
+static lethe_status write_taken(lethe_counter *counter, struct taken *taken, lethe_detail *detail) {
+    if (taken->sketch == NULL) return write_table(counter, &taken->foldings, detail);
+    return lethe_sketch_store_save(counter->store, taken->sketch, counter->fold_cut,
+                                   counter->allocator, &counter->sketch_saved, detail);
+}
+
 /* With the lock, which is given up while the table is written. */
 static lethe_status fold(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_engine_seal(counter);
     if (status != LETHE_OK) return status;
-    lethe_buffer foldings = {.allocator = counter->allocator};
-    status = collect(counter, &foldings);
+    struct taken taken = {.foldings = {.allocator = counter->allocator}};
+    status = take(counter, &taken);
     counter->fold_cut = counter->sealed;
     counter->fold_cut_segments = counter->segments;
     uint64_t bytes = counter->unfolded_bytes, changes = counter->unfolded_changes;
     if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->fold_cut);
     if (status == LETHE_OK) {
         lethe_engine_leave(counter);
-        status = write_table(counter, &foldings, detail);
+        status = write_taken(counter, &taken, detail);
         lethe_engine_enter(counter);
     }
-    bool wrote = foldings.size > 0;
-    lethe_buffer_free(&foldings);
+    bool wrote = taken.foldings.size > 0 || taken.sketch != NULL;
+    lethe_buffer_free(&taken.foldings);
+    lethe_sketch_free(taken.sketch);
     if (status != LETHE_OK) return status;
     if (wrote) {
         counter->fold_done = counter->fold_cut;

@@ -64,6 +64,10 @@ void lethe_fold_table_delete(lethe_fold_table *table, lethe_bytes key) {
     table->entries++;
 }
 
+void lethe_fold_table_drop(lethe_fold_table *table) {
+    free_table(table);
+}
+
 lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail) {
     if (table->message == NULL && table->entries > 0) {
         rocksdb_sstfilewriter_finish(table->writer, &table->message);

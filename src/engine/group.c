@@ -40,7 +40,7 @@ void lethe_group_drop(lethe_group *group, bool exact) {
 
 lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->number = number;
-    group->operations = 0;
+    group->operations = group->delta_count = 0;
     group->drops_ids = group->drops_changes = false;
     group->runs.size = group->touched.size = 0;
     if (group->pending.size > 0) {
@@ -49,7 +49,9 @@ lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     }
     lethe_batch_clear(group->batch);
     lethe_status status = lethe_ids_begin(&group->ids);
-    return status == LETHE_OK ? lethe_changes_begin(&group->changes) : status;
+    if (status != LETHE_OK) return status;
+    return group->holds_deltas ? lethe_deltas_begin(&group->changes)
+                               : lethe_changes_begin(&group->changes);
 }
 
 lethe_status lethe_group_touch(lethe_group *group, lethe_tally_record *record, uint32_t stamp) {

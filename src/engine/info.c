@@ -24,6 +24,18 @@ static void fill_periods(const lethe_counter *counter, lethe_counter_stats *out)
     }
 }
 
+/* In place of the numbers about counters. */
+static void fill_sketch(const lethe_counter *counter, lethe_counter_stats *out) {
+    lethe_sketch_shape shape = lethe_sketch_get_shape(counter->sketch);
+    out->counters = out->counters_in_memory = 0;
+    out->counters_memory_bytes = shape.memory_bytes;
+    out->sketch_bytes = counter->state.sketch_bytes;
+    out->sketch_top = counter->state.sketch_top;
+    out->sketch_total = lethe_sketch_total(counter->sketch);
+    out->sketch_error = lethe_engine_sketch_error(counter);
+    out->sketch_delta = shape.delta;
+}
+
 void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     *out = (lethe_counter_stats){0};
     lethe_engine_enter(counter);
@@ -52,6 +64,7 @@ void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     out->counters = counter->tally_complete || stored < out->counters_in_memory
                         ? out->counters_in_memory
                         : stored;
+    if (counter->sketch != NULL) fill_sketch(counter, out);
     out->log_ids = state->log_ids;
     out->log_bytes = lethe_store_bytes(counter->store, LETHE_FAMILY_IDS);
     out->changes_bytes = lethe_store_bytes(counter->store, LETHE_FAMILY_CHANGES);

@@ -8,6 +8,19 @@
 
 static const uint64_t DEFAULT_WINDOW_MS = 600000, LONGEST_WINDOW_MS = UINT64_C(2592000000);
 static const double DEFAULT_ERROR = 1e-6, SLACK = 0.25;
+enum { DEFAULT_SKETCH_TOP = 1000 };
+
+static lethe_status check_sketch_options(const lethe_counter_options *options,
+                                         lethe_detail *detail) {
+    if (options->sketch_bytes != 0 && (options->sketch_bytes < LETHE_STATE_LEAST_SKETCH_BYTES ||
+                                       options->sketch_bytes > LETHE_STATE_MOST_SKETCH_BYTES)) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "a sketch has from 4 KiB to 4 GiB");
+    }
+    if (options->sketch_top > LETHE_STATE_MOST_SKETCH_TOP) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "a sketch lists 1,048,576 keys at most");
+    }
+    return LETHE_OK;
+}
 
 static lethe_status check_options(const lethe_counter_options *options, lethe_detail *detail) {
     if (options->window_ms != 0 &&
@@ -25,7 +38,7 @@ static lethe_status check_options(const lethe_counter_options *options, lethe_de
         return lethe_detail_fill(detail, LETHE_EINVAL, "a commit has %d operations at most",
                                  LETHE_GROUP_LIMIT);
     }
-    return LETHE_OK;
+    return check_sketch_options(options, detail);
 }
 
 static void fill_defaults(lethe_counter *counter, const lethe_counter_options *options) {
@@ -35,7 +48,7 @@ static void fill_defaults(lethe_counter *counter, const lethe_counter_options *o
     if (filled->commit_operations == 0) filled->commit_operations = LETHE_GROUP_LIMIT / 2;
     if (filled->max_ahead_ms == 0) filled->max_ahead_ms = 60000;
     if (filled->check_payload) filled->exact = true;
-    counter->allocator = filled->allocator;
+    counter->allocator = counter->deltas.allocator = filled->allocator;
 }
 
 /* What the options leave open is as it was; a new store gets the usual. */
@@ -113,6 +126,42 @@ static lethe_status found_store(lethe_counter *counter, lethe_detail *detail) {
         return lethe_detail_fill(detail, LETHE_EIO, "the system has no random numbers");
     }
     counter->state.seed |= counter->state.seed == 0;
+    counter->state.sketch_bytes = counter->options.sketch_bytes;
+    counter->state.sketch_top = counter->options.sketch_top;
+    if (counter->state.sketch_bytes == 0 && counter->options.sketch_top != 0) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "a store of exact counters lists no most frequent keys; give the "
+                                 "size of a sketch as well");
+    }
+    if (counter->state.sketch_top == 0 && counter->state.sketch_bytes != 0) {
+        counter->state.sketch_top = DEFAULT_SKETCH_TOP;
+    }
+    return LETHE_OK;
+}
+
+/* A store stays what it was made as: exact counters, or a sketch of one size. */
+static lethe_status check_kind(const lethe_counter *counter, lethe_detail *detail) {
+    const lethe_counter_options *options = &counter->options;
+    const lethe_state *state = &counter->state;
+    bool asks = options->sketch_bytes != 0 || options->sketch_top != 0;
+    if (asks && state->sketch_bytes == 0) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the store keeps exact counters, and a sketch is asked for; leave "
+                                 "that out, or name another folder");
+    }
+    if (options->sketch_bytes != 0 && options->sketch_bytes != state->sketch_bytes) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the store keeps a sketch of %llu bytes, and one of %llu is asked "
+                                 "for; leave the size out, or name another folder",
+                                 (unsigned long long)state->sketch_bytes,
+                                 (unsigned long long)options->sketch_bytes);
+    }
+    if (options->sketch_top != 0 && options->sketch_top != state->sketch_top) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the store lists the %u most frequent keys, and %u are asked for; "
+                                 "leave that out, or name another folder",
+                                 state->sketch_top, options->sketch_top);
+    }
     return LETHE_OK;
 }
 
@@ -127,7 +176,8 @@ static lethe_status inspect(lethe_store *store, lethe_detail *detail) {
 static lethe_status load_state(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_state_load(counter->store, &counter->state, detail);
     if (status == LETHE_OK)
-        return lethe_store_expect(counter->store, counter->state.commit, detail);
+        status = lethe_store_expect(counter->store, counter->state.commit, detail);
+    if (status == LETHE_OK) return check_kind(counter, detail);
     if (status != LETHE_ENOTFOUND) return status;
     status = lethe_store_expect(counter->store, 0, detail);
     if (status != LETHE_OK) return status;
@@ -169,6 +219,9 @@ static lethe_status commit_settings(lethe_counter *counter, lethe_detail *detail
     state->has_index = counter->options.exact;
     counter->base_commit = counter->durable = counter->sealed = state->commit;
     counter->filling = state->commit + 1;
+    for (unsigned i = 0; i < LETHE_GROUPS; i++) {
+        counter->groups[i].holds_deltas = counter->sketch != NULL;
+    }
     lethe_group *group = lethe_engine_filling(counter);
     lethe_status status = lethe_group_begin(group, counter->filling);
     if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
@@ -228,6 +281,8 @@ static void free_counter(lethe_counter *counter) {
     lethe_release(allocator, counter->was_absent,
                   LETHE_CHANGES_LIMIT * sizeof *counter->was_absent);
     lethe_tally_free(counter->tally);
+    lethe_buffer_free(&counter->deltas);
+    lethe_sketch_free(counter->sketch);
     lethe_window_free(counter->window);
     lethe_store_close(counter->store);
     lethe_os_condition_drop(&counter->work);

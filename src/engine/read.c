@@ -13,6 +13,11 @@ static lethe_status get_one(lethe_counter *counter, lethe_bytes key, int64_t *va
     *value = 0;
     *found = false;
     if (key.size < 1 || key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_OK;
+    if (counter->sketch != NULL) {
+        *value = (int64_t)lethe_engine_sketch_ask(counter, key);
+        *found = *value > 0;
+        return LETHE_OK;
+    }
     const lethe_tally_record *record =
         lethe_tally_find(counter->tally, lethe_engine_tag(counter, key), key);
     if (record != NULL) {
@@ -139,6 +144,7 @@ static lethe_status merge(lethe_walk *walk, const struct copy *copy, lethe_count
 
 lethe_status lethe_counter_each(lethe_counter *counter, lethe_bytes from, lethe_counter_visit visit,
                                 void *context) {
+    if (counter->sketch != NULL) return LETHE_EINVAL;
     struct copy copy = {.entries = {.allocator = counter->allocator},
                         .keys = {.allocator = counter->allocator}};
     lethe_walk *walk = NULL;
@@ -230,6 +236,7 @@ static int by_rank(const void *left, const void *right) {
 
 lethe_status lethe_counter_top(lethe_counter *counter, size_t n, lethe_counter_visit visit,
                                void *context) {
+    if (counter->sketch != NULL) return lethe_engine_sketch_top(counter, n, visit, context);
     /* No more than there are, whatever is asked for; with room for those that come meanwhile. */
     lethe_engine_enter(counter);
     uint64_t known = lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS) +

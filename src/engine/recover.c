@@ -42,6 +42,7 @@ static lethe_status replay_segment(lethe_counter *counter, lethe_bytes segment) 
 }
 
 lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail) {
+    if (counter->state.sketch_bytes > 0) return lethe_engine_sketch_replay(counter, detail);
     unsigned char from[LETHE_COMMIT_KEY_BYTES];
     lethe_commit_key(counter->state.folded + 1, from);
     lethe_walk *walk;
@@ -236,7 +237,7 @@ static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
 lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_engine_replay(counter, detail);
     if (status == LETHE_OK) status = expect_all(counter, detail);
-    if (status == LETHE_OK) status = load_counters(counter, detail);
+    if (status == LETHE_OK && counter->sketch == NULL) status = load_counters(counter, detail);
     if (status != LETHE_OK) return status;
     struct purpose purpose = {.records = true};
     status = turn_index(counter, &purpose.index);

@@ -3,13 +3,16 @@
  * LAYOUT  ids:      [version 1][0 0 0][count u32] count x [id, 10 bytes]
  *                   [run count u32] runs x [clock u64][count u32]
  *         changes:  [version 1][0 0 0][count u32] count x [2 * key size + deleted, varint][key][value]
- *         value:    the number folded over zero (0, -1, 1, -2, ...) as a varint
+ *         deltas:   [version 2][0 0 0][count u32] count x [key size, varint][key][delta]
+ *         value, delta: the number folded over zero (0, -1, 1, -2, ...) as a varint
  *         All numbers are little-endian but the keys of segments, which must sort as bytes.
  * WHY     Ids come first and runs last, so that ids are written where they stay while a commit fills up.
- *         Values are absolute: a segment may be replayed any number of times. */
+ *         Values are absolute: a segment may be replayed any number of times. Deltas are not; they are for what has no
+ *         values, and each must be replayed once. */
 #include "engine/segment.h"
 
-enum { VERSION = 1, HEADER_BYTES = 8, RUN_BYTES = 12 };
+/* Changes and deltas lie in one family, so the version tells them apart. */
+enum { VERSION = 1, DELTAS_VERSION = 2, HEADER_BYTES = 8, RUN_BYTES = 12 };
 
 static void store_u32(unsigned char *out, uint32_t value) {
     for (unsigned i = 0; i < 4; i++) {
@@ -60,27 +63,28 @@ bool lethe_commit_of_key(lethe_bytes key, uint64_t *out) {
     return true;
 }
 
-/* Both kinds of segment begin alike. */
-static lethe_status begin(lethe_buffer *buffer) {
+/* All kinds of segment begin alike. */
+static lethe_status begin(lethe_buffer *buffer, unsigned char version) {
     buffer->size = 0;
     if (!lethe_buffer_reserve(buffer, HEADER_BYTES)) return LETHE_ENOMEM;
     memset(buffer->data, 0, HEADER_BYTES);
-    buffer->data[0] = VERSION;
+    buffer->data[0] = version;
     buffer->size = HEADER_BYTES;
     return LETHE_OK;
 }
 
-static lethe_status open_header(lethe_bytes segment, uint32_t *count) {
+static lethe_status open_header(lethe_bytes segment, unsigned char version, unsigned char newest,
+                                uint32_t *count) {
     const unsigned char *data = segment.data;
     if (segment.size < HEADER_BYTES) return LETHE_ECORRUPT;
-    if (data[0] > VERSION) return LETHE_EVERSION;
-    if (data[0] != VERSION || data[1] != 0 || data[2] != 0 || data[3] != 0) return LETHE_ECORRUPT;
+    if (data[0] > newest) return LETHE_EVERSION;
+    if (data[0] != version || data[1] != 0 || data[2] != 0 || data[3] != 0) return LETHE_ECORRUPT;
     *count = load_u32(data + 4);
     return LETHE_OK;
 }
 
 lethe_status lethe_ids_begin(lethe_buffer *buffer) {
-    return begin(buffer);
+    return begin(buffer, VERSION);
 }
 
 lethe_status lethe_ids_end(lethe_buffer *buffer, const lethe_id_run *runs, size_t run_count) {
@@ -105,7 +109,7 @@ lethe_id_run lethe_ids_run(const lethe_ids *ids, uint32_t index) {
 
 lethe_status lethe_ids_open(lethe_bytes segment, lethe_ids *out) {
     *out = (lethe_ids){0};
-    lethe_status status = open_header(segment, &out->count);
+    lethe_status status = open_header(segment, VERSION, VERSION, &out->count);
     if (status != LETHE_OK) return status;
     uint64_t before_runs = HEADER_BYTES + (uint64_t)out->count * LETHE_LOG_ID_BYTES + 4;
     if (segment.size < before_runs) return LETHE_ECORRUPT;
@@ -166,7 +170,7 @@ lethe_status lethe_value_load(lethe_bytes record, int64_t *out) {
 }
 
 lethe_status lethe_changes_begin(lethe_buffer *buffer) {
-    return begin(buffer);
+    return begin(buffer, VERSION);
 }
 
 lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *change) {
@@ -186,9 +190,9 @@ void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
     store_u32(buffer->data + 4, count);
 }
 
-lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
+static lethe_status open_changes(lethe_bytes segment, unsigned char version, lethe_changes *out) {
     *out = (lethe_changes){0};
-    lethe_status status = open_header(segment, &out->left);
+    lethe_status status = open_header(segment, version, DELTAS_VERSION, &out->left);
     if (status != LETHE_OK) return status;
     out->at = (const unsigned char *)segment.data + HEADER_BYTES;
     out->end = (const unsigned char *)segment.data + segment.size;
@@ -196,24 +200,68 @@ lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
     return LETHE_OK;
 }
 
-lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out) {
-    uint64_t head, value = 0;
-    size_t used = load_varint(changes->at, changes->end, &head);
-    if (changes->left == 0 || used == 0) return LETHE_ECORRUPT;
+lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
+    return open_changes(segment, VERSION, out);
+}
+
+/* Takes a number that must be there. */
+static bool take_varint(lethe_changes *changes, uint64_t *out) {
+    size_t used = load_varint(changes->at, changes->end, out);
     changes->at += used;
-    size_t left = (size_t)(changes->end - changes->at), size = (size_t)(head >> 1);
-    if (size == 0 || size > LETHE_KEY_LIMIT_BYTES || size > left) return LETHE_ECORRUPT;
-    out->key = (lethe_bytes){.data = changes->at, .size = size};
+    return used > 0;
+}
+
+static bool take_key(lethe_changes *changes, uint64_t size, lethe_bytes *out) {
+    size_t left = (size_t)(changes->end - changes->at);
+    if (size == 0 || size > LETHE_KEY_LIMIT_BYTES || size > left) return false;
+    *out = (lethe_bytes){.data = changes->at, .size = (size_t)size};
     changes->at += size;
-    out->deleted = (head & 1) != 0;
-    if (!out->deleted) {
-        used = load_varint(changes->at, changes->end, &value);
-        if (used == 0) return LETHE_ECORRUPT;
-        changes->at += used;
-    }
-    out->value = unfold_sign(value);
+    return true;
+}
+
+/* One less is left; behind the last one the segment ends. */
+static lethe_status count_down(lethe_changes *changes) {
     changes->left--;
     return changes->left > 0 || changes->at == changes->end ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out) {
+    uint64_t head, value = 0;
+    if (changes->left == 0 || !take_varint(changes, &head)) return LETHE_ECORRUPT;
+    if (!take_key(changes, head >> 1, &out->key)) return LETHE_ECORRUPT;
+    out->deleted = (head & 1) != 0;
+    if (!out->deleted && !take_varint(changes, &value)) return LETHE_ECORRUPT;
+    out->value = unfold_sign(value);
+    return count_down(changes);
+}
+
+lethe_status lethe_deltas_begin(lethe_buffer *buffer) {
+    return begin(buffer, DELTAS_VERSION);
+}
+
+lethe_status lethe_deltas_append(lethe_buffer *buffer, const lethe_change *change) {
+    if (!lethe_buffer_reserve(buffer, change->key.size + 4 + LETHE_VALUE_LIMIT_BYTES)) {
+        return LETHE_ENOMEM;
+    }
+    unsigned char *at = buffer->data + buffer->size;
+    at += store_varint(at, change->key.size);
+    memcpy(at, change->key.data, change->key.size);
+    at += change->key.size;
+    at += store_varint(at, fold_sign(change->delta));
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
+lethe_status lethe_deltas_open(lethe_bytes segment, lethe_changes *out) {
+    return open_changes(segment, DELTAS_VERSION, out);
+}
+
+lethe_status lethe_deltas_next(lethe_changes *deltas, lethe_change *out) {
+    uint64_t size, delta;
+    if (deltas->left == 0 || !take_varint(deltas, &size)) return LETHE_ECORRUPT;
+    if (!take_key(deltas, size, &out->key) || !take_varint(deltas, &delta)) return LETHE_ECORRUPT;
+    out->delta = unfold_sign(delta);
+    return delta != 0 ? count_down(deltas) : LETHE_ECORRUPT;
 }
 
 void lethe_index_store(unsigned char out[LETHE_INDEX_VALUE_BYTES], lethe_index_entry entry) {

@@ -85,6 +85,14 @@ typedef struct lethe_changes {
 LETHE_MUST_CHECK lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out);
 LETHE_MUST_CHECK lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out);
 
+/* Building a segment of deltas, in a store that keeps a sketch: what was added to keys, or taken from them, in the order in
+ * which it was. Ends as one of changes does. */
+LETHE_MUST_CHECK lethe_status lethe_deltas_begin(lethe_buffer *buffer);
+LETHE_MUST_CHECK lethe_status lethe_deltas_append(lethe_buffer *buffer, const lethe_change *change);
+/* Reads it, one after the other, as above. No delta is 0. */
+LETHE_MUST_CHECK lethe_status lethe_deltas_open(lethe_bytes segment, lethe_changes *out);
+LETHE_MUST_CHECK lethe_status lethe_deltas_next(lethe_changes *deltas, lethe_change *out);
+
 /* A counter's value as a record: at most 10 bytes. */
 enum { LETHE_VALUE_LIMIT_BYTES = 10 };
 size_t lethe_value_store(unsigned char out[LETHE_VALUE_LIMIT_BYTES], int64_t value);

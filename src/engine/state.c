@@ -4,7 +4,9 @@
 #include "core/codec.h"
 #include "engine/detail.h"
 
-enum { VERSION = 1, PAYLOAD_BYTES = 8 * 20 + 16 + 4 };
+/* A store with a sketch has a version of its own: what does not know of sketches must not open it. */
+enum { VERSION = 1, SKETCH_VERSION = 2 };
+enum { PAYLOAD_BYTES = 8 * 20 + 16 + 4, SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12 };
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
 
@@ -18,8 +20,10 @@ static uint32_t flags_of(const lethe_state *state) {
 lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe_store *store) {
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
-    lethe_status status = lethe_encoder_begin(lethe_sink_to_memory(&writer), TYPE, VERSION,
-                                              PAYLOAD_BYTES, NULL, &encoder);
+    bool has_sketch = state->sketch_bytes > 0;
+    lethe_status status = lethe_encoder_begin(
+        lethe_sink_to_memory(&writer), TYPE, has_sketch ? SKETCH_VERSION : VERSION,
+        has_sketch ? SKETCH_PAYLOAD_BYTES : PAYLOAD_BYTES, NULL, &encoder);
     if (status != LETHE_OK) return status;
     const lethe_totals *totals = &state->totals;
     const uint64_t words[] = {
@@ -36,6 +40,10 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
     lethe_encoder_put_u64(encoder, 0); /* room for what a later version may need to know */
     lethe_encoder_put_bytes(encoder, state->boot_id, sizeof state->boot_id);
     lethe_encoder_put_u32(encoder, flags_of(state));
+    if (has_sketch) {
+        lethe_encoder_put_u32(encoder, state->sketch_top);
+        lethe_encoder_put_u64(encoder, state->sketch_bytes);
+    }
     status = lethe_encoder_end(encoder);
     if (status == LETHE_OK) {
         lethe_batch_put(batch, store, LETHE_FAMILY_STATE, KEY,
@@ -76,6 +84,15 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     out->exact = (flags & EXACT) != 0;
     out->check_payload = (flags & CHECK_PAYLOAD) != 0;
     out->event_time = (flags & EVENT_TIME) != 0;
+    if (lethe_decoder_version(decoder) == VERSION) return;
+    out->sketch_top = lethe_decoder_get_u32(decoder);
+    out->sketch_bytes = lethe_decoder_get_u64(decoder);
+}
+
+static bool is_sound_sketch(const lethe_state *state) {
+    return state->sketch_bytes >= LETHE_STATE_LEAST_SKETCH_BYTES &&
+           state->sketch_bytes <= LETHE_STATE_MOST_SKETCH_BYTES && state->sketch_top >= 1 &&
+           state->sketch_top <= LETHE_STATE_MOST_SKETCH_TOP;
 }
 
 static bool is_sound(const lethe_state *state) {
@@ -93,11 +110,14 @@ lethe_status lethe_state_load(lethe_store *store, lethe_state *out, lethe_detail
     }
     lethe_memory_reader reader = {.data = record.data, .size = record.size};
     lethe_decoder *decoder;
-    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, VERSION, NULL, &decoder);
+    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, SKETCH_VERSION, NULL,
+                                 &decoder);
     if (status == LETHE_OK) {
+        bool has_sketch = lethe_decoder_version(decoder) == SKETCH_VERSION;
         decode(decoder, out);
         status = lethe_decoder_end(decoder);
         if (status == LETHE_OK && !is_sound(out)) status = LETHE_ECORRUPT;
+        if (status == LETHE_OK && has_sketch && !is_sound_sketch(out)) status = LETHE_ECORRUPT;
     }
     lethe_record_release(&record);
     if (status == LETHE_EVERSION) {

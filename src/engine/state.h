@@ -7,6 +7,11 @@
 
 #include "engine/store.h"
 
+/* Of a sketch in place of counters. */
+#define LETHE_STATE_LEAST_SKETCH_BYTES UINT64_C(4096)
+#define LETHE_STATE_MOST_SKETCH_BYTES (UINT64_C(1) << 32)
+#define LETHE_STATE_MOST_SKETCH_TOP (UINT32_C(1) << 20)
+
 typedef struct lethe_totals {
     uint64_t applied, duplicates, late, ahead, refused, differing, confirmed_false;
 } lethe_totals;
@@ -24,6 +29,9 @@ typedef struct lethe_state {
     uint64_t change_segments;              /* in CHANGES, behind `folded` */
     bool has_index;                        /* INDEX has every id that IDS has */
     bool exact, check_payload, event_time; /* as last opened for writing */
+    /* Of a store that keeps a sketch in place of counters; 0 in one that does not. Never changed. */
+    uint64_t sketch_bytes;
+    uint32_t sketch_top;
     lethe_totals totals;
     /* Of the window, as of a moment ago: for readers, who have none. */
     double window_error;

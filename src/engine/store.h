@@ -5,7 +5,7 @@
  *   STATE     one record: clock, totals, how far folded      and the marks
  *   IDS       a segment of ids a commit                       dropped when they age
  *   CHANGES   a segment of new counter values a commit        dropped when they are folded
- *   COUNTERS  key -> value, as of the last fold
+ *   COUNTERS  key -> value, as of the last fold; or a sketch in pieces
  *   INDEX     id -> time and digest, with exact or check_payload
  *
  * docs/format/counter.md has them byte by byte. */
@@ -111,6 +111,9 @@ void lethe_fold_table_put(lethe_fold_table *table, lethe_bytes key, lethe_bytes 
 void lethe_fold_table_delete(lethe_fold_table *table, lethe_bytes key);
 /* Takes it into LETHE_FAMILY_COUNTERS, durably. Frees the table either way. */
 LETHE_MUST_CHECK lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail);
+
+/* Frees it without taking it in. */
+void lethe_fold_table_drop(lethe_fold_table *table);
 
 /* Entries of INDEX whose time is below this are dropped when RocksDB compacts them. */
 void lethe_store_expire_index(lethe_store *store, uint64_t before_ms);

@@ -40,6 +40,17 @@ static void make_changes(lethe_buffer *buffer) {
     lethe_changes_end(buffer, EDGES);
 }
 
+/* The same as deltas, of which none is 0. */
+static void make_deltas(lethe_buffer *buffer) {
+    static const char key[] = "a key with \0 in it";
+    assert_ok(lethe_deltas_begin(buffer));
+    for (size_t i = 1; i < EDGES; i++) {
+        lethe_change change = {.key = {key, i}, .delta = edges[i]};
+        assert_ok(lethe_deltas_append(buffer, &change));
+    }
+    lethe_changes_end(buffer, EDGES - 1);
+}
+
 static void ids_come_back(void **state) {
     (void)state;
     lethe_buffer buffer = {0};
@@ -71,6 +82,32 @@ static void changes_come_back(void **state) {
         assert_true(change.value == (i == 3 ? 0 : edges[i]));
     }
     assert_int_equal(changes.left, 0);
+    lethe_buffer_free(&buffer);
+}
+
+static void deltas_come_back(void **state) {
+    (void)state;
+    lethe_buffer buffer = {0};
+    make_deltas(&buffer);
+    lethe_changes deltas;
+    assert_int_equal(lethe_changes_open(bytes_of(&buffer), &deltas), LETHE_ECORRUPT);
+    assert_ok(lethe_deltas_open(bytes_of(&buffer), &deltas));
+    for (size_t i = 1; i < EDGES; i++) {
+        lethe_change change;
+        assert_ok(lethe_deltas_next(&deltas, &change));
+        assert_int_equal(change.key.size, i);
+        assert_true(change.delta == edges[i]);
+    }
+    assert_int_equal(deltas.left, 0);
+    buffer.data[0] = 3;
+    assert_int_equal(lethe_deltas_open(bytes_of(&buffer), &deltas), LETHE_EVERSION);
+    /* No delta is 0. */
+    lethe_change change = {.key = {"key", 3}};
+    assert_ok(lethe_deltas_begin(&buffer));
+    assert_ok(lethe_deltas_append(&buffer, &change));
+    lethe_changes_end(&buffer, 1);
+    assert_ok(lethe_deltas_open(bytes_of(&buffer), &deltas));
+    assert_int_equal(lethe_deltas_next(&deltas, &change), LETHE_ECORRUPT);
     lethe_buffer_free(&buffer);
 }
 
@@ -125,6 +162,17 @@ static void read_changes(lethe_bytes segment) {
     }
 }
 
+static void read_deltas(lethe_bytes segment) {
+    lethe_changes deltas;
+    if (lethe_deltas_open(segment, &deltas) != LETHE_OK) return;
+    while (deltas.left > 0) {
+        lethe_change change;
+        if (lethe_deltas_next(&deltas, &change) != LETHE_OK) return;
+        assert_true(change.key.size >= 1 && change.key.size <= LETHE_KEY_LIMIT_BYTES);
+        assert_true(change.delta != 0);
+    }
+}
+
 /* Each copy is of exactly its own size, so that the sanitizers see a byte read too far. */
 static void try_all(const lethe_buffer *original, void (*read)(lethe_bytes segment)) {
     struct test_random random = {.state = 9};
@@ -144,11 +192,14 @@ static void try_all(const lethe_buffer *original, void (*read)(lethe_bytes segme
 
 static void foreign_bytes_are_harmless(void **state) {
     (void)state;
-    lethe_buffer ids = {0}, changes = {0};
+    lethe_buffer ids = {0}, changes = {0}, deltas = {0};
     make_ids(&ids);
     make_changes(&changes);
+    make_deltas(&deltas);
     try_all(&ids, read_ids);
     try_all(&changes, read_changes);
+    try_all(&deltas, read_deltas);
+    lethe_buffer_free(&deltas);
     lethe_ids opened;
     for (size_t size = 0; size < ids.size; size++) {
         assert_int_equal(lethe_ids_open((lethe_bytes){ids.data, size}, &opened), LETHE_ECORRUPT);
@@ -161,11 +212,14 @@ static void foreign_bytes_are_harmless(void **state) {
 
 static void bytes_stay_as_they_are(void **state) {
     (void)state;
-    lethe_buffer ids = {0}, changes = {0};
+    lethe_buffer ids = {0}, changes = {0}, deltas = {0};
     make_ids(&ids);
     make_changes(&changes);
+    make_deltas(&deltas);
     golden_check("counter-ids-v1.bin", ids.data, ids.size);
     golden_check("counter-changes-v1.bin", changes.data, changes.size);
+    golden_check("counter-deltas-v2.bin", deltas.data, deltas.size);
+    lethe_buffer_free(&deltas);
     lethe_buffer_free(&ids);
     lethe_buffer_free(&changes);
 }
@@ -174,6 +228,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_come_back),
         cmocka_unit_test(changes_come_back),
+        cmocka_unit_test(deltas_come_back),
         cmocka_unit_test(values_come_back),
         cmocka_unit_test(expanded_ids_differ_as_the_ids_do),
         cmocka_unit_test(foreign_bytes_are_harmless),
