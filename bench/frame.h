@@ -26,6 +26,7 @@ struct workload {
 
 extern const struct workload workload_bloom;
 extern const struct workload workload_count;
+extern const struct workload workload_gaussian;
 extern const struct workload workload_quotient;
 extern const struct workload workload_sketch;
 extern const struct workload workload_sketch_words;

@@ -2,5 +2,6 @@
 #define VALUE double
 #include "filter/gaussian/value_slots.h"
 
+#define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_double_scalar
 #include "filter/gaussian/loops.h"

@@ -2,5 +2,6 @@
 #define VALUE float
 #include "filter/gaussian/value_slots.h"
 
+#define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_float_scalar
 #include "filter/gaussian/loops.h"

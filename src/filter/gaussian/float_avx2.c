@@ -10,13 +10,17 @@
 
 enum { LANES = 8 };
 
-static inline uint64_t unit(const struct lethe_gaussian_field *field) {
+static inline uint64_t locate(const struct lethe_gaussian_field *field,
+                              const struct lethe_gaussian_bell *bell, uint64_t position) {
     (void)field;
-    return 1;
+    return position + bell->start;
 }
 
-static inline const void *address(const struct lethe_gaussian_field *field, uint64_t location) {
-    return (const float *)(const void *)field->memory + location;
+static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
+                                              const struct lethe_gaussian_bell *bell,
+                                              uint64_t location) {
+    (void)bell;
+    return field->memory + location * sizeof(float);
 }
 
 static inline bool covers_at(const struct lethe_gaussian_field *field,
@@ -44,6 +48,7 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
     return _mm256_movemask_ps(any) == 0;
 }
 
+#define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_float_avx2
 #include "filter/gaussian/loops.h"
 

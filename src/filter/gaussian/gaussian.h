@@ -54,6 +54,8 @@ extern const struct lethe_gaussian_operations lethe_gaussian_float_scalar;
 extern const struct lethe_gaussian_operations lethe_gaussian_double_scalar;
 #if defined(__x86_64__)
 extern const struct lethe_gaussian_operations lethe_gaussian_narrow_avx2;
+extern const struct lethe_gaussian_operations lethe_gaussian_nibble_avx2;
+extern const struct lethe_gaussian_operations lethe_gaussian_pair_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_wide_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_float_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_double_avx2;

@@ -5,5 +5,6 @@
  * them all at once. A vector would hold nothing more. */
 #include "filter/gaussian/narrow_slots.h"
 
+#define LAST_BYTE 7
 #define OPERATIONS lethe_gaussian_narrow_scalar
 #include "filter/gaussian/loops.h"

@@ -4,6 +4,7 @@
 
 #include "filter/gaussian/narrow_slots.h"
 
+#define LAST_BYTE 7
 #define OPERATIONS lethe_gaussian_narrow_avx2
 #include "filter/gaussian/loops.h"
 

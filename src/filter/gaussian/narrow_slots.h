@@ -1,11 +1,15 @@
 /* filter/gaussian/narrow_slots.h - packed slots whose every bell fits one word at a byte address. */
 #include "filter/gaussian/gaussian.h"
 
-static inline uint64_t unit(const struct lethe_gaussian_field *field) {
-    return field->slot_bits;
+static inline uint64_t locate(const struct lethe_gaussian_field *field,
+                              const struct lethe_gaussian_bell *bell, uint64_t position) {
+    return position * field->slot_bits + bell->start;
 }
 
-static inline const void *address(const struct lethe_gaussian_field *field, uint64_t location) {
+static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
+                                              const struct lethe_gaussian_bell *bell,
+                                              uint64_t location) {
+    (void)bell;
     return field->memory + location / 8;
 }
 

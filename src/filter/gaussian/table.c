@@ -118,6 +118,21 @@ static bool is_whole_in_bytes(uint32_t slot_bits) {
     return slot_bits == 2 || slot_bits == 4 || slot_bits == 8;
 }
 
+/* The bytes that a bell needs before the byte of its middle, when it may begin anywhere in that byte. */
+static uint32_t bytes_before(const struct lethe_gaussian_table *table, uint32_t bell) {
+    return (table->bells[bell].radius * table->slot_bits + 7) / 8;
+}
+
+/* Whether every bell, with whole bytes before its middle, fits a word. */
+static bool is_split(const struct lethe_gaussian_table *table) {
+    uint32_t bits = table->slot_bits;
+    for (uint32_t i = 0; i < table->hashes; i++) {
+        uint32_t before = 8 * bytes_before(table, i);
+        if (before + 8 + table->bells[i].radius * bits > 64) return false;
+    }
+    return bits == 2 || bits == 4;
+}
+
 static const struct lethe_gaussian_operations *choose(const struct lethe_gaussian_table *table,
                                                       bool narrow) {
     uint32_t bits = table->slot_bits;
@@ -125,6 +140,9 @@ static const struct lethe_gaussian_operations *choose(const struct lethe_gaussia
     if (lethe_cpu() >= LETHE_CPU_AVX2) {
         if (bits == LETHE_GAUSSIAN_FLOAT_BITS) return &lethe_gaussian_float_avx2;
         if (bits == LETHE_GAUSSIAN_DOUBLE_BITS) return &lethe_gaussian_double_avx2;
+        if (narrow && is_split(table)) {
+            return bits == 4 ? &lethe_gaussian_nibble_avx2 : &lethe_gaussian_pair_avx2;
+        }
         if (narrow) return &lethe_gaussian_narrow_avx2;
         if (is_whole_in_bytes(bits)) return &lethe_gaussian_wide_avx2;
     }
@@ -222,6 +240,38 @@ static lethe_status make_vectors(struct lethe_gaussian_table *table,
     return LETHE_OK;
 }
 
+static uint32_t one_of(const struct lethe_gaussian_table *table, uint32_t slots) {
+    (void)table;
+    (void)slots;
+    return 1;
+}
+
+/* For each place of the middle within its byte a vector of 8/t words, each with every (8/t)th slot of the bell:
+ * see nibble_avx2.c. */
+static lethe_status make_split(struct lethe_gaussian_table *table,
+                               const lethe_allocator *allocator) {
+    uint32_t bits = table->slot_bits, places = 8 / bits;
+    size_t count = place_parts(table, one_of, places), each = places * sizeof(uint64_t);
+    lethe_status status = allocate(table, count, each, allocator);
+    if (status != LETHE_OK) return status;
+    unsigned char *vector = table->parts;
+    for (uint32_t i = 0; i < table->hashes; i++) {
+        uint32_t radius = table->bells[i].radius, before = bytes_before(table, i);
+        size_t guard_bytes = (table->bells[i].start + radius * bits) / 8;
+        table->bells[i].start = guard_bytes - before;
+        for (uint32_t place = 0; place < places; place++, vector += each) {
+            for (uint32_t slot = 0; slot <= 2 * radius; slot++) {
+                uint32_t distance = slot > radius ? slot - radius : radius - slot;
+                unsigned level = (unsigned)level_at(table, i, distance);
+                uint32_t at = 8 * before + (place + slot - radius) * bits;
+                uint32_t part = at % 8 / bits;
+                vector[part * sizeof(uint64_t) + at / 8] |= (unsigned char)(level << at % 8);
+            }
+        }
+    }
+    return LETHE_OK;
+}
+
 static lethe_status make_values(struct lethe_gaussian_table *table,
                                 const lethe_allocator *allocator) {
     bool is_float = table->slot_bits == LETHE_GAUSSIAN_FLOAT_BITS;
@@ -263,6 +313,12 @@ lethe_status lethe_gaussian_table_finish(struct lethe_gaussian_table *table, uin
     table->operations = choose(table, narrow);
     place_bells(table, radius, narrow);
     if (!lethe_gaussian_is_packed(table->slot_bits)) return make_values(table, allocator);
+#if defined(__x86_64__)
+    if (table->operations == &lethe_gaussian_nibble_avx2 ||
+        table->operations == &lethe_gaussian_pair_avx2) {
+        return make_split(table, allocator);
+    }
+#endif
     if (narrow) return LETHE_OK;
 #if defined(__x86_64__)
     if (table->operations == &lethe_gaussian_wide_avx2) return make_vectors(table, allocator);

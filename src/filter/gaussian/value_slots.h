@@ -1,13 +1,17 @@
 /* filter/gaussian/value_slots.h - slots that are floating-point numbers, of the type VALUE; one at a time. */
 #include "filter/gaussian/gaussian.h"
 
-static inline uint64_t unit(const struct lethe_gaussian_field *field) {
+static inline uint64_t locate(const struct lethe_gaussian_field *field,
+                              const struct lethe_gaussian_bell *bell, uint64_t position) {
     (void)field;
-    return 1;
+    return position + bell->start;
 }
 
-static inline const void *address(const struct lethe_gaussian_field *field, uint64_t location) {
-    return (const VALUE *)(const void *)field->memory + location;
+static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
+                                              const struct lethe_gaussian_bell *bell,
+                                              uint64_t location) {
+    (void)bell;
+    return field->memory + location * sizeof(VALUE);
 }
 
 static inline bool covers_at(const struct lethe_gaussian_field *field,

@@ -1,11 +1,15 @@
 /* filter/gaussian/wide.c - bells of several words in packed slots, with the instructions of every machine. */
 #include "filter/gaussian/wide_pieces.h"
 
-static inline uint64_t unit(const struct lethe_gaussian_field *field) {
-    return field->slot_bits;
+static inline uint64_t locate(const struct lethe_gaussian_field *field,
+                              const struct lethe_gaussian_bell *bell, uint64_t position) {
+    return position * field->slot_bits + bell->start;
 }
 
-static inline const void *address(const struct lethe_gaussian_field *field, uint64_t location) {
+static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
+                                              const struct lethe_gaussian_bell *bell,
+                                              uint64_t location) {
+    (void)bell;
     return field->memory + location / 8;
 }
 
@@ -19,5 +23,6 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
     return raise_pieces(field, bell, location);
 }
 
+#define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_wide_scalar
 #include "filter/gaussian/loops.h"

@@ -9,11 +9,15 @@
 
 #include "filter/gaussian/gaussian.h"
 
-static inline uint64_t unit(const struct lethe_gaussian_field *field) {
-    return field->slot_bits;
+static inline uint64_t locate(const struct lethe_gaussian_field *field,
+                              const struct lethe_gaussian_bell *bell, uint64_t position) {
+    return position * field->slot_bits + bell->start;
 }
 
-static inline const void *address(const struct lethe_gaussian_field *field, uint64_t location) {
+static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
+                                              const struct lethe_gaussian_bell *bell,
+                                              uint64_t location) {
+    (void)bell;
     return field->memory + location / 8;
 }
 
@@ -70,6 +74,7 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
     return _mm256_testz_si256(changed, changed);
 }
 
+#define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_wide_avx2
 #include "filter/gaussian/loops.h"
 
