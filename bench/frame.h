@@ -25,6 +25,7 @@ struct workload {
 };
 
 extern const struct workload workload_bloom;
+extern const struct workload workload_cascade;
 extern const struct workload workload_count;
 extern const struct workload workload_gaussian;
 extern const struct workload workload_quotient;

@@ -74,11 +74,16 @@ void lethe_cascade_free_unused(lethe_cascade *cascade) {
 /* Makes the tables. The first ones of the ranges are full one after the other, and so are those that come after
  * them: there is always a little to write, and never all at once. */
 static lethe_status make_tables(lethe_cascade *cascade) {
-    for (unsigned i = 0; i < cascade->setting.table_count; i++) {
-        lethe_status status = lethe_cascade_table_init(
-            &cascade->tables[i], cascade->words, cascade->setting.table_homes, cascade->allocator);
-        if (status != LETHE_OK) return status;
+    uint64_t homes = cascade->setting.table_homes, slots = lethe_cascade_table_slots(homes);
+    if (!lethe_size_multiply(slots, cascade->setting.table_count * sizeof *cascade->slots,
+                             &cascade->slot_bytes)) {
+        return LETHE_ENOMEM;
     }
+    cascade->slots = lethe_alloc_zeroed(cascade->allocator, cascade->slot_bytes);
+    if (cascade->slots == NULL) return LETHE_ENOMEM;
+    for (unsigned i = 0; i < cascade->setting.table_count; i++)
+        lethe_cascade_table_init(&cascade->tables[i], cascade->words, homes,
+                                 cascade->slots + i * slots, cascade->allocator);
     for (unsigned i = 0; i < cascade->range_count; i++) {
         struct lethe_cascade_table *table = &cascade->tables[i];
         table->limit = table->limit * (i + 1) / cascade->range_count;
@@ -247,6 +252,7 @@ static void drop(lethe_cascade *cascade) {
     lethe_cascade_free_unused(cascade);
     for (unsigned i = 0; i < cascade->setting.table_count; i++)
         lethe_cascade_table_drop(&cascade->tables[i]);
+    lethe_release(allocator, cascade->slots, cascade->slot_bytes);
     lethe_release(allocator, cascade->record, sizeof *cascade->record);
     lethe_cascade_log_drop(&cascade->log);
     lethe_os_claim_give(&cascade->claim);

@@ -61,27 +61,42 @@ void lethe_cascade_page_begin(struct lethe_cascade_page_builder *builder, unsign
 size_t lethe_cascade_page_add(struct lethe_cascade_page_builder *builder, const uint64_t *numbers,
                               size_t count) {
     if (count == 0) return 0;
-    unsigned low_bits = builder->low_bits, index = builder->count;
+    const unsigned low_bits = builder->low_bits;
+    unsigned index = builder->count, fill = builder->low_fill;
     if (index == 0) builder->base = numbers[0];
-    uint64_t base = builder->base, mask = (UINT64_C(1) << low_bits) - 1;
-    unsigned room_bits = ROOM_BITS - builder->extra_bytes * 8;
+    const uint64_t base = builder->base, mask = (UINT64_C(1) << low_bits) - 1;
+    const unsigned room_bits = ROOM_BITS - builder->extra_bytes * 8;
+    uint64_t *lows = builder->lows + (index * low_bits) / 64, low = builder->low;
+    unsigned high_word = builder->high_words == 0 ? 0 : builder->high_words - 1;
+    uint64_t high_bits = builder->highs[high_word]; /* in a register until the word is complete */
     size_t taken = 0;
-    unsigned high_end = 0;
     for (; taken < count && index < LETHE_CASCADE_PAGE_ENTRIES; taken++, index++) {
         uint64_t distance = numbers[taken] - base, high = distance >> low_bits;
         if (high >= ROOM_BITS) break;
         unsigned place = (unsigned)high + index;
         /* The lows end at a byte, which costs up to 7 bits. */
         if (((place + 64) & ~63u) + (index + 1) * low_bits + 7 > room_bits) break;
-        builder->highs[place / 64] |= UINT64_C(1) << place % 64;
-        unsigned at = index * low_bits;
-        unsigned char *low = builder->lows + at / 8;
-        store_word(low, load_word(low) | (distance & mask) << at % 8);
-        high_end = place;
+        if (place / 64 != high_word) {
+            builder->highs[high_word] = high_bits;
+            high_word = place / 64;
+            high_bits = 0;
+        }
+        high_bits |= UINT64_C(1) << place % 64;
+        distance &= mask;
+        low |= distance << fill;
+        fill += low_bits;
+        if (fill >= 64) {
+            *lows++ = low;
+            fill -= 64;
+            low = fill == 0 ? 0 : distance >> (low_bits - fill);
+        }
     }
     if (taken == 0) return 0;
+    builder->highs[high_word] = high_bits;
+    builder->low = low;
+    builder->low_fill = fill;
     builder->count = index;
-    builder->high_words = high_end / 64 + 1;
+    builder->high_words = high_word + 1;
     builder->last = numbers[taken - 1];
     return taken;
 }
@@ -122,13 +137,16 @@ void lethe_cascade_page_end(struct lethe_cascade_page_builder *builder, uint64_t
     unsigned char *at = out + HEADER;
     for (unsigned i = 0; i < builder->high_words; i++, at += 8)
         store_word(at, builder->highs[i]);
-    size_t low_bytes = ((size_t)builder->count * builder->low_bits + 7) / 8;
-    memcpy(at, builder->lows, low_bytes);
+    size_t low_bits = (size_t)builder->count * builder->low_bits, low_bytes = (low_bits + 7) / 8;
+    for (size_t i = 0; i < low_bits / 64; i++)
+        store_word(at + i * 8, builder->lows[i]);
+    for (size_t i = low_bits / 64 * 8; i < low_bytes; i++)
+        at[i] = (unsigned char)(builder->low >> 8 * (i % 8));
     memcpy(at + low_bytes, builder->extras, builder->extra_bytes);
     store_word(out, lethe_checksum(check_seed, out + 8, LETHE_CASCADE_PAGE_BYTES - 8));
 
     memset(builder->highs, 0, builder->high_words * 8);
-    memset(builder->lows, 0, low_bytes + 8);
+    builder->low = builder->low_fill = 0;
     builder->count = builder->high_words = builder->extra_bytes = builder->extra_count = 0;
 }
 

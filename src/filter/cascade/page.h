@@ -28,7 +28,9 @@ struct lethe_cascade_page_builder {
     uint64_t base; /* the first number */
     uint64_t last;
     uint64_t highs[LETHE_CASCADE_PAGE_BYTES / 8];
-    unsigned char lows[LETHE_CASCADE_PAGE_BYTES + 8];
+    uint64_t low;      /* low parts that do not fill a word yet */
+    unsigned low_fill; /* bits of it */
+    uint64_t lows[LETHE_CASCADE_PAGE_BYTES / 8 + 1];
     unsigned char extras[LETHE_CASCADE_PAGE_BYTES];
 };
 

@@ -61,6 +61,8 @@ struct lethe_cascade {
     lethe_os_lock state;        /* all that follows */
     lethe_os_condition changed; /* a job made progress */
 
+    uint64_t *slots; /* of all tables: one block, so that it gets huge pages */
+    size_t slot_bytes;
     struct lethe_cascade_table tables[LETHE_CASCADE_MAX_TABLES];
     struct lethe_cascade_table *free_tables[LETHE_CASCADE_MAX_TABLES];
     unsigned free_count;

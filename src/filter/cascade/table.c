@@ -33,24 +33,23 @@ static inline uint64_t home_of(const struct lethe_cascade_table *table, uint64_t
     return lethe_multiply_high(place, table->homes);
 }
 
-lethe_status lethe_cascade_table_init(struct lethe_cascade_table *table,
-                                      struct lethe_cascade_words words, uint64_t homes,
-                                      const lethe_allocator *allocator) {
-    *table = (struct lethe_cascade_table){
-        .allocator = allocator, .words = words, .homes = homes, .slot_count = homes + SPILL};
-    size_t bytes;
-    if (!lethe_size_multiply(table->slot_count, sizeof *table->slots, &bytes)) return LETHE_ENOMEM;
-    table->slots = lethe_alloc_zeroed(allocator, bytes);
-    if (table->slots == NULL) return LETHE_ENOMEM;
-    table->extra_limit = homes / 16 + 16;
+uint64_t lethe_cascade_table_slots(uint64_t homes) {
+    return homes + SPILL;
+}
+
+void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_cascade_words words,
+                              uint64_t homes, uint64_t *slots, const lethe_allocator *allocator) {
+    *table = (struct lethe_cascade_table){.allocator = allocator,
+                                          .words = words,
+                                          .slots = slots,
+                                          .homes = homes,
+                                          .slot_count = lethe_cascade_table_slots(homes),
+                                          .extra_limit = homes / 16 + 16};
     lethe_cascade_table_clear(table);
-    return LETHE_OK;
 }
 
 void lethe_cascade_table_drop(struct lethe_cascade_table *table) {
-    lethe_release(table->allocator, table->slots, table->slot_count * sizeof *table->slots);
     lethe_release(table->allocator, table->extras, table->extra_slots * sizeof *table->extras);
-    table->slots = NULL;
     table->extras = NULL;
 }
 
@@ -124,7 +123,8 @@ static lethe_status insert_at(struct lethe_cascade_table *table, uint64_t at, ui
     while (end < last && table->slots[end] != EMPTY)
         end++;
     if (end >= last || table->count >= table->limit) return LETHE_EFULL;
-    memmove(&table->slots[at + 1], &table->slots[at], (end - at) * sizeof *table->slots);
+    for (; end > at; end--) /* mostly one or two: no call */
+        table->slots[end] = table->slots[end - 1];
     table->slots[at] = word;
     table->count++;
     return LETHE_OK;

@@ -47,11 +47,11 @@ struct lethe_cascade_table {
     bool is_written;  /* to a run: it becomes free when the last reader leaves */
 };
 
-/* Makes an empty table of homes slots. Errors: LETHE_ENOMEM. */
-LETHE_MUST_CHECK lethe_status lethe_cascade_table_init(struct lethe_cascade_table *table,
-                                                       struct lethe_cascade_words words,
-                                                       uint64_t homes,
-                                                       const lethe_allocator *allocator);
+/* The slots of a table with that many homes. */
+uint64_t lethe_cascade_table_slots(uint64_t homes);
+/* Makes an empty table in slots, which stay the caller's. */
+void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_cascade_words words,
+                              uint64_t homes, uint64_t *slots, const lethe_allocator *allocator);
 void lethe_cascade_table_drop(struct lethe_cascade_table *table);
 void lethe_cascade_table_clear(struct lethe_cascade_table *table);
 uint64_t lethe_cascade_table_bytes(const struct lethe_cascade_table *table);
