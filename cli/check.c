@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "commands.h"
+#include "human.h"
 #include "json.h"
 #include "message.h"
 #include "store.h"
@@ -25,13 +26,21 @@ static int run(const struct arguments *arguments) {
         json_integer(&json, "changes", health.changes);
         json_integer(&json, "index_entries", health.index_entries);
         json_integer(&json, "marks", health.marks);
+        if (health.sketch_bytes > 0) json_integer(&json, "sketch_bytes", health.sketch_bytes);
         json_end(&json);
         return EXIT_DONE;
     }
-    printf("%s is sound: counters %" PRIu64 ", ids %" PRIu64 " in %" PRIu64
+    struct human_text size;
+    char counters[80];
+    snprintf(counters, sizeof counters, "counters %" PRIu64, health.counters);
+    if (health.sketch_bytes > 0) {
+        snprintf(counters, sizeof counters, "a sketch of %s",
+                 human_bytes(health.sketch_bytes, &size));
+    }
+    printf("%s is sound: %s, ids %" PRIu64 " in %" PRIu64
            " segments of the log, changes not yet folded in %" PRIu64 ", index entries %" PRIu64
            ", marks %" PRIu64 "\n",
-           folder, health.counters, health.log_ids, health.log_segments, health.changes,
+           folder, counters, health.log_ids, health.log_segments, health.changes,
            health.index_entries, health.marks);
     return EXIT_DONE;
 }

@@ -24,6 +24,17 @@ static int read_sync(const struct arguments *arguments, uint64_t *interval_ms) {
     return arguments_duration(arguments, "sync", 1, 10000, interval_ms);
 }
 
+static int read_sketch_options(const struct arguments *arguments, lethe_counter_options *options) {
+    uint64_t top = 0;
+    if (arguments_has(arguments, "top") && !arguments_has(arguments, "sketch")) {
+        return arguments_fail(arguments, "--top goes with --sketch");
+    }
+    int code = arguments_size(arguments, "sketch", 4096, UINT64_C(1) << 32, &options->sketch_bytes);
+    if (code == EXIT_DONE) code = arguments_count(arguments, "top", 1, 1 << 20, &top);
+    options->sketch_top = (uint32_t)top;
+    return code;
+}
+
 static int read_store_options(const struct arguments *arguments, lethe_counter_options *options) {
     uint64_t batch = 0;
     size_t policy = LETHE_WINDOW_REFUSE;
@@ -43,6 +54,7 @@ static int read_store_options(const struct arguments *arguments, lethe_counter_o
         code = arguments_duration(arguments, "max-ahead", 1, UINT64_C(31536000000),
                                   &options->max_ahead_ms);
     }
+    if (code == EXIT_DONE) code = read_sketch_options(arguments, options);
     options->commit_operations = (uint32_t)batch;
     options->policy = (lethe_window_policy)policy;
     options->exact = arguments_has(arguments, "exact");
@@ -222,6 +234,7 @@ static int check_place(const struct arguments *arguments) {
     static const struct {
         const char *name, *why;
     } of_stores[] = {
+        {"sketch", "a server has sketches of its own, FID.ADD and others"},
         {"exact", "a server keeps no log of ids"},
         {"check-payload", "a server keeps no log of ids"},
         {"sync", "a server has its own way to write: see appendfsync, and --wait"},
@@ -266,6 +279,7 @@ static int run(const struct arguments *arguments) {
     interrupt_begin();
     code = store_open(counting.folder, &store_options, &counting.counter);
     if (code != EXIT_DONE) return code;
+    counting.has_sketch = store_has_sketch(counting.counter);
     code = count_into(&counting, &event_options);
     return store_close(counting.folder, counting.counter, code);
 }
@@ -275,7 +289,8 @@ const struct command command_count = {
     .summary = "count events, each exactly once",
     .synopses =
         (const char *const[]){
-            "--db DIR [--window W] [--error E] [--exact] [--check-payload] [--sync P] [--batch N] "
+            "--db DIR [--sketch MEMORY [--top N]] [--window W] [--error E] [--exact] "
+            "[--check-payload] [--sync P] [--batch N] "
             "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
             "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] "
             "[FILE...]",
@@ -294,6 +309,13 @@ const struct command command_count = {
             "right: of each named file the store remembers how far it was read, by its content, "
             "and goes on there, also when the file has grown or was renamed. What comes through "
             "a pipe must be repeated within the window for that.",
+            "Where the keys are too many to store, `--sketch` keeps a sketch in place of the "
+            "counters: memory of a fixed size that has an estimate for every key, and a list of "
+            "the most frequent keys. Each event is still counted exactly once; only what is said "
+            "of a key is an estimate, which is too high by a little, `lethe stat` tells how "
+            "much, and never too low. A delta below zero takes away what was counted before; one "
+            "that would take more than the estimate is rejected. A store stays of the kind that "
+            "it was made as.",
             "Files compressed by gzip or zstd are recognised and decompressed.",
             "When done, a line on standard error tells what became of the events; with `--json`, "
             "an object on standard output with the members events, applied, duplicates, late, "
@@ -325,6 +347,14 @@ const struct command command_count = {
              .value = "E",
              .help = "the probability that a new event is taken for a copy, from 1e-12 to 0.1; "
                      "default as before, at first 1e-6"},
+            {.name = "sketch",
+             .value = "MEMORY",
+             .help = "make a store that keeps a sketch of this size in place of counters, from "
+                     "4KiB to 4GiB, such as 16MiB; later it may be left out"},
+            {.name = "top",
+             .value = "N",
+             .help = "with `--sketch`: how many of the most frequent keys are listed, up to "
+                     "1048576; default 1000"},
             {.name = "exact",
              .help = "look each copy up in the log on disk, so that no new event is ever taken "
                      "for one; slower"},
@@ -410,6 +440,8 @@ const struct command command_count = {
             {"The bytes that each user was sent, from a log in JSON",
              "lethe count --db usage --jsonl --fields id=request,key=user,delta=bytes,time=at "
              "log.jsonl.zst"},
+            {"How often each of billions of addresses was seen, in 256 MiB",
+             "lethe count --db addresses --sketch 256MiB packets.tsv"},
             {"Go on with a log that is being written", "lethe count --db clicks -q clicks.tsv"},
             {"Count in a cluster, each event on a master and a replica",
              "lethe count --redis redis://10.0.0.1:6379,10.0.0.2:6379 --table clicks --wait 1 "

@@ -33,6 +33,7 @@ struct counting {
     uint64_t bytes_before;      /* of the files before the one being read */
     uint64_t bytes_read;
     unsigned complaints;
+    bool has_sketch; /* in place of counters */
     bool has_failed; /* a commit: nothing more will be durable */
     double started_s;
     struct progress progress;

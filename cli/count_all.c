@@ -67,9 +67,13 @@ static int list_late(struct counting *counting, lethe_bytes line) {
 }
 
 /* Why the engine took an operation of a batch for none. */
-static const char *reason_of(lethe_outcome outcome) {
+static const char *reason_of(const struct counting *counting, lethe_outcome outcome) {
     switch (outcome) {
     case LETHE_OVERFLOW:
+        if (counting->has_sketch) {
+            return "more than was counted would be taken from a key, or its estimate would exceed "
+                   "4294967294; not counted, check the delta";
+        }
         return "a counter would leave the range of 64 bits; not counted, check the delta or `set` "
                "the counter";
     case LETHE_NO_ROOM:
@@ -87,9 +91,9 @@ int count_refuse(struct counting *counting, const char *path, uint64_t line, uin
         return message_fail(EXIT_BAD_DATA,
                             "%s:%" PRIu64 ": %s (stopped here; the lines before it are counted, "
                             "and those behind it up to line %" PRIu64 ")",
-                            inputs_name(path), line, reason_of(outcome), last_line);
+                            inputs_name(path), line, reason_of(counting, outcome), last_line);
     }
-    count_complain(counting, path, line, reason_of(outcome));
+    count_complain(counting, path, line, reason_of(counting, outcome));
     return EXIT_DONE;
 }
 

@@ -45,8 +45,13 @@ int counters_close(struct counters *counters, int code) {
     return code;
 }
 
-static int check(struct counters *counters, lethe_status status, const char *attempt) {
+/* instead: what to do where a sketch can't do that. */
+static int check(struct counters *counters, lethe_status status, const char *attempt,
+                 const char *instead) {
     if (status == LETHE_OK) return EXIT_DONE;
+    if (status == LETHE_EINVAL && instead != NULL && store_has_sketch(counters->store)) {
+        return message_fail(EXIT_USAGE, "%s keeps a sketch: %s", counters->name, instead);
+    }
     return store_fail_call(status, attempt, counters->name, counters->store);
 }
 
@@ -54,26 +59,38 @@ int counters_get(struct counters *counters, const lethe_bytes *keys, size_t coun
                  bool *found) {
     if (counters->table != NULL) return redis_get(counters->table, keys, count, values, found);
     return check(counters, lethe_counter_get(counters->store, keys, count, values, found),
-                 "read the store");
+                 "read the store", NULL);
+}
+
+int counters_estimate(struct counters *counters, const lethe_bytes *keys, size_t count,
+                      lethe_estimate *estimates) {
+    lethe_status status = LETHE_EINVAL;
+    if (counters->table == NULL)
+        status = lethe_counter_estimate(counters->store, keys, count, estimates);
+    if (status == LETHE_OK) return EXIT_DONE;
+    return message_fail(EXIT_USAGE, "%s has exact counters, which need no --bounds; leave that out",
+                        counters->name);
 }
 
 int counters_delete(struct counters *counters, const lethe_bytes *keys, size_t count,
                     bool *existed) {
     if (counters->table != NULL) return redis_delete(counters->table, keys, count, existed);
     return check(counters, lethe_counter_delete(counters->store, keys, count, existed),
-                 "write the store");
+                 "write the store",
+                 "it has no counters to delete; count a delta below zero instead");
 }
 
 int counters_each(struct counters *counters, lethe_bytes prefix,
                   bool (*visit)(void *, lethe_bytes, int64_t), void *context) {
     if (counters->table != NULL) return redis_each(counters->table, prefix, visit, context);
     return check(counters, lethe_counter_each(counters->store, prefix, visit, context),
-                 "read the store");
+                 "read the store",
+                 "the keys are not stored; use 'lethe top', or 'lethe get' with keys");
 }
 
 int counters_top(struct counters *counters, size_t number,
                  bool (*visit)(void *, lethe_bytes, int64_t), void *context) {
     if (counters->table != NULL) return redis_top(counters->table, number, visit, context);
     return check(counters, lethe_counter_top(counters->store, number, visit, context),
-                 "read the store");
+                 "read the store", NULL);
 }

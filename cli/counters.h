@@ -25,6 +25,9 @@ int counters_close(struct counters *counters, int code);
 
 int counters_get(struct counters *counters, const lethe_bytes *keys, size_t count, int64_t *values,
                  bool *found);
+/* Of a store with a sketch only. */
+int counters_estimate(struct counters *counters, const lethe_bytes *keys, size_t count,
+                      lethe_estimate *estimates);
 int counters_delete(struct counters *counters, const lethe_bytes *keys, size_t count,
                     bool *existed);
 int counters_each(struct counters *counters, lethe_bytes prefix,

@@ -13,7 +13,7 @@
 
 struct getting {
     struct counters counters;
-    bool json, quiet;
+    bool json, quiet, bounds;
     bool has_missing;
 };
 
@@ -32,8 +32,20 @@ static int print_missing(struct getting *getting, lethe_bytes key) {
     return EXIT_DONE;
 }
 
+/* Prints up to LINES_PER_BATCH estimates with their bounds. */
+static int estimate_some(struct getting *getting, const lethe_bytes *keys, size_t count) {
+    lethe_estimate estimates[LINES_PER_BATCH];
+    int code = counters_estimate(&getting->counters, keys, count, estimates);
+    for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
+        code = estimates[i].value > 0 ? store_print_estimate(keys[i], estimates[i], getting->json)
+                                      : print_missing(getting, keys[i]);
+    }
+    return code;
+}
+
 /* Prints up to LINES_PER_BATCH counters. */
 static int get_some(struct getting *getting, const lethe_bytes *keys, size_t count) {
+    if (getting->bounds) return estimate_some(getting, keys, count);
     int64_t values[LINES_PER_BATCH];
     bool found[LINES_PER_BATCH];
     int code = counters_get(&getting->counters, keys, count, values, found);
@@ -89,7 +101,8 @@ static int get_lines(struct getting *getting, const struct inputs *inputs) {
 
 static int run(const struct arguments *arguments) {
     struct getting getting = {.json = arguments_has(arguments, "json"),
-                              .quiet = arguments_has(arguments, "quiet")};
+                              .quiet = arguments_has(arguments, "quiet"),
+                              .bounds = arguments_has(arguments, "bounds")};
     const char *path = arguments_text(arguments, "keys");
     char *paths[] = {NULL};
     struct inputs inputs;
@@ -116,7 +129,7 @@ const struct command command_get = {
     .path = "get",
     .summary = "print the values of counters",
     .synopses =
-        (const char *const[]){"--db DIR [--keys FILE] [--json] [-q] [KEY...]",
+        (const char *const[]){"--db DIR [--keys FILE] [--bounds] [--json] [-q] [KEY...]",
                               "--redis URL --table T [--keys FILE] [--json] [-q] [KEY...]", NULL},
     .description =
         (const char *const[]){
@@ -126,6 +139,9 @@ const struct command command_get = {
             "The store may be counted into meanwhile: what is printed was on disk when this "
             "command began. In a server it is what the counters are when they are read, each the "
             "sum over the table's partitions.",
+            "Of a store that keeps a sketch the values are estimates, and a key whose estimate is "
+            "0 has no counter. With `--bounds`, two more fields: between what the truth lies, "
+            "except with the probability that `lethe stat` tells; the second is certain.",
             NULL},
     .options = (const struct option[]){OPTION_DB("the folder of the counters"),
                                        OPTION_REDIS,
@@ -135,6 +151,9 @@ const struct command command_get = {
                                         .help = "read keys from a file too, one a line; - is "
                                                 "standard input",
                                         .completion = COMPLETE_FILES},
+                                       {.name = "bounds",
+                                        .help = "of a store with a sketch: print between what the "
+                                                "truth lies"},
                                        OPTION_JSON("print an object with key and value a line; "
                                                    "the value of a missing one is null"),
                                        {.name = "quiet",

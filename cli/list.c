@@ -48,6 +48,7 @@ const struct command command_list = {
     .description =
         (const char *const[]){
             "Prints each counter as its key, a tab and its value, in the order of the keys' bytes. "
+            "A store that keeps a sketch can't: its keys are not stored. "
             "Keys are escaped as in the lines that `lethe count` reads. Those in a server are all "
             "fetched first, which takes memory for them.",
             NULL},

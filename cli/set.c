@@ -28,7 +28,13 @@ static int run(const struct arguments *arguments) {
     code = store_open(folder, NULL, &counter);
     if (code == EXIT_DONE) {
         lethe_status status = lethe_counter_set(counter, keys, &value, 1);
-        if (status != LETHE_OK) code = store_fail_call(status, "write the store", folder, counter);
+        if (status == LETHE_EINVAL && store_has_sketch(counter)) {
+            code = message_fail(EXIT_USAGE,
+                                "%s keeps a sketch: it has no counters to set; count a delta "
+                                "instead",
+                                folder);
+        } else if (status != LETHE_OK)
+            code = store_fail_call(status, "write the store", folder, counter);
         code = store_close(folder, counter, code);
         if (code == EXIT_DONE && arguments_has(arguments, "json")) {
             code = store_print(keys[0], value, true);

@@ -1,5 +1,6 @@
 /* stat.c - `lethe stat`: what a store holds, and a picture of its window. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -64,11 +65,24 @@ static void draw_window(const lethe_counter_stats *stats) {
     }
 }
 
+static void print_counters(const lethe_counter_stats *stats) {
+    struct human_text size, chance;
+    if (stats->sketch_bytes == 0) {
+        bool is_estimate = stats->counters_in_memory != stats->counters;
+        printf("counters        %s%" PRIu64 "\n", is_estimate ? "about " : "", stats->counters);
+        return;
+    }
+    printf("sketch          %s, the %" PRIu32 " most frequent keys listed\n",
+           human_bytes(stats->sketch_bytes, &size), stats->sketch_top);
+    printf("counted         %" PRIu64 "\n", stats->sketch_total);
+    printf("too high by     %.0f at most, except with probability %s\n", ceil(stats->sketch_error),
+           human_probability(stats->sketch_delta, &chance));
+}
+
 static void print_text(const char *folder, const lethe_counter_stats *stats) {
     struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     printf("store           %s\n", folder);
-    bool is_estimate = stats->counters_in_memory != stats->counters;
-    printf("counters        %s%" PRIu64 "\n", is_estimate ? "about " : "", stats->counters);
+    print_counters(stats);
     printf("window          %s\n", stat_duration(stats->window.window_ms, &a));
     printf("error allowed   %s\n", human_probability(stats->window.error_target, &a));
     printf("mode            %s%s, %s\n", stats->exact ? "exact" : "approximate",
@@ -84,9 +98,10 @@ static void print_text(const char *folder, const lethe_counter_stats *stats) {
     printf("commits         %" PRIu64 ", of which %" PRIu64 " are folded in\n", stats->commits,
            stats->folded);
     printf("ids remembered  %" PRIu64 "\n", stats->log_ids);
-    printf("on disk         counters %s, ids %s, index %s, changes %s\n",
-           human_bytes(stats->counters_bytes, &a), human_bytes(stats->log_bytes, &b),
-           human_bytes(stats->index_bytes, &c), human_bytes(stats->changes_bytes, &d));
+    printf("on disk         %s %s, ids %s, index %s, changes %s\n",
+           stats->sketch_bytes > 0 ? "sketch" : "counters", human_bytes(stats->counters_bytes, &a),
+           human_bytes(stats->log_bytes, &b), human_bytes(stats->index_bytes, &c),
+           human_bytes(stats->changes_bytes, &d));
     draw_window(stats);
 }
 
@@ -94,6 +109,13 @@ static void print_json(const char *folder, const lethe_counter_stats *stats) {
     struct json json = json_begin(stdout);
     json_string(&json, "store", folder);
     json_integer(&json, "counters", stats->counters);
+    if (stats->sketch_bytes > 0) {
+        json_integer(&json, "sketch_bytes", stats->sketch_bytes);
+        json_integer(&json, "sketch_top", stats->sketch_top);
+        json_integer(&json, "sketch_total", stats->sketch_total);
+        json_real(&json, "sketch_error", stats->sketch_error);
+        json_real(&json, "sketch_delta", stats->sketch_delta);
+    }
     json_integer(&json, "window_ms", stats->window.window_ms);
     json_real(&json, "error", stats->window.error_target);
     json_boolean(&json, "exact", stats->exact);
@@ -157,7 +179,9 @@ const struct command command_stat = {
             "exact, check_payload, event_time, clock_ms, applied, duplicates, late, future, "
             "refused, mismatched, commits, folded, log_ids, log_bytes, changes_bytes, "
             "index_bytes, counters_bytes, and periods, an array of objects with first_ms, last_ms "
-            "and ids.",
+            "and ids. Where the store keeps a sketch, also sketch_bytes, sketch_top, sketch_total "
+            "(all that is counted), sketch_error and sketch_delta: an estimate is too high by more "
+            "than sketch_error with probability sketch_delta at most.",
             "Of a table in a server: the members table, partitions, counters (with several "
             "partitions the sum over them, in which one counter may be contained more than once), "
             "window_ms, error, window_error_estimate, clock_ms, applied, duplicates, refused, ids, "

@@ -82,6 +82,12 @@ int store_close(const char *folder, lethe_counter *counter, int code) {
     return store_fail(status, "close the store", folder, &detail);
 }
 
+bool store_has_sketch(lethe_counter *counter) {
+    static lethe_counter_stats stats;
+    lethe_counter_info(counter, &stats);
+    return stats.sketch_bytes > 0;
+}
+
 int store_read_key(lethe_bytes text, int code, char *out, lethe_bytes *key) {
     struct event_excerpt excerpt;
     size_t size, at;
@@ -112,6 +118,23 @@ int store_read_keys(char *const *operands, size_t count, lethe_bytes **keys) {
         return code;
     }
     return EXIT_DONE;
+}
+
+int store_print_estimate(lethe_bytes key, lethe_estimate estimate, bool json) {
+    if (json) {
+        struct json object = json_begin(stdout);
+        json_bytes(&object, "key", key);
+        json_integer(&object, "value", estimate.value);
+        json_integer(&object, "least", estimate.least);
+        json_integer(&object, "most", estimate.value);
+        json_end(&object);
+        return EXIT_DONE;
+    }
+    char line[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES + 80];
+    size_t length = escape_write(key, line);
+    length += (size_t)snprintf(line + length, 80, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                               estimate.value, estimate.least, estimate.value);
+    return output_write(line, length);
 }
 
 int store_print(lethe_bytes key, int64_t value, bool json) {

@@ -29,12 +29,18 @@ int store_fail(lethe_status status, const char *attempt, const char *folder,
 int store_fail_call(lethe_status status, const char *attempt, const char *folder,
                     const lethe_counter *counter);
 
+/* Whether it keeps a sketch in place of counters. */
+bool store_has_sketch(lethe_counter *counter);
+
 /* Reads a key as it is written on a command line or in a file of keys: escaped (escape.h). The bytes go to out, which
  * has room for size. Returns EXIT_DONE or code, after saying what is wrong. */
 int store_read_key(lethe_bytes text, int code, char *out, lethe_bytes *key);
 
 /* Reads the key operands from the first on. The caller frees *keys, and nothing else. */
 int store_read_keys(char *const *operands, size_t count, lethe_bytes **keys);
+
+/* Prints an estimate: its key, the value, and between what the truth lies. */
+int store_print_estimate(lethe_bytes key, lethe_estimate estimate, bool json);
 
 /* Prints a counter: its key, escaped, a tab and the value; or a JSON object. */
 int store_print(lethe_bytes key, int64_t value, bool json);

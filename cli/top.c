@@ -37,6 +37,9 @@ const struct command command_top = {
             "Prints the counters with the largest values, the largest first, each as its key, a "
             "tab and its value. Of equal ones the first in the order of their bytes is first. "
             "Of a table with several partitions all counters are fetched for that.",
+            "Of a store that keeps a sketch, the keys that it lists: as many as `lethe count "
+            "--top` "
+            "said, with their estimates.",
             NULL},
     .options =
         (const struct option[]){
