@@ -15,6 +15,10 @@ const struct command command_filter = {
             "There are two kinds. `bloom` is the classical filter, with the fewest bits for an "
             "error. `blocked` keeps all bits of a line in one cache line: several times faster in "
             "a large filter, for some more bits.",
+            "`gaussian` is a Bloom filter of small numbers instead of bits: it errs less often "
+            "than "
+            "a Bloom filter of as many bits, takes a multiple of its memory, and that Bloom filter "
+            "can be extracted. It is for a number of bits that somebody else has fixed.",
             "Filters of the same kind, bits, hashes and seed can be merged: build the parts with "
             "the same options, also on different machines, and merge them.",
             NULL},

@@ -169,8 +169,11 @@ const struct command command_filter_build = {
     .summary = "make a Bloom filter from lines",
     .synopses =
         (const char *const[]){
-            "[--kind bloom|blocked] [--capacity N] [--error E] [--seed S] --out F [FILE...]",
-            "[--kind bloom|blocked] --bits M [--hashes K] [--seed S] --out F [FILE...]", NULL},
+            "[--kind bloom|blocked|gaussian] [--capacity N] [--error E] [--seed S] --out F "
+            "[FILE...]",
+            "[--kind bloom|blocked] --bits M [--hashes K] [--seed S] --out F [FILE...]",
+            "--kind gaussian [--slots M --hashes K] [--slot-bits T] [--seed S] --out F [FILE...]",
+            NULL},
     .description =
         (const char *const[]){
             "Adds every line of the files, or of standard input, to a new filter and writes it to "
@@ -191,7 +194,9 @@ const struct command command_filter_build = {
              .value = "KIND",
              .choices = FILTER_KINDS,
              .help = "`bloom`, the classical filter, which is smallest, or `blocked`, which is "
-                     "fastest; default `bloom`"},
+                     "fastest; default `bloom`. `gaussian` is a Bloom filter whose slots say more; "
+                     "it errs "
+                     "less in the same number of slots, though not in the same memory"},
             {.name = "capacity",
              .value = "N",
              .help = "how many different lines to plan for; default the number of lines in the "
@@ -202,11 +207,22 @@ const struct command command_filter_build = {
                  "the share of absent lines that may be called present, at capacity, from 1e-15 "
                  "to 0.5; default 0.01"},
             {.name = "bits", .value = "M", .help = "the size in bits, instead of --capacity"},
+            {.name = "slots",
+             .value = "M",
+             .help = "gaussian: the size in slots, instead of --capacity"},
             {.name = "hashes",
              .value = "K",
-             .help =
-                 "with `--bits`: how many bits a line sets, 1 to 64, default 7; blocked: 8, 16, "
-                 "24 or 32, default 8"},
+             .help = "with `--bits` or `--slots`: how many bits or slots a line sets, 1 to 64, "
+                     "default 7; "
+                     "blocked: 8, 16, 24 or 32, default 8"},
+            {.name = "slot-bits",
+             .value = "T",
+             .help = "gaussian: the bits of a slot, 1 to 8, 32 or 64; default 4"},
+            {.name = "spacing",
+             .value = "HOW",
+             .choices = "even|published",
+             .help = "gaussian: how wide the marks of the hashes are, `even`, which errs least, or "
+                     "`published`, as in the paper; default `even`"},
             {.name = "seed",
              .value = "S",
              .help = "key of the hash, decimal or 0x...; only filters of one seed can be merged; "

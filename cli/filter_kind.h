@@ -18,7 +18,7 @@
 #include "lethe/bloom.h"
 
 /* The values of --kind, in the order of the table in filter_kinds.c. */
-#define FILTER_KINDS "bloom|blocked"
+#define FILTER_KINDS "bloom|blocked|gaussian"
 
 /* What the options of `filter build` say; zero where they say nothing. */
 struct filter_settings {
@@ -27,6 +27,7 @@ struct filter_settings {
     uint64_t seed;
     uint64_t bits, slots; /* the size itself, instead of capacity and error */
     uint32_t hashes, slot_bits;
+    uint32_t spacing; /* the place of its name among the choices */
 };
 
 /* A number or a word that is part of a kind's shape. */
@@ -94,6 +95,7 @@ struct filter {
 
 extern const struct filter_kind filter_kind_bloom;
 extern const struct filter_kind filter_kind_blocked;
+extern const struct filter_kind filter_kind_gaussian;
 
 /* All kinds in the order of FILTER_KINDS, ending with NULL. */
 extern const struct filter_kind *const filter_kinds[];

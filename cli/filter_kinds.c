@@ -6,6 +6,7 @@
 const struct filter_kind *const filter_kinds[] = {
     &filter_kind_bloom,
     &filter_kind_blocked,
+    &filter_kind_gaussian,
     NULL,
 };
 
