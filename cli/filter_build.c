@@ -166,10 +166,11 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_filter_build = {
     .path = "filter build",
-    .summary = "make a Bloom filter from lines",
+    .summary = "make a filter from lines",
     .synopses =
         (const char *const[]){
-            "[--kind bloom|blocked|gaussian] [--capacity N] [--error E] [--seed S] --out F "
+            "[--kind bloom|blocked|quotient|gaussian] [--capacity N] [--error E] [--seed S] "
+            "--out F "
             "[FILE...]",
             "[--kind bloom|blocked] --bits M [--hashes K] [--seed S] --out F [FILE...]",
             "--kind gaussian [--slots M --hashes K] [--slot-bits T] [--seed S] --out F [FILE...]",
@@ -193,10 +194,11 @@ const struct command command_filter_build = {
             {.name = "kind",
              .value = "KIND",
              .choices = FILTER_KINDS,
-             .help = "`bloom`, the classical filter, which is smallest, or `blocked`, which is "
-                     "fastest; default `bloom`. `gaussian` is a Bloom filter whose slots say more; "
-                     "it errs "
-                     "less in the same number of slots, though not in the same memory"},
+             .help =
+                 "`bloom`, the classical filter, `blocked`, which is fastest, or `quotient`, "
+                 "which is smallest at errors below 0.1% and can remove and count; default "
+                 "`bloom`. `gaussian` is a Bloom filter whose slots say more; it errs less in the "
+                 "same number of slots, though not in the same memory"},
             {.name = "capacity",
              .value = "N",
              .help = "how many different lines to plan for; default the number of lines in the "

@@ -26,7 +26,7 @@ const struct command command_filter_info = {
     .synopses = (const char *const[]){"[--json] F", NULL},
     .description =
         (const char *const[]){
-            "Reads the filter `F`, checks it, and prints its kind, bits, hashes and seed, what it "
+            "Reads the filter `F`, checks it, and prints its kind, size and seed, what it "
             "was planned for, and how it stands now: lines added, about how many of them "
             "different, the share of bits set, and the probability that an absent line would be "
             "called present.",

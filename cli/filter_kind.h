@@ -18,7 +18,7 @@
 #include "lethe/bloom.h"
 
 /* The values of --kind, in the order of the table in filter_kinds.c. */
-#define FILTER_KINDS "bloom|blocked|gaussian"
+#define FILTER_KINDS "bloom|blocked|quotient|gaussian"
 
 /* What the options of `filter build` say; zero where they say nothing. */
 struct filter_settings {
@@ -95,6 +95,7 @@ struct filter {
 
 extern const struct filter_kind filter_kind_bloom;
 extern const struct filter_kind filter_kind_blocked;
+extern const struct filter_kind filter_kind_quotient;
 extern const struct filter_kind filter_kind_gaussian;
 
 /* All kinds in the order of FILTER_KINDS, ending with NULL. */

@@ -96,11 +96,12 @@ const struct command command_filter_merge = {
     .synopses = (const char *const[]){"--out F A [B...]", NULL},
     .description =
         (const char *const[]){
-            "Writes to `F` a filter that holds every line of the filters `A`, `B` and so on: bit "
-            "for bit what building it from all their lines would have given. They must agree in "
-            "kind, size, hashes and seed; build them with the same `--capacity` and `--error` and "
-            "they do. The capacity is that of the first one, so plan each part for the whole. `F` "
-            "may be one of the filters merged, and is replaced as a whole or not at all.",
+            "Writes to `F` a filter that holds every line of the filters `A`, `B` and so on: what "
+            "building it from all their lines would have given. They must agree in kind, size and "
+            "seed; build them with the same `--capacity` and `--error` and they do. The capacity "
+            "is that of the first one, so plan each part for the whole; a filter of kind "
+            "`quotient` gets twice the slots where that is needed. `F` may be one of the filters "
+            "merged, and is replaced as a whole or not at all.",
             NULL},
     .options = (const struct option[]){{.name = "out",
                                         .value = "F",
