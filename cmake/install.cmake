@@ -15,13 +15,21 @@ install(TARGETS lethe)
 install(TARGETS lethe_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/lethe)
 add_custom_target(product DEPENDS lethe_shared lethe_static lethe_counter_shared
     lethe_counter_static lethe lethe_module documents)
+if(TARGET lethe_leveldb_shared)
+    set_target_properties(lethe_leveldb_shared PROPERTIES EXPORT_NAME lethe_leveldb)
+    set_target_properties(lethe_leveldb_static PROPERTIES EXPORT_NAME lethe_leveldb-static)
+    install(TARGETS lethe_leveldb_shared lethe_leveldb_static EXPORT lethe-targets)
+    install(FILES plugins/leveldb/include/lethe/leveldb.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lethe)
+    add_dependencies(product lethe_leveldb_shared lethe_leveldb_static)
+endif()
 if(TARGET lethe-bench)
     install(TARGETS lethe-bench DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lethe)
     add_dependencies(product lethe-bench)
 endif()
 
 # find_package(lethe): lethe::lethe is the shared library, lethe::lethe-static the static one; the engine is
-# lethe::lethe_counter and lethe::lethe_counter-static.
+# lethe::lethe_counter and lethe::lethe_counter-static, the plug-in of LevelDB lethe::lethe_leveldb and
+# lethe::lethe_leveldb-static.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lethe)
 install(EXPORT lethe-targets NAMESPACE lethe:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/lethe-config.cmake.in lethe-config.cmake
@@ -49,7 +57,11 @@ else()
     set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-foreach(name lethe lethe_counter)
+set(packages lethe lethe_counter)
+if(TARGET lethe_leveldb_shared)
+    list(APPEND packages lethe_leveldb)
+endif()
+foreach(name ${packages})
     configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${pkgconfig_dir})
 endforeach()

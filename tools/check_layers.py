@@ -41,7 +41,8 @@ FOREIGN = [
     (re.compile(r"hiredis"), re.compile(r"cli/"), "hiredis", "cli"),
     (re.compile(r"(redis|valkey)module\.h$"), re.compile(r"module/"), "the Redis module API",
      "module"),
-    (re.compile(r"leveldb/"), re.compile(r"plugins/"), "LevelDB", "plugins"),
+    (re.compile(r"leveldb/"), re.compile(r"(plugins|examples)/"), "LevelDB",
+     "plugins"),
     (re.compile(r"(.*/)?xxh(ash|3)\.h$"), re.compile(r"src/core/(hash|codec)"), "xxHash",
      "src/core/hash* and src/core/codec*"),
 ]

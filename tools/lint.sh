@@ -19,8 +19,12 @@ find_in() {
     [ ${#folders[@]} -eq 0 ] || find "${folders[@]}" -name "$name" -type f -print0 | sort -z
 }
 
-c_files() { find_in '*.[ch]' include src cli module plugins examples tests bench fuzz; }
-ours() { find_in '*.c' src cli module; }
+c_files() {
+    find_in '*.[ch]' include src cli module plugins examples tests bench fuzz
+    find_in '*.cc' examples
+    find_in '*.hpp' plugins
+}
+ours() { find_in '*.c' src cli module plugins; }
 
 if [ "${1:-}" = format ]; then
     c_files | xargs -0 -r clang-format -i

@@ -25,6 +25,7 @@ librocksdb-dev   run         rocksdb/c.h     the store under the counters
 zlib1g-dev       run         zlib.h          reads events from gzip files
 libzstd-dev      run         zstd.h          reads events from zstd files
 libjansson-dev   run         jansson.h       reads events from JSON lines
+libleveldb-dev   run         (leveldb/c.h)   the host of the filter policy, liblethe_leveldb
 libhiredis-dev   run         hiredis/hiredis.h  speaks to servers, for lethe count --redis
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
 libsqlite3-dev   bench       (sqlite3.h)     a peer that counting is measured beside

@@ -21,12 +21,15 @@ BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release")
 CMAKE = os.environ.get("CMAKE", "cmake")
 CC = os.environ.get("CC", "cc")
 HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
-# The engine is a library of its own, and lethe.h does not include it.
+# The engine and the plug-in are libraries of their own, and lethe.h does not include them.
 ENGINE_HEADERS = [header for header in HEADERS if header.name == "counter.h"]
-MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS]
+PLUGIN_HEADERS = [header for header in HEADERS if header.name == "leveldb.h"]
+MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS + PLUGIN_HEADERS]
+HAS_LEVELDB = (BUILD / "liblethe_leveldb.a").exists()
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 EXPECTED = "styx 1\nacheron 0\nadditions 1\n"
 ENGINE_EXPECTED = "applied 1\ncopies 1\nlikes 3\n"
+LEVELDB_EXPECTED = "styx: a river\nsty: not there\n"
 
 
 def run(*command, **environment):
@@ -102,7 +105,11 @@ def test_all_parts_are_installed(prefix, libdir):
                  "share/doc/lethe/LICENSE", "share/doc/lethe/README.md"]:
         assert name in installed
     assert [name for name in installed if name.startswith("include/")] == [
-        f"include/lethe/{header.name}" for header in HEADERS]
+        f"include/lethe/{name}" for name in sorted(
+            [header.name for header in HEADERS] + ["leveldb.hpp"] * HAS_LEVELDB)]
+    for name in ["liblethe_leveldb.a", f"liblethe_leveldb.so.{version()}",
+                 "pkgconfig/lethe_leveldb.pc"] * HAS_LEVELDB:
+        assert f"{lib}/{name}" in installed
 
 
 def test_every_man_page_is_installed(prefix):
@@ -170,6 +177,22 @@ def test_a_program_with_the_engine_builds_with_pkg_config(pkg_config, libdir, tm
     assert printed == ENGINE_EXPECTED
 
 
+@pytest.mark.skipif(not HAS_LEVELDB, reason="built without LevelDB")
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
+@pytest.mark.parametrize("compiler,source", [
+    ([CC, "-std=c17"], "leveldb.c"), (["c++", "-std=c++17"], "leveldb.cc")])
+def test_the_example_of_leveldb_builds_with_pkg_config(pkg_config, libdir, tmp_path, compiler, source, shared):
+    flags = pkg_config("--cflags", *(["--libs"] if shared else ["--static", "--libs"]),
+                       package="lethe_leveldb")
+    if not shared:  # our libraries static, LevelDB as it comes
+        flags = [str(libdir / f"lib{flag[2:]}.a") if flag.startswith("-llethe") else flag
+                 for flag in flags]
+    run(*compiler, *STRICT, "-o", tmp_path / "example", SOURCE / "examples" / source, *flags)
+    for _ in range(2):
+        assert run(tmp_path / "example", tmp_path / "database",
+                   LD_LIBRARY_PATH=str(libdir) if shared else "") == LEVELDB_EXPECTED
+
+
 def test_pkg_config_tells_the_version(pkg_config):
     assert pkg_config("--modversion") == [version()]
 
@@ -177,6 +200,7 @@ def test_pkg_config_tells_the_version(pkg_config):
 def test_programs_build_with_find_package(prefix, libdir, tmp_path):
     run(CMAKE, "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja",
         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLETHE_EXPECTED_VERSION={version()}",
+        f"-DLETHE_EXAMPLES={SOURCE / 'examples'}",
         f"-DCMAKE_C_FLAGS={' '.join(STRICT)}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}")
     run(CMAKE, "--build", tmp_path)
     for language in ("c", "cc"):
@@ -186,6 +210,10 @@ def test_programs_build_with_find_package(prefix, libdir, tmp_path):
         printed = run(tmp_path / f"engine-{kind}", tmp_path / f"store{number}",
                       LD_LIBRARY_PATH=str(libdir))
         assert printed == ENGINE_EXPECTED
+        for language in ("c", "cc") if HAS_LEVELDB else ():
+            printed = run(tmp_path / f"leveldb-{language}-{kind}", tmp_path / f"{language}{number}",
+                          LD_LIBRARY_PATH=str(libdir))
+            assert printed == LEVELDB_EXPECTED
 
 
 def test_find_package_refuses_a_version_that_may_differ(prefix, tmp_path):
@@ -236,8 +264,11 @@ def defined_symbols(*nm_options):
 
 
 def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
-    for library, headers, member in (("liblethe.so", MAIN_HEADERS, "lethe_version"),
-                                     ("liblethe_counter.so", ENGINE_HEADERS, "lethe_counter_open")):
+    libraries = [("liblethe.so", MAIN_HEADERS, "lethe_version"),
+                 ("liblethe_counter.so", ENGINE_HEADERS, "lethe_counter_open")]
+    if HAS_LEVELDB:
+        libraries.append(("liblethe_leveldb.so", PLUGIN_HEADERS, "lethe_leveldb_policy"))
+    for library, headers, member in libraries:
         declared = declared_functions(headers)
         assert member in declared
         assert all(name.startswith("lethe_") for name in declared)
@@ -245,7 +276,7 @@ def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
 
 
 def test_the_static_library_claims_no_names_but_its_own(libdir):
-    for library in ("liblethe.a", "liblethe_counter.a"):
+    for library in ["liblethe.a", "liblethe_counter.a"] + ["liblethe_leveldb.a"] * HAS_LEVELDB:
         foreign = [name for name in defined_symbols("-g", libdir / library)
                    if not name.startswith("lethe_")]
         assert foreign == []

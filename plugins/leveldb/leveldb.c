@@ -1,0 +1,181 @@
+/* leveldb.c - filters of lethe/packed.h as LevelDB wants them: named, made of many keys, and checked.
+ *
+ * IDEA    A policy is a lethe_packed under a name. LevelDB hands over the keys of a data block and keeps what it is given; later
+ *         it hands that back with a key.
+ * LAYOUT  a block of docs/format/packed.md, then 2 bytes: the lowest 16 bits of the block's hash under the seed, little-endian.
+ * I1      A filter is never empty: LevelDB takes an empty one for that of no keys, and says "absent" by itself.
+ * I2      What is not a filter of this layout, or fails its check, matches every key.
+ * WHY     LevelDB verifies its checksum of all of a table's filters only with paranoid_checks, and a bit that fell to 0
+ *         would make a key absent that is there. The check costs a hash of some hundred bytes a question, a hundredth
+ *         of the read that a good answer saves.
+ * LIMIT   LevelDB's list of where each filter lies is its own: when that is damaged, it may ask the filter of other keys. */
+#include <lethe/leveldb.h>
+
+#include <leveldb/c.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lethe/hash.h>
+#include <lethe/packed.h>
+
+enum { NAME_BYTES = 64, CHECK_BYTES = 2, HASHES_AT_HAND = 256, FORMAT_VERSION = 1 };
+
+struct lethe_leveldb {
+    lethe_packed *packed;
+    uint64_t seed;
+    const lethe_allocator *allocator;
+    char name[NAME_BYTES];
+};
+
+static const struct kind {
+    const char *name;
+    lethe_packed_kind kind;
+} kinds[] = {
+    {"bloom", LETHE_PACKED_BLOOM},
+    {"blocked", LETHE_PACKED_BLOCKED},
+    {"gaussian", LETHE_PACKED_GAUSSIAN},
+    {"quotient", LETHE_PACKED_QUOTIENT},
+};
+
+static const struct kind *find_kind(const char *name) {
+    for (size_t i = 0; name != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+    }
+    return NULL;
+}
+
+/* A seed of the caller's may be a secret: the name shows a hash of it. */
+static void write_name(lethe_leveldb *policy, const char *kind, uint64_t seed) {
+    if (seed == 0 || seed == LETHE_DEFAULT_SEED) {
+        snprintf(policy->name, sizeof policy->name, "lethe.%s.v%d", kind, FORMAT_VERSION);
+    } else {
+        snprintf(policy->name, sizeof policy->name, "lethe.%s.v%d.%016" PRIx64, kind,
+                 FORMAT_VERSION, lethe_hash_u64(seed, FORMAT_VERSION).high);
+    }
+}
+
+lethe_status lethe_leveldb_new(const char *kind, const lethe_leveldb_options *options,
+                               lethe_leveldb **out) {
+    *out = NULL;
+    const struct kind *found = find_kind(kind);
+    if (found == NULL) return LETHE_EINVAL;
+    lethe_leveldb_options given = {0};
+    if (options != NULL) given = *options;
+    const lethe_allocator *allocator =
+        given.allocator != NULL ? given.allocator : lethe_default_allocator();
+    lethe_leveldb *policy = allocator->allocate_zeroed(allocator->context, sizeof *policy);
+    if (policy == NULL) return LETHE_ENOMEM;
+    *policy = (lethe_leveldb){.seed = given.seed != 0 ? given.seed : LETHE_DEFAULT_SEED,
+                              .allocator = allocator};
+    write_name(policy, found->name, given.seed);
+    lethe_status status =
+        lethe_packed_new(&(lethe_packed_options){.kind = found->kind,
+                                                 .bits_per_key = given.bits_per_key,
+                                                 .hashes = given.hashes,
+                                                 .slot_bits = given.slot_bits,
+                                                 .seed = given.seed,
+                                                 .allocator = allocator},
+                         &policy->packed);
+    if (status != LETHE_OK) {
+        lethe_leveldb_free(policy);
+        return status;
+    }
+    *out = policy;
+    return LETHE_OK;
+}
+
+void lethe_leveldb_free(lethe_leveldb *policy) {
+    if (policy == NULL) return;
+    lethe_packed_free(policy->packed);
+    policy->allocator->release(policy->allocator->context, policy, sizeof *policy);
+}
+
+const char *lethe_leveldb_name(const lethe_leveldb *policy) {
+    return policy->name;
+}
+
+static unsigned check_of(const lethe_leveldb *policy, const unsigned char *block, size_t size) {
+    return (unsigned)(lethe_hash_bytes(policy->seed, block, size).low & 0xffff);
+}
+
+/* Fills a block and its check. */
+static void fill(const lethe_leveldb *policy, const lethe_hash *hashes, size_t count,
+                 unsigned char *bytes, size_t block_size) {
+    lethe_packed_build(policy->packed, hashes, count, bytes, block_size);
+    unsigned check = check_of(policy, bytes, block_size);
+    bytes[block_size] = (unsigned char)(check & 0xff);
+    bytes[block_size + 1] = (unsigned char)(check >> 8);
+}
+
+/* A filter that is too short to be one: it matches every key. */
+static char *create_without_memory(size_t *size) {
+    char *byte = calloc(1, 1);
+    *size = byte != NULL ? 1 : 0;
+    return byte;
+}
+
+char *lethe_leveldb_create(const lethe_leveldb *policy, const char *const *keys,
+                           const size_t *sizes, size_t count, size_t *size) {
+    lethe_hash at_hand[HASHES_AT_HAND], *hashes = at_hand;
+    size_t block_size = lethe_packed_size(policy->packed, count);
+    if (count > HASHES_AT_HAND) hashes = calloc(count, sizeof *hashes);
+    unsigned char *bytes = block_size > 0 ? malloc(block_size + CHECK_BYTES) : NULL;
+    if (hashes != NULL && bytes != NULL) {
+        for (size_t i = 0; i < count; i++)
+            hashes[i] = lethe_packed_hash(policy->packed, keys[i], sizes[i]);
+        fill(policy, hashes, count, bytes, block_size);
+        *size = block_size + CHECK_BYTES;
+    } else {
+        free(bytes);
+        bytes = (unsigned char *)create_without_memory(size);
+    }
+    if (hashes != at_hand) free(hashes);
+    return (char *)bytes;
+}
+
+bool lethe_leveldb_match(const lethe_leveldb *policy, const char *key, size_t key_size,
+                         const char *filter, size_t size) {
+    if (size <= CHECK_BYTES) return true;
+    const unsigned char *bytes = (const unsigned char *)filter;
+    size_t block_size = size - CHECK_BYTES;
+    unsigned check = bytes[block_size] | (unsigned)bytes[block_size + 1] << 8;
+    lethe_hash hash = lethe_packed_hash(policy->packed, key, key_size);
+    if (lethe_packed_test(policy->packed, hash, bytes, block_size)) return true;
+    return check_of(policy, bytes, block_size) != check;
+}
+
+static void destroy(void *state) {
+    lethe_leveldb_free(state);
+}
+
+static char *create(void *state, const char *const *keys, const size_t *sizes, int count,
+                    size_t *size) {
+    char *filter = lethe_leveldb_create(state, keys, sizes, (size_t)count, size);
+    /* Not one byte to be had, and no way to say so: LevelDB would take no filter for the filter of no keys. It
+     * ends the program itself where it lacks memory. */
+    if (filter == NULL) abort();
+    return filter;
+}
+
+static uint8_t match(void *state, const char *key, size_t key_size, const char *filter,
+                     size_t size) {
+    return lethe_leveldb_match(state, key, key_size, filter, size);
+}
+
+static const char *name(void *state) {
+    return lethe_leveldb_name(state);
+}
+
+lethe_status lethe_leveldb_policy(const char *kind, const lethe_leveldb_options *options,
+                                  leveldb_filterpolicy_t **out) {
+    *out = NULL;
+    lethe_leveldb *policy;
+    lethe_status status = lethe_leveldb_new(kind, options, &policy);
+    if (status == LETHE_OK) {
+        *out = leveldb_filterpolicy_create(policy, destroy, create, match, name);
+    }
+    return status;
+}
