@@ -7,13 +7,39 @@
 #include "command.h"
 
 /* clang-format off: a row a line */
-#define COMMANDS(row)                                                                         \
-    row(lethe) row(count) row(get) row(list) row(top) row(set) row(del) row(stat) row(check)  \
-        row(backup) row(restore) row(sample) row(sample_events) row(filter) row(filter_build) \
-            row(filter_test) row(filter_info) row(filter_remove) row(filter_merge)            \
-                row(filter_extract) row(freq) row(freq_build) row(freq_query) row(freq_top)   \
-                    row(freq_info) row(freq_remove) row(freq_merge) row(freq_export)          \
-                        row(paper) row(bench) row(help)
+#define COMMANDS(row) \
+    row(lethe) \
+    row(count) \
+    row(get) \
+    row(list) \
+    row(top) \
+    row(set) \
+    row(del) \
+    row(stat) \
+    row(check) \
+    row(backup) \
+    row(restore) \
+    row(dedup) \
+    row(sample) \
+    row(sample_events) \
+    row(filter) \
+    row(filter_build) \
+    row(filter_test) \
+    row(filter_info) \
+    row(filter_remove) \
+    row(filter_merge) \
+    row(filter_extract) \
+    row(freq) \
+    row(freq_build) \
+    row(freq_query) \
+    row(freq_top) \
+    row(freq_info) \
+    row(freq_remove) \
+    row(freq_merge) \
+    row(freq_export) \
+    row(paper) \
+    row(bench) \
+    row(help)
 /* clang-format on */
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;

@@ -108,6 +108,7 @@ int freq_next(struct line_reader *reader, const struct inputs *inputs,
     struct line_batch lines;
     int code = lines_next(reader, &lines);
     if (code != EXIT_DONE) return code;
+    out->lines = lines.lines;
     out->count = lines.count;
     out->weighted = fields->weight != 0;
     out->first_line = lines_delivered(reader) - lines.count + 1;

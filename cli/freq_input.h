@@ -28,6 +28,7 @@ int freq_read_fields(const struct arguments *arguments, struct freq_fields *out)
 
 /* Keys and weights of a batch of lines. */
 struct freq_batch {
+    const lethe_bytes *lines; /* whole; valid until the next call */
     lethe_bytes keys[LINES_PER_BATCH];
     uint64_t weights[LINES_PER_BATCH];
     size_t count;

@@ -32,7 +32,12 @@ struct line_reader {
     size_t next_input;
     const char *path; /* being read, or NULL between two files */
     int descriptor;
+    bool ignores_signals;
+    line_start *start; /* may be NULL */
+    void *start_context;
     uint64_t lines_in_file;
+    uint64_t bytes_in_file; /* up to the last one read */
+    size_t unended;         /* bytes of a last line without a newline; 0: it had one */
     uint64_t lines_total, bytes_total;
     char *buffer;
     size_t capacity, position, searched, filled;
@@ -61,6 +66,32 @@ void lines_free(struct line_reader *reader) {
     if (reader->path != NULL) inputs_close(reader->descriptor);
     free(reader->buffer);
     free(reader);
+}
+
+void lines_start_at(struct line_reader *reader, line_start *start, void *context) {
+    reader->start = start;
+    reader->start_context = context;
+}
+
+void lines_ignore_signals(struct line_reader *reader) {
+    reader->ignores_signals = true;
+}
+
+static bool must_stop(const struct line_reader *reader) {
+    return !reader->ignores_signals && interrupt_requested();
+}
+
+struct line_place lines_place(const struct line_reader *reader) {
+    struct line_place place = {.input = reader->next_input - 1};
+    if (reader->path != NULL) {
+        place.offset = reader->bytes_in_file - (reader->filled - reader->position);
+    } else if (reader->position == reader->filled) {
+        place.offset = reader->bytes_in_file - reader->unended;
+    } else { /* lines before the last one, and that one with a newline that the file has not */
+        place.offset =
+            reader->bytes_in_file + (reader->unended > 0) - (reader->filled - reader->position);
+    }
+    return place;
 }
 
 uint64_t lines_delivered(const struct line_reader *reader) {
@@ -118,13 +149,14 @@ static int read_block(struct line_reader *reader, bool *at_end) {
     if (room > LINE_LIMIT + 1 - reader->filled) room = LINE_LIMIT + 1 - reader->filled;
     for (;;) {
         if (!reader->inputs->all_regular) interrupt_wait_readable(reader->descriptor);
-        *at_end = interrupt_requested();
+        *at_end = must_stop(reader);
         if (*at_end) return EXIT_DONE;
         ssize_t got = read(reader->descriptor, reader->buffer + reader->filled, room);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got < 0) return inputs_fail(reader->path);
         reader->filled += (size_t)got;
         reader->bytes_total += (size_t)got;
+        reader->bytes_in_file += (size_t)got;
         *at_end = got == 0;
         return EXIT_DONE;
     }
@@ -154,7 +186,21 @@ static size_t split(struct line_reader *reader) {
 static void end_file(struct line_reader *reader) {
     inputs_close(reader->descriptor);
     reader->path = NULL;
-    if (reader->filled > reader->position) reader->buffer[reader->filled++] = '\n';
+    reader->unended = reader->filled - reader->position;
+    if (reader->unended > 0) reader->buffer[reader->filled++] = '\n';
+}
+
+/* Goes to where reading of the file begins. */
+static int seek_start(struct line_reader *reader) {
+    reader->bytes_in_file = 0;
+    if (reader->start == NULL) return EXIT_DONE;
+    uint64_t offset =
+        reader->start(reader->start_context, reader->next_input - 1, reader->descriptor);
+    if (offset == 0) return EXIT_DONE;
+    if (lseek(reader->descriptor, (off_t)offset, SEEK_SET) < 0) return inputs_fail(reader->path);
+    reader->bytes_in_file = offset;
+    reader->bytes_total += offset;
+    return EXIT_DONE;
 }
 
 static int open_next(struct line_reader *reader) {
@@ -163,12 +209,12 @@ static int open_next(struct line_reader *reader) {
     if (code != EXIT_DONE || reader->descriptor < 0) return code;
     reader->path = path;
     reader->lines_in_file = 0;
-    return EXIT_DONE;
+    return seek_start(reader);
 }
 
 int lines_next(struct line_reader *reader, struct line_batch *out) {
     *out = (struct line_batch){.lines = reader->lines};
-    while (!interrupt_requested()) {
+    while (!must_stop(reader)) {
         size_t count = split(reader);
         if (count > 0) {
             reader->lines_in_file += count;

@@ -39,6 +39,23 @@ int lines_next(struct line_reader *reader, struct line_batch *out);
 /* Whether the next call would have to wait for input: a good time to show what is done. */
 bool lines_would_wait(const struct line_reader *reader);
 
+/* Asked whenever a file is opened: at which byte to begin in it, 0 or the first of a line. */
+typedef uint64_t line_start(void *context, size_t input, int descriptor);
+
+/* Before the first call of lines_next. */
+void lines_start_at(struct line_reader *reader, line_start *start, void *context);
+
+/* Goes on although a signal asked to stop: for lines that must be read to finish what is begun. */
+void lines_ignore_signals(struct line_reader *reader);
+
+/* Behind the lines of the last batch, which are all of one file. */
+struct line_place {
+    size_t input; /* which of the inputs */
+    uint64_t
+        offset; /* of the next line; that of the last line if that had no newline: it may grow */
+};
+struct line_place lines_place(const struct line_reader *reader);
+
 /* How many lines were delivered, and how many bytes read, so far. */
 uint64_t lines_delivered(const struct line_reader *reader);
 uint64_t lines_bytes(const struct line_reader *reader);

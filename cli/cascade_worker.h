@@ -1,0 +1,21 @@
+/* cascade_worker.h - a thread that does the merging of a cascade while others fill it. */
+#ifndef LETHE_CLI_CASCADE_WORKER_H
+#define LETHE_CLI_CASCADE_WORKER_H
+
+#include <stdbool.h>
+
+#include "lethe/cascade.h"
+
+struct cascade_worker;
+
+/* Starts it. NULL when there is no memory for a thread: then inserting does the merging itself.
+ * What fails in merging is told to those who insert. */
+struct cascade_worker *cascade_worker_start(lethe_cascade *cascade);
+
+/* Ends it, before the cascade is closed. Takes NULL. */
+void cascade_worker_stop(struct cascade_worker *worker);
+
+/* Milliseconds since 1970, for windows. */
+uint64_t cascade_now_ms(void);
+
+#endif

@@ -1,0 +1,266 @@
+/* dedup.c - `lethe dedup`: each line once, in bounded memory, also over several runs. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dedup.h"
+
+#include "arguments.h"
+#include "commands.h"
+#include "human.h"
+#include "interrupt.h"
+#include "json.h"
+#include "message.h"
+#include "store.h"
+
+static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
+static const uint64_t LEAST_MEMORY_BYTES = (uint64_t)4 << 20;
+static const uint64_t MOST_MEMORY_BYTES = (uint64_t)1 << 40;
+static const uint64_t MOST_LINES = (uint64_t)1 << 44;
+static const uint64_t LONGEST_WINDOW_MS = (uint64_t)1 << 42;
+
+enum { FOLDER_BYTES = 4096 };
+
+static int read_options(const struct arguments *arguments, lethe_cascade_options *options,
+                        uint64_t *memory_bytes) {
+    *memory_bytes = DEFAULT_MEMORY_BYTES;
+    int code = arguments_probability(arguments, "error", 1e-15, 0.1, &options->error);
+    if (code == EXIT_DONE) {
+        code = arguments_size(arguments, "memory", LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES,
+                              memory_bytes);
+    }
+    if (code == EXIT_DONE) {
+        code =
+            arguments_duration(arguments, "window", 1000, LONGEST_WINDOW_MS, &options->window_ms);
+    }
+    if (code == EXIT_DONE)
+        code = arguments_count(arguments, "capacity", 1, MOST_LINES, &options->capacity);
+    if (code != EXIT_DONE) return code;
+    if (options->window_ms != 0 && arguments_has(arguments, "forever")) {
+        return arguments_fail(arguments, "--window and --forever exclude each other");
+    }
+    if (!arguments_has(arguments, "db") && arguments_has(arguments, "from-start")) {
+        return arguments_fail(arguments, "--from-start needs --db beside it: without it every run "
+                                         "reads from the start");
+    }
+    options->memory_bytes = *memory_bytes / 2;
+    options->durability = LETHE_CASCADE_CHECKPOINTED;
+    return EXIT_DONE;
+}
+
+/* A folder for a run that remembers nothing, where `sort` has its own. */
+static int make_temporary(char folder[FOLDER_BYTES]) {
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
+    int size = snprintf(folder, FOLDER_BYTES, "%s/lethe-dedup-XXXXXX", parent);
+    if (size < FOLDER_BYTES && mkdtemp(folder) != NULL) return EXIT_DONE;
+    return message_fail(EXIT_ENVIRONMENT,
+                        "cannot make a folder in %s: %s; name another with TMPDIR", parent,
+                        strerror(errno));
+}
+
+/* Removes the folder with its files; it has no folders in it. */
+static void remove_temporary(const char *folder) {
+    DIR *files = opendir(folder);
+    if (files == NULL) return;
+    const struct dirent *file;
+    while ((file = readdir(files)) != NULL) {
+        if (strcmp(file->d_name, ".") == 0 || strcmp(file->d_name, "..") == 0) continue;
+        (void)unlinkat(dirfd(files), file->d_name, 0);
+    }
+    closedir(files);
+    (void)rmdir(folder);
+}
+
+static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
+    errno = 0;
+    options->must_exist = true;
+    lethe_status status = lethe_cascade_open(dedup->folder, options, &dedup->cascade);
+    if (status == LETHE_ENOTFOUND) { /* what is not said is as it was made, or our own default */
+        options->must_exist = false;
+        if (options->error == 0) options->error = 1e-6;
+        status = lethe_cascade_open(dedup->folder, options, &dedup->cascade);
+    }
+    if (status == LETHE_OK) return EXIT_DONE;
+    if (status == LETHE_EMISMATCH) {
+        return message_fail(EXIT_USAGE,
+                            "%s was made with another --error, --capacity or --window; leave them "
+                            "out to use what it has",
+                            dedup->folder);
+    }
+    if (status == LETHE_EINVAL) {
+        return message_fail(EXIT_USAGE,
+                            "so small an --error for so large a --capacity needs longer "
+                            "fingerprints than there are; allow a larger --error");
+    }
+    return message_fail_file(status, "open", dedup->folder);
+}
+
+static void report_json(const struct dedup *dedup, FILE *stream, double seconds) {
+    lethe_cascade_stats stats = lethe_cascade_info(dedup->cascade, 0);
+    struct json json = json_begin(stream);
+    json_integer(&json, "lines", dedup->lines);
+    json_integer(&json, "printed", dedup->printed);
+    json_integer(&json, "dropped", dedup->lines - dedup->printed);
+    json_real(&json, "expected_wrongly_dropped", dedup->wrong);
+    json_integer(&json, "resumed_at", dedup->note.resumed_at);
+    json_real(&json, "seconds", seconds);
+    json_real(&json, "error_estimate", stats.error_estimate);
+    json_integer(&json, "entries", stats.entries);
+    json_integer(&json, "memory_bytes", stats.memory_bytes);
+    json_integer(&json, "disk_bytes", stats.disk_bytes);
+    json_end(&json);
+}
+
+static void report(const struct dedup *dedup, bool json, double seconds) {
+    /* Standard output may be where the lines are. */
+    if (json) report_json(dedup, dedup->output.path != NULL ? stdout : stderr, seconds);
+    if (json || dedup->quiet) return;
+    struct human_text rate;
+    message_note("%" PRIu64 " line%s: %" PRIu64 " printed, %" PRIu64
+                 " dropped, of which %.2g are expected to be wrong; %.1f s, %s/s",
+                 dedup->lines, dedup->lines == 1 ? "" : "s", dedup->printed,
+                 dedup->lines - dedup->printed, dedup->wrong, seconds,
+                 human_count((double)dedup->lines / (seconds > 1e-3 ? seconds : 1e-3), &rate));
+}
+
+static double seconds_since(const struct timespec *start) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
+}
+
+/* With the cascade open. */
+static int deduplicate(struct dedup *dedup, const char *out, bool json) {
+    struct timespec start = {0};
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    int code = dedup_note_load(dedup);
+    if (code == EXIT_DONE) code = dedup_output_open(&dedup->output, out, &dedup->note);
+    if (code == EXIT_DONE) {
+        code = dedup_all(dedup);
+        code = dedup_output_close(&dedup->output, code);
+        report(dedup, json, seconds_since(&start));
+    }
+    if (code == EXIT_DONE && interrupt_requested()) {
+        code = message_fail(interrupt_code(), "interrupted; what was read is done%s",
+                            dedup->remembers ? ", run again to go on" : "");
+    }
+    return code;
+}
+
+static int close_cascade(struct dedup *dedup, int code) {
+    if (dedup->cascade == NULL) return code;
+    lethe_status status = lethe_cascade_close(dedup->cascade);
+    if (status == LETHE_OK || code != EXIT_DONE || !dedup->remembers) return code;
+    return message_fail_file(status, "close", dedup->folder);
+}
+
+static int run(const struct arguments *arguments) {
+    static struct dedup dedup;
+    lethe_cascade_options options = {0};
+    struct inputs inputs;
+    int code = read_options(arguments, &options, &dedup.memory_bytes);
+    if (code == EXIT_DONE) code = freq_read_fields(arguments, &dedup.fields);
+    if (code == EXIT_DONE)
+        code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
+    const char *out = arguments_text(arguments, "out");
+    if (code == EXIT_DONE && out != NULL && inputs_include(&inputs, out)) {
+        code = message_fail(EXIT_USAGE, "--out %s is one of the files to read; choose another name",
+                            out);
+    }
+    if (code != EXIT_DONE) return code;
+    dedup.memory_bytes /= 4;
+    dedup.inputs = &inputs;
+    dedup.quiet = arguments_has(arguments, "quiet");
+    dedup.note.from_start = arguments_has(arguments, "from-start");
+    dedup.folder = arguments_text(arguments, "db");
+    dedup.remembers = dedup.folder != NULL;
+    char temporary[FOLDER_BYTES];
+    interrupt_begin();
+    if (!dedup.remembers) {
+        code = make_temporary(temporary);
+        dedup.folder = temporary;
+    }
+    if (code != EXIT_DONE) return code;
+    code = open_cascade(&dedup, &options);
+    if (code == EXIT_DONE) code = deduplicate(&dedup, out, arguments_has(arguments, "json"));
+    dedup_note_free(&dedup.note);
+    code = close_cascade(&dedup, code);
+    if (!dedup.remembers) remove_temporary(temporary);
+    return code;
+}
+
+const struct command command_dedup = {
+    .path = "dedup",
+    .summary = "print each line the first time it is seen",
+    .synopses =
+        (const char *const[]){
+            "[--db DIR] [--error E] [--memory SIZE] [--window W | --forever] [--field N] "
+            "[--out FILE] [FILE...]",
+            NULL},
+    .description =
+        (const char *const[]){
+            "Prints the lines of the files, or of standard input, in their order, and leaves out "
+            "those that came before: like `awk '!seen[$0]++'`, but in memory that does not grow. "
+            "Fingerprints of lines are kept on disk, two to eight bytes each. A line that is new "
+            "is taken for a copy, and dropped, with the small probability `--error`; a copy is "
+            "never printed. The summary tells how many lines were probably dropped wrongly.",
+            "Without `--db`, what was seen is forgotten at the end; meanwhile it lies in a folder "
+            "in `TMPDIR`, or /tmp. With `--db`, it is remembered in `DIR` for later runs, together "
+            "with how far each file was read (of the last 70; files are recognised by their "
+            "content): a second run reads on where the first one stopped, and what was appended "
+            "since. `--from-start` reads from the start; lines that were seen are still dropped.",
+            "After a crash or a kill: a line that was delivered before the last checkpoint is "
+            "never "
+            "printed again, and a line is never lost. Checkpoints are made about once a second, "
+            "at the end, and on Ctrl-C; before one, standard output is synced if it is a file. "
+            "Lines printed after the last checkpoint are printed again by the next run, unless "
+            "they went to the file of `--out`: there they are cut off first, so that each line is "
+            "in it exactly once.",
+            NULL},
+    .options =
+        (const struct option[]){
+            OPTION_DB("remember in this folder what was seen; it is made if it is missing"),
+            {.name = "error",
+             .value = "E",
+             .help = "the share of new lines that may be taken for copies, from 1e-15 to 0.1; "
+                     "default as before, at first 1e-6"},
+            {.name = "capacity",
+             .value = "N",
+             .help = "how many different lines to plan for; more let the error rise; default "
+                     "1.07G"},
+            {.name = "memory", .value = "SIZE", .help = "the most memory to use; default 256MiB"},
+            {.name = "window",
+             .value = "W",
+             .help = "forget lines that were first seen longer ago than this"},
+            {.name = "forever", .help = "never forget; the default"},
+            {.name = "field",
+             .value = "N",
+             .help = "compare field N of the lines only, from 1; default the whole line"},
+            {.name = "delimiter", .value = "C", .help = "what lies between fields; default a tab"},
+            {.name = "out",
+             .value = "FILE",
+             .help = "add the lines to this file instead of printing them",
+             .completion = COMPLETE_FILES},
+            {.name = "from-start", .help = "with `--db`: read files from the start"},
+            OPTION_JSON("print the summary as JSON, on standard error, or with `--out` on standard "
+                        "output"),
+            OPTION_QUIET,
+            {0}},
+    .examples =
+        (const struct example[]){
+            {"Each line of a large file once", "lethe dedup urls.txt > unique.txt"},
+            {"What is new in a log since the last time",
+             "lethe dedup --db seen --field 2 access.log >> new.log"},
+            {"Drop what was seen within a day", "lethe dedup --db seen --window 24h < events"},
+            {0}},
+    .exit_done = "all lines were read and the new ones printed",
+    .operands_most = OPERANDS_UNLIMITED,
+    .operands = COMPLETE_FILES,
+    .run = run,
+};

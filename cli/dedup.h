@@ -1,0 +1,79 @@
+/* dedup.h - `lethe dedup`: the command (dedup.c), the loop (dedup_all.c), what it remembers of its files
+ * between runs (dedup_note.c) and where its lines go (dedup_output.c). */
+#ifndef LETHE_CLI_DEDUP_H
+#define LETHE_CLI_DEDUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "dedup_sample.h"
+#include "freq_input.h"
+#include "inputs.h"
+#include "lethe/cascade.h"
+#include "resume.h"
+
+/* Where lines go. */
+struct dedup_output {
+    FILE *stream;
+    const char *path; /* of --out; NULL: standard output */
+    bool is_regular;
+};
+
+/* How far files were read, and how much was delivered, as a checkpoint of the cascade holds it. */
+struct dedup_note {
+    const struct inputs *inputs;
+    struct resume_table table;
+    bool from_start;
+    struct dedup_file {
+        char name[RESUME_NAME_BYTES]; /* of its mark; empty: it has none yet */
+        uint64_t start;               /* where reading began */
+    } * files;                        /* for each input */
+    bool has_delivered;               /* to --out, which is the file: */
+    struct dedup_identity identity;
+    struct resume_mark delivered; /* as far as this */
+    uint64_t resumed_at;          /* bytes that were skipped, of all files */
+};
+
+struct dedup {
+    const struct inputs *inputs;
+    struct freq_fields fields;
+    const char *folder; /* of the cascade */
+    lethe_cascade *cascade;
+    bool remembers; /* --db: there are checkpoints */
+    bool quiet;
+    uint64_t memory_bytes; /* for lines that wait to be asked about */
+    struct dedup_output output;
+    struct dedup_note note;
+    uint64_t lines, printed;
+    double wrong; /* lines that were expected to be taken for copies though they were new */
+};
+
+/* The loop. Returns EXIT_DONE, or another code after saying why. */
+int dedup_all(struct dedup *dedup);
+
+/* Opens --out, or takes standard output. What was written to --out after the last checkpoint is cut off: those lines come
+ * again. */
+int dedup_output_open(struct dedup_output *output, const char *path, const struct dedup_note *note);
+int dedup_output_write(struct dedup_output *output, const void *data, size_t size);
+/* All that was written is with the reader; a file is on disk. */
+int dedup_output_flush(struct dedup_output *output);
+int dedup_output_sync(struct dedup_output *output);
+int dedup_output_close(struct dedup_output *output, int code);
+
+/* Reads the note of the last checkpoint. */
+int dedup_note_load(struct dedup *dedup);
+void dedup_note_free(struct dedup_note *note);
+/* A line_start: where to begin in an input. */
+uint64_t dedup_note_start(void *context, size_t input, int descriptor);
+/* The same, when that file is read a second time beside the first. */
+uint64_t dedup_note_start_again(void *context, size_t input, int descriptor);
+/* All lines before the place are read. */
+int dedup_note_reached(struct dedup_note *note, struct line_place place);
+/* Checkpoints the cascade with what the note says now. */
+int dedup_note_save(struct dedup *dedup);
+
+/* Says why a call of the cascade failed. */
+int dedup_fail(const struct dedup *dedup, lethe_status status, const char *attempt);
+
+#endif

@@ -1,0 +1,305 @@
+/* dedup_all.c - the loop of `lethe dedup`: gather many lines, ask about all of them at once, print the new ones.
+ *
+ * IDEA    The cascade answers a large batch by reading its runs in order, once, instead of a page for each line. So as many
+ *         lines as memory allows are gathered first: only their hashes, where a file can be read a second time
+ *         for the lines to print; hashes and text where it can't, as with a pipe.
+ * I1      Lines are printed in the order of the input. What is printed is synced before a checkpoint that covers it:
+ *         a line that is remembered as seen over a crash was delivered.
+ * I2      The second reader is never ahead of the first, and begins where it began.
+ * WHY     A file that somebody writes to at the same time may have other lines the second time: each line is
+ *         hashed again, and a difference ends the work with a message instead of a wrong line. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cascade_worker.h"
+#include "dedup.h"
+#include "human.h"
+#include "interrupt.h"
+#include "message.h"
+#include "progress.h"
+
+enum { BYTES_PER_LINE = sizeof(lethe_hash) + 1, CHECKPOINT_AFTER_S = 1 };
+
+/* Lines that wait to be asked about. */
+struct waiting {
+    lethe_hash *hashes;
+    uint8_t *present;
+    size_t count, capacity;
+    struct line_reader *again; /* reads them a second time; or NULL, and they are in: */
+    char *text;                /* one behind another, each with its newline */
+    size_t text_size, text_capacity;
+};
+
+struct loop {
+    struct dedup *dedup;
+    struct line_reader *reader;
+    struct waiting waiting;
+    struct progress progress;
+    struct line_place place; /* behind the last line that was read */
+    bool has_place;
+    double saved_s; /* when the last checkpoint was made */
+};
+
+static double now_s(void) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int dedup_fail(const struct dedup *dedup, lethe_status status, const char *attempt) {
+    if (status == LETHE_EFULL) {
+        return message_fail(EXIT_ENVIRONMENT,
+                            "%s has as many lines as it was made for; make another with a larger "
+                            "--capacity",
+                            dedup->folder);
+    }
+    return message_fail_file(status, attempt, dedup->folder);
+}
+
+/* Standard input is one place in a file, however often it is opened. */
+static bool can_read_again(const struct inputs *inputs) {
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (strcmp(inputs->paths[i], "-") == 0) return false;
+    }
+    return inputs->all_regular;
+}
+
+static int prepare(struct loop *loop) {
+    struct dedup *dedup = loop->dedup;
+    struct waiting *waiting = &loop->waiting;
+    int code = lines_open(dedup->inputs, &loop->reader);
+    if (code != EXIT_DONE) return code;
+    lines_start_at(loop->reader, dedup_note_start, &dedup->note);
+    uint64_t bytes = dedup->memory_bytes;
+    if (can_read_again(dedup->inputs)) {
+        code = lines_open(dedup->inputs, &waiting->again);
+        if (code != EXIT_DONE) return code;
+        lines_start_at(waiting->again, dedup_note_start_again, &dedup->note);
+        lines_ignore_signals(waiting->again);
+    } else {
+        waiting->text_capacity = (size_t)(bytes / 2);
+        waiting->text = malloc(waiting->text_capacity);
+        bytes /= 2;
+    }
+    waiting->capacity = (size_t)(bytes / BYTES_PER_LINE);
+    if (waiting->capacity < LINES_PER_BATCH) waiting->capacity = LINES_PER_BATCH;
+    waiting->hashes = malloc(waiting->capacity * sizeof *waiting->hashes);
+    waiting->present = malloc(waiting->capacity);
+    if (waiting->hashes != NULL && waiting->present != NULL &&
+        (waiting->again != NULL || waiting->text != NULL)) {
+        return EXIT_DONE;
+    }
+    return message_fail(EXIT_ENVIRONMENT, "not enough memory; give a smaller --memory");
+}
+
+static void drop(struct loop *loop) {
+    lines_free(loop->reader);
+    lines_free(loop->waiting.again);
+    free(loop->waiting.hashes);
+    free(loop->waiting.present);
+    free(loop->waiting.text);
+}
+
+static const char *end_of(lethe_bytes line) {
+    return (const char *)line.data + line.size + 1;
+}
+
+/* Writes those of the lines, which lie one behind another, that are not present. */
+static int write_new(struct dedup *dedup, const lethe_bytes *lines, size_t count,
+                     const uint8_t *present) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count && code == EXIT_DONE;) {
+        if (present[i]) {
+            i++;
+            continue;
+        }
+        const char *from = lines[i].data;
+        while (i < count && !present[i])
+            i++;
+        code = dedup_output_write(&dedup->output, from, (size_t)(end_of(lines[i - 1]) - from));
+    }
+    return code;
+}
+
+/* Whether the file says the same as the first time. */
+static bool is_same(const struct dedup *dedup, const struct freq_batch *batch,
+                    const lethe_hash *hashes, const uint8_t *present) {
+    uint64_t seed = lethe_cascade_seed(dedup->cascade);
+    for (size_t i = 0; i < batch->count; i++) {
+        if (present[i]) continue;
+        lethe_hash hash = lethe_hash_bytes(seed, batch->keys[i].data, batch->keys[i].size);
+        if (hash.low != hashes[i].low || hash.high != hashes[i].high) return false;
+    }
+    return true;
+}
+
+/* Prints the new ones of the first count lines, reading them again. */
+static int print_again(struct loop *loop, size_t count) {
+    struct dedup *dedup = loop->dedup;
+    const struct waiting *waiting = &loop->waiting;
+    struct freq_batch batch;
+    for (size_t at = 0; at < count; at += batch.count) {
+        int code = freq_next(waiting->again, dedup->inputs, &dedup->fields, &batch);
+        if (code != EXIT_DONE) return code;
+        /* The first reader was given the same batches; of the last one only a part may be done. */
+        bool is_cut = count < waiting->count && batch.count > count - at;
+        if (is_cut) batch.count = count - at;
+        bool fits = batch.count > 0 && batch.count <= count - at;
+        if (!fits || !is_same(dedup, &batch, waiting->hashes + at, waiting->present + at)) {
+            return message_fail(EXIT_BAD_DATA,
+                                "a file was changed while it was read; what was printed up to "
+                                "there is right, try again when nobody writes to it");
+        }
+        code = write_new(dedup, batch.lines, batch.count, waiting->present + at);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+/* The same, from the text in memory. */
+static int print_text(struct loop *loop, size_t count) {
+    const struct waiting *waiting = &loop->waiting;
+    const char *line = waiting->text, *end = line + waiting->text_size;
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count && code == EXIT_DONE;) {
+        bool is_present = waiting->present[i];
+        const char *from = line;
+        while (i < count && (bool)waiting->present[i] == is_present) {
+            line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+            i++;
+        }
+        if (is_present) continue;
+        code = dedup_output_write(&loop->dedup->output, from, (size_t)(line - from));
+    }
+    return code;
+}
+
+/* Adds up what came of the first count lines, and makes room. */
+static void settle(struct loop *loop, size_t count) {
+    struct dedup *dedup = loop->dedup;
+    struct waiting *waiting = &loop->waiting;
+    uint64_t fresh = 0;
+    for (size_t i = 0; i < count; i++)
+        fresh += !waiting->present[i];
+    lethe_cascade_stats stats = lethe_cascade_info(dedup->cascade, cascade_now_ms());
+    dedup->lines += count;
+    dedup->printed += fresh;
+    dedup->wrong += (double)fresh * stats.error_estimate;
+    waiting->count = 0;
+    waiting->text_size = 0;
+    struct human_text error;
+    snprintf(loop->progress.more, sizeof loop->progress.more, ", %.1f%% copies, error %s",
+             100.0 - 100.0 * (double)dedup->printed / (double)dedup->lines,
+             human_probability(stats.error_estimate, &error));
+}
+
+static int save_if_due(struct loop *loop, bool is_last) {
+    struct dedup *dedup = loop->dedup;
+    if (!dedup->remembers || (!is_last && now_s() - loop->saved_s < CHECKPOINT_AFTER_S)) {
+        return EXIT_DONE;
+    }
+    int code = dedup_output_sync(&dedup->output);
+    if (code == EXIT_DONE && loop->has_place) code = dedup_note_reached(&dedup->note, loop->place);
+    if (code == EXIT_DONE) code = dedup_note_save(dedup);
+    loop->saved_s = now_s();
+    return code;
+}
+
+/* Asks about the lines that wait, and prints the new ones. */
+static int ask(struct loop *loop, bool is_last) {
+    struct waiting *waiting = &loop->waiting;
+    struct dedup *dedup = loop->dedup;
+    size_t done = 0;
+    lethe_status status = lethe_cascade_add_and_test_batch(
+        dedup->cascade, waiting->hashes, waiting->count, cascade_now_ms(), waiting->present, &done);
+    int code = waiting->again != NULL ? print_again(loop, done) : print_text(loop, done);
+    if (code == EXIT_DONE) code = dedup_output_flush(&dedup->output);
+    bool is_whole = done == waiting->count;
+    settle(loop, done);
+    if (code == EXIT_DONE && (status != LETHE_OK || !is_whole)) {
+        code = dedup_fail(dedup, status != LETHE_OK ? status : LETHE_EIO, "write");
+    }
+    return code == EXIT_DONE ? save_if_due(loop, is_last) : code;
+}
+
+/* Keeps the text of a batch. */
+static int keep_text(struct waiting *waiting, const struct freq_batch *batch) {
+    const char *from = batch->lines[0].data;
+    size_t size = (size_t)(end_of(batch->lines[batch->count - 1]) - from);
+    if (size > waiting->text_capacity - waiting->text_size) { /* nothing else waits then */
+        char *larger = realloc(waiting->text, size);
+        if (larger == NULL) {
+            return message_fail(EXIT_ENVIRONMENT, "not enough memory for long lines; free some");
+        }
+        waiting->text = larger;
+        waiting->text_capacity = size;
+    }
+    memcpy(waiting->text + waiting->text_size, from, size);
+    waiting->text_size += size;
+    return EXIT_DONE;
+}
+
+static bool has_room(const struct waiting *waiting, const struct freq_batch *batch) {
+    if (waiting->count + batch->count > waiting->capacity) return false;
+    if (waiting->again != NULL) return true;
+    const char *from = batch->lines[0].data;
+    size_t size = (size_t)(end_of(batch->lines[batch->count - 1]) - from);
+    return size <= waiting->text_capacity - waiting->text_size;
+}
+
+/* Puts a batch to those that wait; asks about them first if there is no room. */
+static int take(struct loop *loop, const struct freq_batch *batch) {
+    struct waiting *waiting = &loop->waiting;
+    int code = EXIT_DONE;
+    if (waiting->count > 0 && !has_room(waiting, batch)) code = ask(loop, false);
+    struct line_place place = lines_place(loop->reader);
+    if (code == EXIT_DONE && loop->has_place && place.input != loop->place.input &&
+        loop->dedup->remembers) {
+        code = dedup_note_reached(&loop->dedup->note, loop->place);
+    }
+    loop->place = place;
+    loop->has_place = true;
+    if (code == EXIT_DONE && waiting->again == NULL) code = keep_text(waiting, batch);
+    if (code != EXIT_DONE) return code;
+    lethe_hash_batch(lethe_cascade_seed(loop->dedup->cascade), batch->keys, batch->count,
+                     waiting->hashes + waiting->count);
+    waiting->count += batch->count;
+    return EXIT_DONE;
+}
+
+static int run(struct loop *loop) {
+    struct dedup *dedup = loop->dedup;
+    struct freq_batch batch;
+    int code = EXIT_DONE;
+    for (;;) {
+        /* Nothing to read for now: who waits for the output should have what there is. */
+        if (loop->waiting.count > 0 && lines_would_wait(loop->reader)) code = ask(loop, false);
+        if (code == EXIT_DONE)
+            code = freq_next(loop->reader, dedup->inputs, &dedup->fields, &batch);
+        if (code != EXIT_DONE || batch.count == 0) break;
+        code = take(loop, &batch);
+        if (code != EXIT_DONE) return code;
+        progress_update(&loop->progress, lines_delivered(loop->reader), lines_bytes(loop->reader));
+    }
+    /* What was read before a line that can't be read, or before a signal, is still good. */
+    int asked = loop->waiting.count > 0 ? ask(loop, true) : save_if_due(loop, true);
+    return code == EXIT_DONE ? asked : code;
+}
+
+int dedup_all(struct dedup *dedup) {
+    struct loop loop = {.dedup = dedup, .saved_s = now_s()};
+    int code = prepare(&loop);
+    if (code == EXIT_DONE) {
+        struct cascade_worker *worker = cascade_worker_start(dedup->cascade);
+        progress_begin(&loop.progress, !dedup->quiet, "lines", dedup->inputs->bytes);
+        /* What is in --out before the first line: should there be no further checkpoint, the rest is cut off. */
+        if (dedup->remembers && dedup->output.path != NULL) code = dedup_note_save(dedup);
+        if (code == EXIT_DONE) code = run(&loop);
+        progress_end(&loop.progress);
+        cascade_worker_stop(worker);
+    }
+    drop(&loop);
+    return code;
+}
