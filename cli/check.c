@@ -27,6 +27,7 @@ static int run(const struct arguments *arguments) {
         json_integer(&json, "index_entries", health.index_entries);
         json_integer(&json, "marks", health.marks);
         if (health.sketch_bytes > 0) json_integer(&json, "sketch_bytes", health.sketch_bytes);
+        if (health.ledger_ids > 0) json_integer(&json, "ledger_ids", health.ledger_ids);
         json_end(&json);
         return EXIT_DONE;
     }
@@ -37,11 +38,15 @@ static int run(const struct arguments *arguments) {
         snprintf(counters, sizeof counters, "a sketch of %s",
                  human_bytes(health.sketch_bytes, &size));
     }
+    char ledger[80] = "";
+    if (health.ledger_ids > 0) {
+        snprintf(ledger, sizeof ledger, ", ids kept for ever %" PRIu64, health.ledger_ids);
+    }
     printf("%s is sound: %s, ids %" PRIu64 " in %" PRIu64
            " segments of the log, changes not yet folded in %" PRIu64 ", index entries %" PRIu64
-           ", marks %" PRIu64 "\n",
+           ", marks %" PRIu64 "%s\n",
            folder, counters, health.log_ids, health.log_segments, health.changes,
-           health.index_entries, health.marks);
+           health.index_entries, health.marks, ledger);
     return EXIT_DONE;
 }
 

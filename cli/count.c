@@ -35,6 +35,22 @@ static int read_sketch_options(const struct arguments *arguments, lethe_counter_
     return code;
 }
 
+static int read_ledger_options(const struct arguments *arguments, lethe_counter_options *options) {
+    options->forever = arguments_has(arguments, "forever");
+    int code = arguments_count(arguments, "ledger-capacity", 1, UINT64_C(1) << 44,
+                               &options->ledger_capacity);
+    if (code == EXIT_DONE) {
+        code = arguments_size(arguments, "ledger-memory", 1 << 22, UINT64_C(1) << 40,
+                              &options->ledger_memory_bytes);
+    }
+    if (code == EXIT_DONE && options->forever &&
+        (arguments_has(arguments, "exact") || arguments_has(arguments, "check-payload"))) {
+        code = arguments_fail(arguments, "--forever does not go with --exact or --check-payload: "
+                                         "what is kept for ever can't be looked up exactly");
+    }
+    return code;
+}
+
 static int read_store_options(const struct arguments *arguments, lethe_counter_options *options) {
     uint64_t batch = 0;
     size_t policy = LETHE_WINDOW_REFUSE;
@@ -55,6 +71,7 @@ static int read_store_options(const struct arguments *arguments, lethe_counter_o
                                   &options->max_ahead_ms);
     }
     if (code == EXIT_DONE) code = read_sketch_options(arguments, options);
+    if (code == EXIT_DONE) code = read_ledger_options(arguments, options);
     options->commit_operations = (uint32_t)batch;
     options->policy = (lethe_window_policy)policy;
     options->exact = arguments_has(arguments, "exact");
@@ -237,6 +254,9 @@ static int check_place(const struct arguments *arguments) {
         {"sketch", "a server has sketches of its own, FID.ADD and others"},
         {"exact", "a server keeps no log of ids"},
         {"check-payload", "a server keeps no log of ids"},
+        {"forever", "a server's window forgets"},
+        {"ledger-capacity", "it is for --forever"},
+        {"ledger-memory", "it is for --forever"},
         {"sync", "a server has its own way to write: see appendfsync, and --wait"},
         {"max-ahead", "a server's window is of the time at the server"},
         {"late-out", "a server's window is of the time at the server: no event is late"},
@@ -289,8 +309,10 @@ const struct command command_count = {
     .summary = "count events, each exactly once",
     .synopses =
         (const char *const[]){
-            "--db DIR [--sketch MEMORY [--top N]] [--window W] [--error E] [--exact] "
-            "[--check-payload] [--sync P] [--batch N] "
+            "--db DIR [--sketch MEMORY [--top N]] [--forever] [--ledger-capacity N] "
+            "[--ledger-memory SIZE] [--window W] [--error E] [--exact] [--check-payload] [--sync "
+            "P] "
+            "[--batch N] "
             "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
             "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] "
             "[FILE...]",
@@ -361,6 +383,17 @@ const struct command command_count = {
             {.name = "check-payload",
              .help = "tell copies whose keys or deltas differ from the original: they are counted "
                      "as mismatched; implies `--exact`"},
+            {.name = "forever",
+             .help =
+                 "remember ids on disk when they leave the window, for ever: copies are "
+                 "recognised however late they come, and no event is too late; a store stays so"},
+            {.name = "ledger-capacity",
+             .value = "N",
+             .help = "with a new `--forever`: how many events to plan for; more let the error "
+                     "rise; default 1.07G"},
+            {.name = "ledger-memory",
+             .value = "SIZE",
+             .help = "memory for what is kept for ever; default 256MiB"},
             {.name = "sync",
              .value = "P",
              .help = "`always`: write as soon as the disk is free; or a duration up to 10s to "

@@ -88,6 +88,9 @@ static void print_text(const char *folder, const lethe_counter_stats *stats) {
     printf("mode            %s%s, %s\n", stats->exact ? "exact" : "approximate",
            stats->check_payload ? ", payloads checked" : "",
            stats->event_time ? "time of the events" : "time of the clock");
+    if (stats->forever)
+        printf("ledger          ids are kept for ever, %s\n",
+               human_bytes(stats->ledger.disk_bytes, &a));
     printf("clock           %s\n", stat_date(stats->clock_ms, &a));
     printf("applied         %" PRIu64 "\n", stats->applied);
     printf("duplicates      %" PRIu64 "\n", stats->duplicates);
@@ -121,6 +124,8 @@ static void print_json(const char *folder, const lethe_counter_stats *stats) {
     json_boolean(&json, "exact", stats->exact);
     json_boolean(&json, "check_payload", stats->check_payload);
     json_boolean(&json, "event_time", stats->event_time);
+    json_boolean(&json, "forever", stats->forever);
+    json_integer(&json, "ledger_bytes", stats->ledger.disk_bytes);
     json_integer(&json, "clock_ms", stats->clock_ms);
     json_integer(&json, "applied", stats->applied);
     json_integer(&json, "duplicates", stats->duplicates);
@@ -176,7 +181,8 @@ const struct command command_stat = {
             "is on disk; then a picture of the ids that are remembered, by their age. The store "
             "may be counted into meanwhile.",
             "The JSON object has the same, with the members store, counters, window_ms, error, "
-            "exact, check_payload, event_time, clock_ms, applied, duplicates, late, future, "
+            "exact, check_payload, event_time, forever, ledger_bytes, clock_ms, applied, "
+            "duplicates, late, future, "
             "refused, mismatched, commits, folded, log_ids, log_bytes, changes_bytes, "
             "index_bytes, counters_bytes, and periods, an array of objects with first_ms, last_ms "
             "and ids. Where the store keeps a sketch, also sketch_bytes, sketch_top, sketch_total "

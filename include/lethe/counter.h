@@ -77,6 +77,11 @@ typedef struct lethe_counter_options {
     uint64_t sketch_bytes;
     uint32_t
         sketch_top; /* most frequent keys to list beside the sketch; 0 -> as before, at first 1000; ..2^20 */
+    bool forever; /* remember ids on disk when they leave the window, for ever: a copy is recognised
+                     * however late it comes, and no event is LETHE_LATE. Once so, a store stays so.
+                     * Not with exact */
+    uint64_t ledger_capacity;     /* with it: ids of all time; 0 -> 2^30; more raise the error */
+    uint64_t ledger_memory_bytes; /* with it: 0 -> 256 MiB */
 } lethe_counter_options;
 
 /* What went wrong, for people: it names the file, the process, the field. */
@@ -216,6 +221,14 @@ typedef struct lethe_counter_period {
 
 enum { LETHE_PERIODS_SHOWN = 64 };
 
+/* The ids of all time, with `forever`; zero without it, and but for disk_bytes in a read-only store. */
+typedef struct lethe_counter_ledger {
+    uint64_t ids, capacity;
+    double error_target, error_estimate; /* beside the window's: they add up */
+    uint64_t memory_bytes, disk_bytes;
+    uint64_t covers; /* the last commit whose ids it has for certain; the log has the others */
+} lethe_counter_ledger;
+
 typedef struct lethe_counter_stats {
     lethe_window_stats window; /* zero in a read-only store, but for W, target and clock */
     uint64_t clock_ms;         /* the store's time */
@@ -229,12 +242,13 @@ typedef struct lethe_counter_stats {
     uint64_t log_bytes, changes_bytes, index_bytes, counters_bytes; /* on disk, roughly */
     uint32_t period_count;
     lethe_counter_period periods[LETHE_PERIODS_SHOWN]; /* the oldest first */
-    bool exact, check_payload, event_time;
     /* With a sketch; 0 otherwise. counters is then 0, counters_memory_bytes the sketch's. */
     uint64_t sketch_bytes, sketch_total; /* as asked for; what all keys were counted together */
     uint32_t sketch_top;
     double sketch_error,
         sketch_delta; /* an estimate is too high by more than this with that probability */
+    bool exact, check_payload, event_time, forever;
+    lethe_counter_ledger ledger;
 } lethe_counter_stats;
 
 /* Cost: O(1), and a few questions to RocksDB. */
@@ -246,6 +260,7 @@ typedef struct lethe_counter_health {
     uint64_t counters, log_segments, log_ids, change_segments, changes, index_entries, marks;
     uint64_t
         sketch_bytes; /* of the sketch in place of counters, which was read whole; 0 if there is none */
+    uint64_t ledger_ids;
 } lethe_counter_health;
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_check(const char *folder,
                                                             lethe_counter_health *out,

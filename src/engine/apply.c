@@ -56,7 +56,10 @@ static lethe_outcome screen_time(lethe_counter *counter, uint64_t time_ms, uint6
     if (time_ms > plausible_ms && time_ms - plausible_ms > counter->options.max_ahead_ms) {
         return LETHE_AHEAD;
     }
-    if (time_ms < clock_ms && clock_ms - time_ms > counter->options.window_ms) return LETHE_LATE;
+    if (time_ms < clock_ms && clock_ms - time_ms > counter->options.window_ms &&
+        counter->ledger == NULL) {
+        return LETHE_LATE;
+    }
     if (time_ms > clock_ms) counter->state.clock_ms = time_ms;
     return LETHE_APPLIED;
 }
@@ -108,6 +111,26 @@ static void ask(lethe_counter *counter, struct chunk *chunk) {
             counter->window, chunk->hashes + from, to - from, recorded_ms, chunk->answers + from);
         (void)status;
     }
+}
+
+/* What is new to the window may be older than it: the ledger knows. */
+static lethe_status ask_ledger(lethe_counter *counter, struct chunk *chunk) {
+    if (counter->ledger == NULL) return LETHE_OK;
+    lethe_hash hashes[LETHE_CHUNK];
+    uint16_t places[LETHE_CHUNK];
+    uint8_t present[LETHE_CHUNK];
+    size_t count = 0;
+    for (size_t i = 0; i < chunk->count; i++) {
+        if (chunk->answers[i] != LETHE_FRESH) continue;
+        hashes[count] = chunk->hashes[i];
+        places[count++] = (uint16_t)i;
+    }
+    lethe_status status =
+        lethe_ledger_test(counter->ledger, hashes, count, present, &counter->failure);
+    for (size_t i = 0; i < count && status == LETHE_OK; i++) {
+        if (present[i]) chunk->answers[places[i]] = LETHE_DUPLICATE;
+    }
+    return status;
 }
 
 /* Third pass. */
@@ -371,6 +394,8 @@ static lethe_status decide(lethe_counter *counter, const lethe_operation *operat
     struct chunk chunk;
     screen(counter, operations, count, &chunk, outcomes);
     ask(counter, &chunk);
+    lethe_status asked = ask_ledger(counter, &chunk);
+    if (asked != LETHE_OK) return asked;
     if (counter->sketch == NULL) fetch(counter, tag_count);
     lethe_group *group = lethe_engine_filling(counter);
     if (lethe_group_is_empty(group)) group->opened_ms = lethe_os_boot_ms();

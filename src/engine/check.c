@@ -3,6 +3,7 @@
  * RocksDB checks each block's checksum as it is read; we check that every record is one of ours, and that they
  * agree with each other. */
 #include "engine/detail.h"
+#include "engine/ledger.h"
 #include "engine/segment.h"
 #include "engine/sketch_store.h"
 #include "engine/state.h"
@@ -197,6 +198,10 @@ lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
     }
     if (status == LETHE_OK) status = examine_all(store, &examination, detail);
     lethe_sketch_free(examination.sketch);
+    if (status == LETHE_OK && examination.state.forever) {
+        status = lethe_ledger_check(folder, examination.state.dropped, examination.state.commit,
+                                    &out->ledger_ids, detail);
+    }
     lethe_store_close(store);
     return status;
 }
@@ -207,11 +212,25 @@ lethe_status lethe_counter_backup(const char *folder, const char *backups, lethe
     if (status != LETHE_OK) return status;
     lethe_state state;
     status = lethe_state_load(store, &state, detail);
+    /* The ledger lies beside the backups under the number of the commit it belongs to: until the store's own
+     * backup is complete, the one before it stays the latest, and whole. */
+    if (status == LETHE_OK && state.forever)
+        status = lethe_ledger_backup(folder, backups, state.commit, detail);
     if (status == LETHE_OK) status = lethe_store_backup(store, backups, detail);
+    if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
     lethe_store_close(store);
     return status;
 }
 
 lethe_status lethe_counter_restore(const char *backups, const char *folder, lethe_detail *detail) {
-    return lethe_store_restore(backups, folder, detail);
+    lethe_status status = lethe_store_restore(backups, folder, detail);
+    if (status != LETHE_OK) return status;
+    lethe_store *store;
+    lethe_state state;
+    status = lethe_store_open(folder, LETHE_STORE_EXAMINE, false, NULL, &store, detail);
+    if (status != LETHE_OK) return status;
+    status = lethe_state_load(store, &state, detail);
+    lethe_store_close(store);
+    if (status != LETHE_OK || !state.forever) return status;
+    return lethe_ledger_restore(backups, folder, state.commit, detail);
 }

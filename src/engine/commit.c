@@ -58,12 +58,19 @@ static void turn_periods(lethe_counter *counter, lethe_group *group) {
     counter->state.log_ids += ids;
     uint32_t gone = 0;
     while (gone < counter->period_count &&
-           counter->periods[gone].last_ms + counter->kept_ms < counter->state.clock_ms)
+           counter->periods[gone].last_ms + counter->kept_ms < counter->state.clock_ms) {
+        if (counter->ledger != NULL &&
+            counter->periods[gone].last_commit > lethe_ledger_covers(counter->ledger)) {
+            group->wants_cover = true;
+            break;
+        }
         gone++;
+    }
     if (gone == 0) return;
     group->drops_ids = true;
     group->drop_from = 0;
     group->drop_to = counter->periods[gone - 1].last_commit + 1;
+    counter->state.dropped = group->drop_to - 1;
     for (uint32_t i = 0; i < gone; i++) {
         counter->state.log_ids -= counter->periods[i].ids;
     }
@@ -209,6 +216,18 @@ static lethe_status write_group(lethe_counter *counter, lethe_group *group, leth
     return status;
 }
 
+/* Takes the group's ids into the ledger, now that they are durable. */
+static lethe_status enter_ledger(lethe_counter *counter, const lethe_group *group,
+                                 lethe_detail *detail) {
+    if (counter->ledger == NULL) return LETHE_OK;
+    lethe_bytes segment = {0};
+    if (group->runs.size > 0)
+        segment = (lethe_bytes){.data = group->ids.data, .size = group->ids.size};
+    lethe_status status = lethe_ledger_insert(counter->ledger, group->number, segment, detail);
+    if (status != LETHE_OK) return status;
+    return lethe_ledger_checkpoint(counter->ledger, group->wants_cover, detail);
+}
+
 /* How long the filling group may wait for company; 0: it is due. */
 static uint64_t patience_ms(lethe_counter *counter) {
     uint64_t waited_ms = lethe_os_boot_ms() - lethe_engine_filling(counter)->opened_ms;
@@ -250,6 +269,7 @@ void *lethe_engine_committer_main(void *context) {
         lethe_detail detail = {""};
         lethe_status status = write_group(counter, group, &detail);
         if (status == LETHE_OK) lethe_store_acknowledge(counter->store, group->number);
+        if (status == LETHE_OK) status = enter_ledger(counter, group, &detail);
         lethe_engine_enter(counter);
         if (status == LETHE_OK) {
             counter->durable = group->number;

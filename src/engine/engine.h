@@ -5,6 +5,7 @@
  *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
  *   read.c     get, each, top, marks              info.c     numbers      check.c  verifying
  *   sketched.c a sketch in place of counters      sketch_store.c  how that lies on disk
+ *   ledger.c   ids that left the window, for ever
  *
  * Everything here is guarded by `lock`, but the group that is being committed: that belongs to the
  * committing thread, and the array that is being folded, which belongs to the folding one. */
@@ -12,6 +13,7 @@
 #define LETHE_ENGINE_ENGINE_H
 
 #include "engine/buffer.h"
+#include "engine/ledger.h"
 #include "engine/segment.h"
 #include "engine/sketch_store.h"
 #include "engine/state.h"
@@ -56,6 +58,7 @@ typedef struct lethe_group {
     bool drops_ids; /* the commit deletes segments of IDS in [drop_from, drop_to) */
     uint64_t drop_from, drop_to;
     bool drops_changes; /* ... and of CHANGES up to state.folded */
+    bool wants_cover;   /* the log would be shorter if the ledger covered more */
 } lethe_group;
 
 /* A stretch of the log that is dropped as a whole. */
@@ -74,6 +77,7 @@ struct lethe_counter {
     lethe_os_lock lock;
     lethe_state state;    /* what the filling group will be committed with */
     lethe_window *window; /* NULL when read_only */
+    lethe_ledger *ledger; /* NULL when nothing is kept for ever */
     uint64_t kept_ms;     /* W and one step of the clock: how long the log is kept */
     uint64_t step_ms;     /* of the clock: see LETHE_CLOCK_STEPS */
     uint64_t base_clock_ms,

@@ -41,7 +41,7 @@ void lethe_group_drop(lethe_group *group, bool exact) {
 lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->number = number;
     group->operations = group->delta_count = 0;
-    group->drops_ids = group->drops_changes = false;
+    group->drops_ids = group->drops_changes = group->wants_cover = false;
     group->runs.size = group->touched.size = 0;
     if (group->pending.size > 0) {
         memset(group->pending_slots, 0, PENDING_SLOTS * sizeof *group->pending_slots);

@@ -74,5 +74,11 @@ void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     out->check_payload =
         counter->options.read_only ? state->check_payload : counter->options.check_payload;
     out->event_time = counter->options.read_only ? state->event_time : counter->options.event_time;
+    out->forever = state->forever;
+    if (counter->ledger != NULL) {
+        lethe_ledger_info(counter->ledger, &out->ledger);
+    } else if (state->forever) {
+        out->ledger.disk_bytes = lethe_ledger_bytes(lethe_store_folder(counter->store));
+    }
     lethe_engine_leave(counter);
 }

@@ -38,6 +38,10 @@ static lethe_status check_options(const lethe_counter_options *options, lethe_de
         return lethe_detail_fill(detail, LETHE_EINVAL, "a commit has %d operations at most",
                                  LETHE_GROUP_LIMIT);
     }
+    if (options->forever && (options->exact || options->check_payload)) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "what is kept for ever can't be looked up exactly; leave out one");
+    }
     return check_sketch_options(options, detail);
 }
 
@@ -116,6 +120,31 @@ static lethe_status make_window(lethe_counter *counter, lethe_detail *detail) {
     return status == LETHE_OK ? LETHE_OK
                               : lethe_detail_fill(detail, status, "cannot make the window: %s",
                                                   lethe_strerror(status));
+}
+
+/* Opens the ledger, if there is one or there is to be one. */
+static lethe_status open_ledger(lethe_counter *counter, const char *folder, lethe_detail *detail) {
+    const lethe_counter_options *options = &counter->options;
+    lethe_state *state = &counter->state;
+    if (!state->forever && !options->forever) return LETHE_OK;
+    if (options->exact) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the store keeps ids for ever, which can't be looked up exactly");
+    }
+    lethe_ledger_options ledger = {.error = options->error,
+                                   .capacity = options->ledger_capacity,
+                                   .memory_bytes = options->ledger_memory_bytes,
+                                   .seed = state->seed,
+                                   .allocator = counter->allocator};
+    lethe_status status =
+        lethe_ledger_open(folder, &ledger, !state->forever, &counter->ledger, detail);
+    if (status != LETHE_OK) return status;
+    uint64_t covers = lethe_ledger_covers(counter->ledger);
+    if (covers > state->commit || (state->forever && covers < state->dropped)) {
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "the ledger is not of this state of the store; restore a backup");
+    }
+    return LETHE_OK;
 }
 
 /* A new store gets its secret and its first commit. */
@@ -217,6 +246,7 @@ static lethe_status commit_settings(lethe_counter *counter, lethe_detail *detail
     state->check_payload = counter->options.check_payload;
     state->event_time = counter->options.event_time;
     state->has_index = counter->options.exact;
+    state->forever = counter->ledger != NULL;
     counter->base_commit = counter->durable = counter->sealed = state->commit;
     counter->filling = state->commit + 1;
     for (unsigned i = 0; i < LETHE_GROUPS; i++) {
@@ -244,12 +274,14 @@ static lethe_status start_threads(lethe_counter *counter, lethe_detail *detail) 
                               : lethe_detail_fill(detail, status, "cannot start a thread");
 }
 
-static lethe_status open_to_write(lethe_counter *counter, lethe_detail *detail) {
+static lethe_status open_to_write(lethe_counter *counter, const char *folder,
+                                  lethe_detail *detail) {
     set_clock(counter);
     settle_settings(counter);
     uint64_t now_ms = lethe_engine_now(counter);
     if (now_ms > counter->state.clock_ms) counter->state.clock_ms = now_ms;
     lethe_status status = make_window(counter, detail);
+    if (status == LETHE_OK) status = open_ledger(counter, folder, detail);
     if (status == LETHE_OK) status = lethe_engine_recover(counter, detail);
     /* The committer may take the lock only once the first group is there. */
     lethe_engine_enter(counter);
@@ -284,6 +316,7 @@ static void free_counter(lethe_counter *counter) {
     lethe_buffer_free(&counter->deltas);
     lethe_sketch_free(counter->sketch);
     lethe_window_free(counter->window);
+    lethe_ledger_close(counter->ledger);
     lethe_store_close(counter->store);
     lethe_os_condition_drop(&counter->work);
     lethe_os_condition_drop(&counter->done);
@@ -317,7 +350,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
     }
     if (status == LETHE_OK) status = load_state(counter, detail);
     if (status == LETHE_OK) {
-        status = reads ? open_to_read(counter, detail) : open_to_write(counter, detail);
+        status = reads ? open_to_read(counter, detail) : open_to_write(counter, folder, detail);
     }
     if (status != LETHE_OK) {
         free_counter(counter);
@@ -341,6 +374,9 @@ static lethe_status finish(lethe_counter *counter, lethe_detail *detail) {
         status = lethe_engine_seal(counter);
     }
     if (status == LETHE_OK) status = lethe_engine_wait_durable(counter, counter->sealed);
+    /* The committer has nothing left to do. */
+    if (status == LETHE_OK && counter->ledger != NULL)
+        status = lethe_ledger_checkpoint(counter->ledger, true, &counter->failure);
     if (status != LETHE_OK && detail != NULL) *detail = counter->failure;
     lethe_engine_leave(counter);
     return status == LETHE_OK ? lethe_store_flush(counter->store, detail) : status;

@@ -156,7 +156,7 @@ static lethe_status index_run(lethe_counter *counter, const unsigned char *ids, 
 
 /* What to do with a segment of ids; the walk is the same. */
 struct purpose {
-    bool records;       /* into the window */
+    bool records;       /* into the window, and what it lacks into the ledger */
     lethe_batch *index; /* into the index, unless NULL */
 };
 
@@ -176,6 +176,8 @@ static lethe_status take_segment(lethe_counter *counter, uint64_t commit, lethe_
         }
         at += (size_t)run.count * LETHE_LOG_ID_BYTES;
     }
+    if (status == LETHE_OK && purpose->records && counter->ledger != NULL)
+        status = lethe_ledger_insert(counter->ledger, commit, segment, NULL);
     lethe_engine_add_period(counter, commit, lethe_ids_run(&ids, ids.run_count - 1).clock_ms,
                             ids.count);
     return status;

@@ -10,11 +10,12 @@ enum { PAYLOAD_BYTES = 8 * 20 + 16 + 4, SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 1
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
 
-enum { HAS_INDEX = 1, EXACT = 2, CHECK_PAYLOAD = 4, EVENT_TIME = 8, ALL_FLAGS = 15 };
+enum { HAS_INDEX = 1, EXACT = 2, CHECK_PAYLOAD = 4, EVENT_TIME = 8, FOREVER = 16 };
 
 static uint32_t flags_of(const lethe_state *state) {
     return (state->has_index ? HAS_INDEX : 0) | (state->exact ? EXACT : 0) |
-           (state->check_payload ? CHECK_PAYLOAD : 0) | (state->event_time ? EVENT_TIME : 0);
+           (state->check_payload ? CHECK_PAYLOAD : 0) | (state->event_time ? EVENT_TIME : 0) |
+           (state->forever ? FOREVER : 0);
 }
 
 lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe_store *store) {
@@ -37,7 +38,7 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
     lethe_encoder_put_f64(encoder, state->error);
     lethe_encoder_put_f64(encoder, state->window_error);
     lethe_encoder_put_u64(encoder, state->change_segments);
-    lethe_encoder_put_u64(encoder, 0); /* room for what a later version may need to know */
+    lethe_encoder_put_u64(encoder, state->dropped);
     lethe_encoder_put_bytes(encoder, state->boot_id, sizeof state->boot_id);
     lethe_encoder_put_u32(encoder, flags_of(state));
     if (has_sketch) {
@@ -77,13 +78,14 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     out->error = lethe_decoder_get_f64(decoder);
     out->window_error = lethe_decoder_get_f64(decoder);
     out->change_segments = lethe_decoder_get_u64(decoder);
-    (void)lethe_decoder_get_u64(decoder);
+    out->dropped = lethe_decoder_get_u64(decoder);
     lethe_decoder_get_bytes(decoder, out->boot_id, sizeof out->boot_id);
     uint32_t flags = lethe_decoder_get_u32(decoder);
     out->has_index = (flags & HAS_INDEX) != 0;
     out->exact = (flags & EXACT) != 0;
     out->check_payload = (flags & CHECK_PAYLOAD) != 0;
     out->event_time = (flags & EVENT_TIME) != 0;
+    out->forever = (flags & FOREVER) != 0;
     if (lethe_decoder_version(decoder) == VERSION) return;
     out->sketch_top = lethe_decoder_get_u32(decoder);
     out->sketch_bytes = lethe_decoder_get_u64(decoder);
@@ -96,8 +98,9 @@ static bool is_sound_sketch(const lethe_state *state) {
 }
 
 static bool is_sound(const lethe_state *state) {
-    return state->folded <= state->commit && state->error >= 1e-12 && state->error <= 0.1 &&
-           state->window_ms >= 1000 && state->window_ms <= UINT64_C(2592000000);
+    return state->folded <= state->commit && state->dropped <= state->commit &&
+           state->error >= 1e-12 && state->error <= 0.1 && state->window_ms >= 1000 &&
+           state->window_ms <= UINT64_C(2592000000);
 }
 
 lethe_status lethe_state_load(lethe_store *store, lethe_state *out, lethe_detail *detail) {

@@ -27,6 +27,8 @@ typedef struct lethe_state {
     double error;
     uint64_t log_ids;                      /* in IDS */
     uint64_t change_segments;              /* in CHANGES, behind `folded` */
+    bool forever;                          /* there is a ledger */
+    uint64_t dropped;                      /* from IDS, up to this commit; the ledger has them */
     bool has_index;                        /* INDEX has every id that IDS has */
     bool exact, check_payload, event_time; /* as last opened for writing */
     /* Of a store that keeps a sketch in place of counters; 0 in one that does not. Never changed. */

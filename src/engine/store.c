@@ -376,6 +376,10 @@ lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool cr
     return LETHE_OK;
 }
 
+const char *lethe_store_folder(const lethe_store *store) {
+    return store->folder;
+}
+
 void lethe_store_close(lethe_store *store) {
     if (store == NULL) return;
     close_database(store);

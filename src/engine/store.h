@@ -46,6 +46,9 @@ LETHE_MUST_CHECK lethe_status lethe_store_open(const char *folder, lethe_store_m
                                                lethe_store **out, lethe_detail *detail);
 void lethe_store_close(lethe_store *store); /* takes NULL */
 
+/* The folder it was opened in. */
+const char *lethe_store_folder(const lethe_store *store);
+
 /* FOLLOW: catches up with the writer. */
 LETHE_MUST_CHECK lethe_status lethe_store_follow(lethe_store *store, lethe_detail *detail);
 

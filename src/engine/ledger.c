@@ -1,0 +1,268 @@
+/* engine/ledger.c - the ledger: a cascade filter, its merging thread, and its checkpoints.
+ *
+ * I1      Inserted are the ids of commits that are durable, in their order, and no others. An id that was decided but not
+ *         committed must not be remembered: its event will be sent again, and must then be counted.
+ * I2      Until an id is inserted the window has it: that is a matter of seconds, and W is at least one.
+ * WHY     A checkpoint writes what is in memory, so one is made when enough has come together, when the log is to
+ *         be dropped, and at the end. A crash costs reading the log behind it. */
+#include "engine/ledger.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/allocator.h"
+#include "engine/detail.h"
+#include "engine/segment.h"
+#include "lethe/cascade.h"
+#include "os/clock.h"
+#include "os/copy.h"
+#include "os/folder.h"
+#include "os/thread.h"
+
+enum { BATCH = 1024, PATH_BYTES = 4096, CHECKPOINT_IDS = 8 << 20, IDLE_MS = 5 };
+
+static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
+
+struct lethe_ledger {
+    const lethe_allocator *allocator;
+    lethe_cascade *cascade;
+    _Atomic uint64_t covered; /* by the last checkpoint */
+    uint64_t inserted;        /* the last commit whose ids are in */
+    uint64_t ids_since;       /* the last checkpoint */
+    lethe_os_thread merger;
+    bool merger_runs;
+    lethe_os_lock lock; /* of stopping */
+    lethe_os_condition stop;
+    bool stopping;
+};
+
+static bool path_of(const char *folder, char out[PATH_BYTES]) {
+    int size = snprintf(out, PATH_BYTES, "%s/ledger", folder);
+    return size > 0 && size < PATH_BYTES;
+}
+
+/* Merges while there is something to merge. What fails is met again, and told, when ids are inserted. */
+static void *merge(void *context) {
+    lethe_ledger *ledger = context;
+    lethe_os_lock_take(&ledger->lock);
+    while (!ledger->stopping) {
+        lethe_os_lock_give(&ledger->lock);
+        bool more = false;
+        lethe_status status = lethe_cascade_work(ledger->cascade, 0, 0, &more);
+        lethe_os_lock_take(&ledger->lock);
+        if ((status != LETHE_OK || !more) && !ledger->stopping)
+            lethe_os_condition_wait_for(&ledger->stop, &ledger->lock, IDLE_MS);
+    }
+    lethe_os_lock_give(&ledger->lock);
+    return NULL;
+}
+
+static lethe_status explain_open(lethe_status status, const char *path, lethe_detail *detail) {
+    switch (status) {
+    case LETHE_OK:
+        return LETHE_OK;
+    case LETHE_ENOTFOUND:
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "the ledger of the store, %s, is missing; restore a backup", path);
+    case LETHE_EMISMATCH:
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the ledger %s was made for another error or number of ids; "
+                                 "leave them out to keep what it has",
+                                 path);
+    default:
+        return lethe_detail_fill(detail, status, "cannot open the ledger %s: %s", path,
+                                 lethe_strerror(status));
+    }
+}
+
+static lethe_status start(lethe_ledger *ledger, const char *folder,
+                          const lethe_ledger_options *options, bool create, lethe_detail *detail) {
+    char path[PATH_BYTES];
+    if (!path_of(folder, path))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    uint64_t memory = options->memory_bytes > 0 ? options->memory_bytes : DEFAULT_MEMORY_BYTES;
+    lethe_cascade_options cascade = {.capacity = create ? options->capacity : 0,
+                                     .error = create ? options->error : 0,
+                                     .seed = create ? options->seed : 0,
+                                     .memory_bytes = memory / 2,
+                                     .level_filter_bytes = memory / 2,
+                                     .durability = LETHE_CASCADE_CHECKPOINTED,
+                                     .must_exist = !create,
+                                     .allocator = options->allocator};
+    lethe_status status = lethe_cascade_open(path, &cascade, &ledger->cascade);
+    if (status != LETHE_OK) return explain_open(status, path, detail);
+    uint64_t covered = 0;
+    size_t note_bytes;
+    lethe_cascade_last_checkpoint(ledger->cascade, &covered, NULL, &note_bytes);
+    atomic_store(&ledger->covered, covered);
+    ledger->inserted = covered;
+    status = lethe_os_thread_start(&ledger->merger, merge, ledger);
+    ledger->merger_runs = status == LETHE_OK;
+    if (status == LETHE_OK) return LETHE_OK;
+    return lethe_detail_fill(detail, status, "cannot start a thread");
+}
+
+lethe_status lethe_ledger_open(const char *folder, const lethe_ledger_options *options, bool create,
+                               lethe_ledger **out, lethe_detail *detail) {
+    *out = NULL;
+    lethe_ledger *ledger = lethe_alloc_zeroed(options->allocator, sizeof *ledger);
+    if (ledger == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
+    ledger->allocator = options->allocator;
+    lethe_os_lock_init(&ledger->lock);
+    lethe_os_condition_init(&ledger->stop);
+    lethe_status status = start(ledger, folder, options, create, detail);
+    if (status != LETHE_OK) {
+        lethe_ledger_close(ledger);
+        return status;
+    }
+    *out = ledger;
+    return LETHE_OK;
+}
+
+void lethe_ledger_close(lethe_ledger *ledger) {
+    if (ledger == NULL) return;
+    lethe_os_lock_take(&ledger->lock);
+    ledger->stopping = true;
+    lethe_os_condition_wake_all(&ledger->stop);
+    lethe_os_lock_give(&ledger->lock);
+    if (ledger->merger_runs) lethe_os_thread_join(&ledger->merger);
+    (void)lethe_cascade_close(ledger->cascade); /* what matters is in the last checkpoint */
+    lethe_os_condition_drop(&ledger->stop);
+    lethe_os_lock_drop(&ledger->lock);
+    lethe_release(ledger->allocator, ledger, sizeof *ledger);
+}
+
+uint64_t lethe_ledger_covers(const lethe_ledger *ledger) {
+    return atomic_load(&ledger->covered);
+}
+
+static lethe_status explain(lethe_status status, const char *what, lethe_detail *detail) {
+    if (status == LETHE_OK) return LETHE_OK;
+    return lethe_detail_fill(detail, status, "cannot %s the ledger: %s", what,
+                             lethe_strerror(status));
+}
+
+lethe_status lethe_ledger_test(lethe_ledger *ledger, const lethe_hash *hashes, size_t count,
+                               uint8_t *present, lethe_detail *detail) {
+    return explain(lethe_cascade_test_batch(ledger->cascade, hashes, count, 0, present), "read",
+                   detail);
+}
+
+lethe_status lethe_ledger_insert(lethe_ledger *ledger, uint64_t commit, lethe_bytes segment,
+                                 lethe_detail *detail) {
+    if (commit <= ledger->inserted) return LETHE_OK;
+    lethe_ids ids = {0};
+    lethe_status status = segment.size > 0 ? lethe_ids_open(segment, &ids) : LETHE_OK;
+    lethe_hash hashes[BATCH];
+    for (uint32_t done = 0, size; done < ids.count && status == LETHE_OK; done += size) {
+        size = ids.count - done < BATCH ? ids.count - done : BATCH;
+        for (uint32_t i = 0; i < size; i++) {
+            hashes[i] = lethe_log_id_expand(
+                lethe_log_id_load(ids.ids + (size_t)(done + i) * LETHE_LOG_ID_BYTES));
+        }
+        status = lethe_cascade_insert_batch(ledger->cascade, hashes, size, 0, NULL);
+    }
+    if (status != LETHE_OK) return explain(status, "write", detail);
+    ledger->inserted = commit;
+    ledger->ids_since += ids.count;
+    return LETHE_OK;
+}
+
+lethe_status lethe_ledger_checkpoint(lethe_ledger *ledger, bool must, lethe_detail *detail) {
+    if (ledger->inserted == atomic_load(&ledger->covered)) return LETHE_OK;
+    if (!must && ledger->ids_since < CHECKPOINT_IDS) return LETHE_OK;
+    lethe_status status = lethe_cascade_checkpoint(ledger->cascade, ledger->inserted, NULL, 0);
+    if (status != LETHE_OK) return explain(status, "write", detail);
+    atomic_store(&ledger->covered, ledger->inserted);
+    ledger->ids_since = 0;
+    return LETHE_OK;
+}
+
+void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out) {
+    lethe_cascade_stats stats = lethe_cascade_info(ledger->cascade, 0);
+    *out = (lethe_counter_ledger){.ids = stats.entries,
+                                  .capacity = stats.capacity,
+                                  .error_target = stats.error_target,
+                                  .error_estimate = stats.error_estimate,
+                                  .memory_bytes = stats.memory_bytes,
+                                  .disk_bytes = stats.disk_bytes + stats.obsolete_bytes,
+                                  .covers = lethe_ledger_covers(ledger)};
+}
+
+uint64_t lethe_ledger_bytes(const char *folder) {
+    char path[PATH_BYTES];
+    return path_of(folder, path) ? lethe_os_folder_bytes(path, "") : 0;
+}
+
+static bool count_one(void *context, uint64_t fingerprint, uint64_t count) {
+    (void)fingerprint;
+    uint64_t *sum = context;
+    *sum += count;
+    return true;
+}
+
+lethe_status lethe_ledger_check(const char *folder, uint64_t dropped, uint64_t commit,
+                                uint64_t *ids, lethe_detail *detail) {
+    char path[PATH_BYTES];
+    *ids = 0;
+    if (!path_of(folder, path))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    lethe_cascade *cascade;
+    lethe_cascade_options options = {.durability = LETHE_CASCADE_CHECKPOINTED, .must_exist = true};
+    lethe_status status = lethe_cascade_open(path, &options, &cascade);
+    if (status != LETHE_OK) return explain_open(status, path, detail);
+    uint64_t covered = 0;
+    size_t note_bytes;
+    lethe_cascade_last_checkpoint(cascade, &covered, NULL, &note_bytes);
+    status = explain(lethe_cascade_each(cascade, 0, count_one, ids), "read", detail);
+    (void)lethe_cascade_close(cascade);
+    if (status != LETHE_OK || (covered >= dropped && covered <= commit)) return status;
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the ledger is not of this state of the store; restore a backup");
+}
+
+static bool copy_path(const char *backups, uint64_t commit, char out[PATH_BYTES]) {
+    int size = snprintf(out, PATH_BYTES, "%s/ledger-%llu", backups, (unsigned long long)commit);
+    return size > 0 && size < PATH_BYTES - 4;
+}
+
+/* Under another name first: a folder of the right name is whole. */
+static lethe_status copy(const char *from, const char *to, lethe_detail *detail) {
+    char fresh[PATH_BYTES + 4];
+    snprintf(fresh, sizeof fresh, "%s.new", to);
+    lethe_os_folder_remove(fresh);
+    lethe_status status = lethe_os_folder_copy(from, fresh);
+    if (status == LETHE_OK) {
+        lethe_os_folder_remove(to);
+        status = lethe_os_folder_rename(fresh, to);
+    }
+    if (status == LETHE_OK) return LETHE_OK;
+    lethe_os_folder_remove(fresh);
+    return lethe_detail_fill(detail, status, "cannot copy the ledger from %s to %s: %s", from, to,
+                             lethe_strerror(status));
+}
+
+lethe_status lethe_ledger_backup(const char *folder, const char *backups, uint64_t commit,
+                                 lethe_detail *detail) {
+    char from[PATH_BYTES], to[PATH_BYTES];
+    if (!path_of(folder, from) || !copy_path(backups, commit, to))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    lethe_status status = lethe_os_folder_make(backups);
+    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot make %s", backups);
+    return copy(from, to, detail);
+}
+
+lethe_status lethe_ledger_restore(const char *backups, const char *folder, uint64_t commit,
+                                  lethe_detail *detail) {
+    char from[PATH_BYTES], to[PATH_BYTES];
+    if (!copy_path(backups, commit, from) || !path_of(folder, to))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    return copy(from, to, detail);
+}
+
+void lethe_ledger_prune(const char *backups, uint64_t commit) {
+    char kept[64];
+    snprintf(kept, sizeof kept, "ledger-%llu", (unsigned long long)commit);
+    lethe_os_folder_prune(backups, "ledger-", kept);
+}

@@ -1,0 +1,72 @@
+/* engine/ledger.h - the ids of all time, in a cascade filter on disk behind the window.
+ *
+ * The store's own log is its write-ahead log. The ledger is checkpointed now and then, with the number of the last commit
+ * whose ids it has, and of the log a commit is dropped only when it is covered. So a crash at any moment leaves the
+ * ledger with the ids of exactly the commits up to that number, and the log with the rest. */
+#ifndef LETHE_ENGINE_LEDGER_H
+#define LETHE_ENGINE_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/counter.h"
+#include "lethe/hash.h"
+
+typedef struct lethe_ledger lethe_ledger;
+
+typedef struct lethe_ledger_options {
+    double error;
+    uint64_t capacity;     /* ids expected, of all time; 0 -> 2^30 */
+    uint64_t memory_bytes; /* 0 -> 256 MiB */
+    uint64_t seed;
+    const lethe_allocator *allocator;
+} lethe_ledger_options;
+
+/* Opens the ledger of the store in folder; a new one is made if `create` says so. Starts its thread.
+ * Errors: those of lethe_cascade_open; detail tells what to do. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_open(const char *folder,
+                                                const lethe_ledger_options *options, bool create,
+                                                lethe_ledger **out, lethe_detail *detail);
+/* What came after the last checkpoint is dropped. Takes NULL. */
+void lethe_ledger_close(lethe_ledger *ledger);
+
+/* The last commit of the last checkpoint. */
+uint64_t lethe_ledger_covers(const lethe_ledger *ledger);
+
+/* present[i] becomes 1 if the id was inserted, 0 if not. Any thread.
+ * Cost: see lethe_cascade_test_batch. Errors: LETHE_EIO, LETHE_ECORRUPT, LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_test(lethe_ledger *ledger, const lethe_hash *hashes,
+                                                size_t count, uint8_t *present,
+                                                lethe_detail *detail);
+
+/* Inserts the ids of a commit: a segment of IDS. Commits come in their order, each once; those that it covers already are
+ * left out. One thread. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_insert(lethe_ledger *ledger, uint64_t commit,
+                                                  lethe_bytes segment, lethe_detail *detail);
+
+/* Makes what was inserted durable, if that is much, or if `must` says so. The same thread.
+ * Cost: a sync or some, and what is in memory is written. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_checkpoint(lethe_ledger *ledger, bool must,
+                                                      lethe_detail *detail);
+
+/* On disk, by the sizes of its files: of one that another process may have open. */
+uint64_t lethe_ledger_bytes(const char *folder);
+void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out);
+
+/* For a store that nobody has open: reads every page of its ledger, and checks that it covers the commits from
+ * `dropped` to `commit` as far as the log needs it. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_check(const char *folder, uint64_t dropped,
+                                                 uint64_t commit, uint64_t *ids,
+                                                 lethe_detail *detail);
+
+/* Copies the ledger of a store that nobody has open to a folder of backups, under the number of the store's last
+ * commit; and back. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_backup(const char *folder, const char *backups,
+                                                  uint64_t commit, lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_ledger_restore(const char *backups, const char *folder,
+                                                   uint64_t commit, lethe_detail *detail);
+/* Removes the copies of other commits. */
+void lethe_ledger_prune(const char *backups, uint64_t commit);
+
+#endif

@@ -1,0 +1,102 @@
+/* os/copy.c - copying a folder file by file, through the kernel where it can (copy_file_range). */
+#include "os/copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/folder.h"
+
+enum { PIECE_BYTES = 1 << 16, PATH_BYTES = 4096 };
+
+static lethe_status status_of(int error) {
+    if (error == ENOENT) return LETHE_ENOTFOUND;
+    return error == ENOSPC || error == EDQUOT ? LETHE_ENOSPACE : LETHE_EIO;
+}
+
+static bool write_all(int descriptor, const char *data, size_t size) {
+    while (size > 0) {
+        ssize_t done = write(descriptor, data, size);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        data += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* Where the kernel can't copy between the two, by hand. */
+static bool copy_by_hand(int from, int to) {
+    char piece[PIECE_BYTES];
+    for (;;) {
+        ssize_t got = read(from, piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return got == 0;
+        if (!write_all(to, piece, (size_t)got)) return false;
+    }
+}
+
+static bool copy_bytes(int from, int to) {
+    for (bool begun = false;; begun = true) {
+        ssize_t done = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0);
+        if (done == 0) return true;
+        if (done < 0) return !begun && errno != ENOSPC && errno != EIO && copy_by_hand(from, to);
+    }
+}
+
+static lethe_status copy_file(int from_folder, int to_folder, const char *name) {
+    int from = openat(from_folder, name, O_RDONLY | O_CLOEXEC);
+    if (from < 0) return status_of(errno);
+    int to = openat(to_folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool fine = to >= 0 && copy_bytes(from, to) && fsync(to) == 0;
+    int error = errno;
+    close(from);
+    if (to >= 0 && close(to) != 0 && fine) {
+        error = errno;
+        fine = false;
+    }
+    errno = error;
+    return fine ? LETHE_OK : status_of(error);
+}
+
+lethe_status lethe_os_folder_copy(const char *from, const char *to) {
+    DIR *files = opendir(from);
+    if (files == NULL) return status_of(errno);
+    lethe_status status = lethe_os_folder_make(to);
+    int goal = status == LETHE_OK ? open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (status == LETHE_OK && goal < 0) status = status_of(errno);
+    const struct dirent *file;
+    while (status == LETHE_OK && (file = readdir(files)) != NULL) {
+        struct stat information;
+        if (fstatat(dirfd(files), file->d_name, &information, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(information.st_mode)) {
+            continue;
+        }
+        status = copy_file(dirfd(files), goal, file->d_name);
+    }
+    closedir(files);
+    if (goal >= 0) {
+        (void)fsync(goal); /* some file systems can't */
+        close(goal);
+    }
+    return status;
+}
+
+void lethe_os_folder_prune(const char *folder, const char *prefix, const char *kept) {
+    DIR *entries = opendir(folder);
+    if (entries == NULL) return;
+    const struct dirent *entry;
+    while ((entry = readdir(entries)) != NULL) {
+        char path[PATH_BYTES];
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) continue;
+        if (strcmp(entry->d_name, kept) == 0) continue;
+        int size = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (size > 0 && (size_t)size < sizeof path) lethe_os_folder_remove(path);
+    }
+    closedir(entries);
+}
