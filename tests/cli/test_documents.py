@@ -75,7 +75,7 @@ def test_the_build_wrote_them(binaries):
 
 # What is typed before the Tab key, and what must be offered then.
 OFFERS = {
-    "lethe ": ["backup", "bench", "check", "count", "del", "filter", "freq", "get", "help", "list", "paper",
+    "lethe ": ["backup", "bench", "check", "count", "dedup", "del", "filter", "freq", "get", "help", "list", "paper",
                "restore", "sample", "set", "stat", "top"],
     "lethe f": ["filter", "freq"],
     "lethe x": [],
@@ -93,7 +93,7 @@ OFFERS = {
     "lethe filter build --quiet --kind bloom --o": ["--out"],
     "lethe filter test --": ["--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
-    "lethe help ": ["backup", "bench", "check", "count", "del", "filter", "freq", "get", "help", "list", "paper",
+    "lethe help ": ["backup", "bench", "check", "count", "dedup", "del", "filter", "freq", "get", "help", "list", "paper",
                "restore", "sample", "set", "stat", "top"],
     "lethe help filter b": ["build"],
     "lethe help filter --": [],
