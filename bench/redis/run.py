@@ -47,11 +47,11 @@ def free_port():
         return one.getsockname()[1]
 
 
-def start(folder, module):
+def start(folder, module, environment=None):
     port = free_port()
     words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder,
              "--logfile", "log", "--loadmodule", str(module)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
     client = redis.Redis(port=port, socket_timeout=600)
     for _ in range(500):
         try:
