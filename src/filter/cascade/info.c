@@ -39,12 +39,15 @@ static void sum_memory(const lethe_cascade *cascade, lethe_cascade_stats *out) {
     out->memory_entries = lethe_cascade_memory_entries(cascade);
     out->entries += out->memory_entries;
     out->levels[0].entries = out->memory_entries;
-    for (unsigned i = 0; i < cascade->setting.table_count; i++) {
-        out->memory_bytes += lethe_cascade_table_bytes(&cascade->tables[i]);
-        out->levels[0].bytes += lethe_cascade_table_bytes(&cascade->tables[i]);
+    out->levels[0].bytes = cascade->slot_bytes;
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        const struct lethe_cascade_range *range = &cascade->ranges[i];
+        out->levels[0].runs += 1 + range->frozen_count;
+        out->levels[0].bytes += lethe_cascade_table_extra_bytes(range->active);
+        for (unsigned j = 0; j < range->frozen_count; j++)
+            out->levels[0].bytes += lethe_cascade_table_extra_bytes(range->frozen[j]);
     }
-    for (unsigned i = 0; i < cascade->range_count; i++)
-        out->levels[0].runs += 1 + cascade->ranges[i].frozen_count;
+    out->memory_bytes += out->levels[0].bytes;
     out->level_filter_bytes = cascade->filter_bytes;
     out->memory_bytes += cascade->filter_bytes + sizeof *cascade;
     for (unsigned i = 0; i < LETHE_CASCADE_MAX_JOBS; i++) {

@@ -64,8 +64,8 @@ void lethe_cascade_table_clear(struct lethe_cascade_table *table) {
     table->is_written = false;
 }
 
-uint64_t lethe_cascade_table_bytes(const struct lethe_cascade_table *table) {
-    return table->slot_count * sizeof *table->slots + table->extra_slots * sizeof *table->extras;
+uint64_t lethe_cascade_table_extra_bytes(const struct lethe_cascade_table *table) {
+    return table->extra_slots * sizeof *table->extras;
 }
 
 void lethe_cascade_table_prefetch(const struct lethe_cascade_table *table, uint64_t word) {

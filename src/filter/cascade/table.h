@@ -54,7 +54,8 @@ void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_ca
                               uint64_t homes, uint64_t *slots, const lethe_allocator *allocator);
 void lethe_cascade_table_drop(struct lethe_cascade_table *table);
 void lethe_cascade_table_clear(struct lethe_cascade_table *table);
-uint64_t lethe_cascade_table_bytes(const struct lethe_cascade_table *table);
+/* Memory beside the slots. */
+uint64_t lethe_cascade_table_extra_bytes(const struct lethe_cascade_table *table);
 
 /* Has the line on its way that the word belongs to. */
 void lethe_cascade_table_prefetch(const struct lethe_cascade_table *table, uint64_t word);
