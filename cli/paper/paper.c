@@ -23,7 +23,7 @@ static const struct figure *find_figure(const char *name) {
 
 static void list_figures(void) {
     for (const struct figure *const *row = figures; *row != NULL; row++)
-        printf("%-12s%s\n", (*row)->name, (*row)->title); /* "fid-memory" and two blanks */
+        printf("%-13s%s\n", (*row)->name, (*row)->title); /* "gbf-spacing" and two blanks */
 }
 
 static int fail_unknown(const struct arguments *arguments, const char *name) {
@@ -122,12 +122,14 @@ const struct command command_paper = {
             "claims and what came out, also where that differs. Writes the table as `NAME.csv`, "
             "and a picture of it as `NAME.svg`, which gnuplot draws by the script "
             "`NAME.gnuplot`. Without gnuplot there is no picture; the rest is the same. Every run "
-            "makes the same bytes, but for fid-12, which measures time.",
+            "makes the same bytes, but for fid-12 and gbf-6, which measure time.",
             "Without a name, lists the figures there are. The name `all` stands for every one. "
             "Figures fbf-8 to fbf-13 are those of the paper on the forgetful Bloom filter; "
             "fbf-salt shows what a salt for each filter does. Figures fid-3 to fid-12 are those of "
             "the "
-            "paper on the FID-sketch; fid-memory compares sketches in equal memory.",
+            "paper on the FID-sketch; fid-memory compares sketches in equal memory. Figures gbf-2 "
+            "to gbf-6 are those of the paper on the Gaussian Bloom filter; gbf-spacing shows what "
+            "other deviations do.",
             NULL},
     .options =
         (const struct option[]){
