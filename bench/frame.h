@@ -27,6 +27,7 @@ struct workload {
 extern const struct workload workload_bloom;
 extern const struct workload workload_cascade;
 extern const struct workload workload_count;
+extern const struct workload workload_dedup;
 extern const struct workload workload_gaussian;
 extern const struct workload workload_quotient;
 extern const struct workload workload_sketch;

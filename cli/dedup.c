@@ -175,6 +175,10 @@ static int run(const struct arguments *arguments) {
     }
     if (code != EXIT_DONE) return code;
     dedup.memory_bytes /= 4;
+    /* A line has a newline at least, and a fingerprint takes fewer bytes than most lines: a small file needs no more
+     * memory than its size. */
+    uint64_t enough = inputs.bytes < LEAST_MEMORY_BYTES ? LEAST_MEMORY_BYTES : inputs.bytes;
+    if (inputs.all_regular && enough < options.memory_bytes) options.memory_bytes = enough;
     dedup.inputs = &inputs;
     dedup.quiet = arguments_has(arguments, "quiet");
     dedup.note.from_start = arguments_has(arguments, "from-start");
