@@ -286,7 +286,14 @@ lethe_status lethe_quotient_add_fingerprint(lethe_quotient *filter, uint64_t fin
                                             uint64_t count) {
     if (count == 0 || fingerprint > filter->max_fingerprint || is_read_only(filter))
         return LETHE_EINVAL;
-    return add_some(filter, fingerprint, count);
+    if (count > 1 || filter->slots_used >= filter->limit)
+        return add_some(filter, fingerprint, count);
+    enum lethe_quotient_outcome outcome = filter->operations->add(&filter->table, fingerprint);
+    if (outcome > LETHE_QUOTIENT_SECOND) return add_some(filter, fingerprint, 1);
+    filter->slots_used++;
+    filter->distinct += outcome == LETHE_QUOTIENT_FIRST;
+    filter->total = lethe_quotient_sum(filter->total, 1);
+    return LETHE_OK;
 }
 
 bool lethe_quotient_test_fingerprint(const lethe_quotient *filter, uint64_t fingerprint) {
