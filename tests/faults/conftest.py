@@ -22,14 +22,14 @@ if not os.access(BINARIES / "lethe", os.X_OK):
 class Stream:
     """Events with retries, and what they add up to."""
 
-    def __init__(self, seed, count, path):
+    def __init__(self, seed, count, path, least=-5):
         draw = random.Random(seed)
         self.path = path
         self.truth = collections.Counter()
         self.events = 0
         lines = []
         for number in range(count):
-            changes = [(f"key-{min(int(draw.paretovariate(0.7)), 400)}", draw.randint(-5, 20))
+            changes = [(f"key-{min(int(draw.paretovariate(0.7)), 400)}", draw.randint(least, 20))
                        for _ in range(1 if draw.random() < 0.8 else draw.randint(2, 4))]
             fields = "\t".join(f"{key}\t{delta}" for key, delta in changes)
             line = f"{seed}-{number:08x}\t{fields}\n"
@@ -92,6 +92,6 @@ def store(tmp_path):
 
 @pytest.fixture
 def make_stream(tmp_path):
-    def make(seed, count):
-        return Stream(seed, count, tmp_path / f"events-{seed}.tsv")
+    def make(seed, count, **more):
+        return Stream(seed, count, tmp_path / f"events-{seed}.tsv", **more)
     return make
