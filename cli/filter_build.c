@@ -135,7 +135,8 @@ static int build(const struct inputs *inputs, const struct filter_kind *kind,
                  const struct filter_settings *settings, const char *out, bool json, bool quiet) {
     struct filter filter;
     int code = make_filter(kind, settings, &filter);
-    if (code == EXIT_DONE) code = add_lines(inputs, &filter, quiet);
+    if (filter.kind == NULL) return code;
+    code = add_lines(inputs, &filter, quiet);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
     if (code == EXIT_DONE) code = filter_save(&filter, out);
     if (code == EXIT_DONE) filter_report(out, &filter, json, quiet);

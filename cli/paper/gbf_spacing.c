@@ -34,7 +34,7 @@ static int run(struct report *report) {
     unsigned wins = 0;
     double values[7] = {0};
     for (uint32_t hashes = 2; hashes <= LAST; hashes++) {
-        for (int i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 3; i++) {
             values[2 * i] = share(bits[i], LETHE_GAUSSIAN_SPACING_PUBLISHED, hashes, &status);
             values[2 * i + 1] = share(bits[i], LETHE_GAUSSIAN_SPACING_EVEN, hashes, &status);
             wins += values[2 * i + 1] < values[2 * i];

@@ -235,7 +235,8 @@ static lethe_status make_vectors(struct lethe_gaussian_table *table,
     for (uint32_t i = 0; i < table->hashes; i++) {
         for (uint32_t place = 0; place < places; place++)
             fill_vectors(table, i, place,
-                         vectors + table->bells[i].parts + place * table->bells[i].part_count);
+                         vectors + table->bells[i].parts +
+                             (size_t)place * table->bells[i].part_count);
     }
     return LETHE_OK;
 }
@@ -257,7 +258,7 @@ static lethe_status make_split(struct lethe_gaussian_table *table,
     unsigned char *vector = table->parts;
     for (uint32_t i = 0; i < table->hashes; i++) {
         uint32_t radius = table->bells[i].radius, before = bytes_before(table, i);
-        size_t guard_bytes = (table->bells[i].start + radius * bits) / 8;
+        size_t guard_bytes = (table->bells[i].start + (uint64_t)radius * bits) / 8;
         table->bells[i].start = guard_bytes - before;
         for (uint32_t place = 0; place < places; place++, vector += each) {
             for (uint32_t slot = 0; slot <= 2 * radius; slot++) {
