@@ -24,7 +24,7 @@ extern char **environ;
 enum { IDS = 3000, KEYS = 400, BATCH = 60, CHANGES = 5, CRASH_BATCHES = 6 };
 static const uint64_t SKETCH_BYTES = 16384, SEED = 12345; /* so small that keys share counters */
 
-static unsigned seeds = 4, steps = 100;
+static unsigned seeds = 4, steps = 60;
 
 struct subject {
     struct test_random random;
@@ -411,6 +411,91 @@ static void what_a_sketch_cannot_do_is_refused(void **state) {
     test_folder_remove(&folder);
 }
 
+/* Records that somebody else wrote into a store: family, key, value; no value deletes. */
+struct foreign {
+    const char *what;
+    enum lethe_family family;
+    lethe_bytes key, value;
+};
+
+#define KEY(text) \
+    { .data = (text), .size = sizeof(text) - 1 }
+#define COMMIT_9 KEY("\0\0\0\0\0\0\0\11")
+
+/* A store with a sketch of one piece, saved, and a few commits. */
+static void make_small(const struct test_folder *folder) {
+    lethe_counter *counter;
+    lethe_counter_options options = {.create = true, .seed = SEED, .sketch_bytes = SKETCH_BYTES};
+    assert_ok(lethe_counter_open(folder->path, &options, &counter, NULL));
+    for (unsigned i = 0; i < 5; i++) {
+        char id[8];
+        lethe_change change = {{"a", 1}, 3};
+        lethe_operation operation = {
+            .id = {id, (size_t)sprintf(id, "%u", i)}, .changes = &change, .change_count = 1};
+        uint8_t outcome;
+        assert_ok(lethe_counter_apply(counter, &operation, 1, &outcome, NULL));
+    }
+    assert_ok(lethe_counter_close(counter, NULL));
+}
+
+static void write_foreign(const struct test_folder *folder, const struct foreign *foreign) {
+    lethe_store *store;
+    assert_ok(lethe_store_open(folder->path, LETHE_STORE_WRITE, false, NULL, &store, NULL));
+    lethe_batch *batch = lethe_batch_new();
+    if (foreign->value.data == NULL) {
+        lethe_batch_delete(batch, store, foreign->family, foreign->key);
+    } else {
+        lethe_batch_put(batch, store, foreign->family, foreign->key, foreign->value);
+    }
+    assert_ok(lethe_store_commit(store, batch, NULL));
+    lethe_batch_free(batch);
+    lethe_store_close(store);
+}
+
+static void foreign_records_are_refused(void **state) {
+    (void)state;
+    const struct foreign all[] = {
+        {"no piece", LETHE_FAMILY_COUNTERS, KEY("\0\0\0\0"), {0}},
+        {"an empty piece", LETHE_FAMILY_COUNTERS, KEY("\0\0\0\0"), KEY("")},
+        {"another piece", LETHE_FAMILY_COUNTERS, KEY("\0\0\0\0"), KEY("LETHE?")},
+        {"a piece too many", LETHE_FAMILY_COUNTERS, KEY("\0\0\0\1"), KEY("x")},
+        {"a counter", LETHE_FAMILY_COUNTERS, KEY("clicks"), KEY("\2")},
+        {"no size", LETHE_FAMILY_COUNTERS, KEY("\377\377\377\377"), {0}},
+        {"a short size", LETHE_FAMILY_COUNTERS, KEY("\377\377\377\377"), KEY("\1")},
+        {"a large size", LETHE_FAMILY_COUNTERS, KEY("\377\377\377\377"),
+         KEY("\377\377\377\377\377\377\377\377")},
+        {"a size of nothing", LETHE_FAMILY_COUNTERS, KEY("\377\377\377\377"),
+         KEY("\0\0\0\0\0\0\0\0")},
+        {"a sketch of an earlier commit", LETHE_FAMILY_COUNTERS, KEY(""), KEY("\0\0\0\0\0\0\0\1")},
+        {"a sketch of a commit to come", LETHE_FAMILY_COUNTERS, KEY(""), KEY("\0\0\0\0\1\0\0\0")},
+        {"a commit that is no number", LETHE_FAMILY_COUNTERS, KEY(""), KEY("\1")},
+        {"no commit", LETHE_FAMILY_COUNTERS, KEY(""), {0}},
+        {"values among the deltas", LETHE_FAMILY_CHANGES, COMMIT_9, KEY("\1\0\0\0\1\0\0\0\2a\2")},
+        {"a removal of what is not there", LETHE_FAMILY_CHANGES, COMMIT_9,
+         KEY("\2\0\0\0\1\0\0\0\1b\1")},
+        {"a change that nobody noted", LETHE_FAMILY_CHANGES, COMMIT_9,
+         KEY("\2\0\0\0\1\0\0\0\1b\2")},
+        {"a commit of no number", LETHE_FAMILY_CHANGES, KEY("\377"), KEY("\2\0\0\0\1\0\0\0\1b\2")},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct test_folder folder;
+        test_folder_make(&folder);
+        make_small(&folder);
+        write_foreign(&folder, &all[i]);
+        lethe_counter *counter;
+        lethe_counter_health health;
+        lethe_detail detail = {""};
+        lethe_status status = lethe_counter_open(folder.path, NULL, &counter, &detail);
+        if (status != LETHE_ECORRUPT) print_error("%s: %d\n", all[i].what, (int)status);
+        assert_int_equal(status, LETHE_ECORRUPT);
+        assert_true(detail.text[0] != '\0');
+        detail.text[0] = '\0';
+        assert_int_equal(lethe_counter_check(folder.path, &health, &detail), LETHE_ECORRUPT);
+        assert_true(detail.text[0] != '\0');
+        test_folder_remove(&folder);
+    }
+}
+
 /* Each allocation of a whole life fails once: an error, or nothing noticed; and what was acknowledged is there. */
 static void short_memory_is_told(void **state) {
     (void)state;
@@ -464,6 +549,7 @@ int main(int count, char **words) {
         cmocka_unit_test(model_agrees),
         cmocka_unit_test(a_store_stays_of_one_kind),
         cmocka_unit_test(what_a_sketch_cannot_do_is_refused),
+        cmocka_unit_test(foreign_records_are_refused),
         cmocka_unit_test(short_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
