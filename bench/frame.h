@@ -29,6 +29,8 @@ extern const struct workload workload_cascade;
 extern const struct workload workload_count;
 extern const struct workload workload_dedup;
 extern const struct workload workload_gaussian;
+extern const struct workload workload_leveldb; /* where LevelDB is */
+extern const struct workload workload_leveldb_tables;
 extern const struct workload workload_quotient;
 extern const struct workload workload_sketch;
 extern const struct workload workload_sketch_words;

@@ -1,10 +1,5 @@
-/* bench.c - `lethe bench` hands over to the program lethe-bench.
- *
- * The benchmarks link libraries of others to measure against, which lethe itself must not need;
- * so they are a program of their own. It lies beside this one in a build folder, and in the
- * libexec folder when installed, wherever the installation was moved to. */
+/* bench.c - `lethe bench` hands over to the program lethe-bench: program.h tells why, and where it is. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,26 +7,13 @@
 #include "arguments.h"
 #include "commands.h"
 #include "message.h"
-
-#ifndef LETHE_LIBEXECDIR
-#define LETHE_LIBEXECDIR "/usr/local/libexec/lethe"
-#endif
-
-enum { PATH_BYTES = 8192 };
-
-/* The folder of the running program, or "" when the system does not tell. */
-static void find_own_folder(char folder[PATH_BYTES]) {
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_BYTES - 1);
-    folder[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash != NULL) *slash = '\0';
-}
+#include "program.h"
 
 /* Becomes the program at path; returns only if that fails, with the reason in errno. */
 static void become(const char *path, const struct arguments *arguments) {
     char **words = calloc(arguments->operand_count + 2, sizeof *words);
     if (words == NULL) return;
-    char name[] = "lethe-bench";
+    char name[] = PROGRAM_BENCH;
     words[0] = name;
     if (arguments->operand_count > 0) {
         memcpy(words + 1, arguments->operands, arguments->operand_count * sizeof *words);
@@ -43,25 +25,14 @@ static void become(const char *path, const struct arguments *arguments) {
 }
 
 static int run(const struct arguments *arguments) {
-    char own[PATH_BYTES];
-    find_own_folder(own);
-    const struct place {
-        const char *folder, *rest;
-    } places[] = {{own, "/lethe-bench"},
-                  {own, "/../libexec/lethe/lethe-bench"},
-                  {LETHE_LIBEXECDIR, "/lethe-bench"}};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char path[PATH_BYTES + 64];
-        snprintf(path, sizeof path, "%s%s", places[i].folder, places[i].rest);
+    char path[PROGRAM_PATH_BYTES];
+    for (size_t i = 0; program_place(i, path); i++) {
         become(path, arguments);
         if (errno == ENOENT || errno == ENOTDIR) continue;
         return message_fail(EXIT_ENVIRONMENT, "cannot run %s: %s; install it again", path,
                             strerror(errno));
     }
-    return message_fail(
-        EXIT_ENVIRONMENT,
-        "lethe-bench is not installed, neither beside this program nor in " LETHE_LIBEXECDIR
-        "; build or install it");
+    return program_fail_missing();
 }
 
 const struct command command_bench = {
@@ -99,6 +70,10 @@ const struct command command_bench = {
                  "the engine does alone; and how long a store takes to open. All totals are "
                  "checked. With --full the slow ones get all events too, and `lethe count` 100 "
                  "million. TMPDIR names the disk.",
+                 "`leveldb`: a million keys in LevelDB, read at random with its own filter and "
+                 "with ours, as written and compacted. TMPDIR names the disk; it takes 2 GB there.",
+                 "`leveldb-tables`: the reads of its tables that Bloom and Gaussian filters could "
+                 "not skip: what `lethe paper gbf-table-1` runs.",
                  "`sketch`: add to and query sketches of each kind with 4 rows of 30,000 counters, "
                  "key "
                  "by key and in batches, beside a plain Count-Min sketch; keys drawn evenly and by "

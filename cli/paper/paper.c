@@ -23,7 +23,7 @@ static const struct figure *find_figure(const char *name) {
 
 static void list_figures(void) {
     for (const struct figure *const *row = figures; *row != NULL; row++)
-        printf("%-13s%s\n", (*row)->name, (*row)->title); /* "gbf-spacing" and two blanks */
+        printf("%-13s%s\n", (*row)->name, (*row)->title); /* "gbf-table-1" and two blanks */
 }
 
 static int fail_unknown(const struct arguments *arguments, const char *name) {
@@ -129,7 +129,9 @@ const struct command command_paper = {
             "the "
             "paper on the FID-sketch; fid-memory compares sketches in equal memory. Figures gbf-2 "
             "to gbf-6 are those of the paper on the Gaussian Bloom filter; gbf-spacing shows what "
-            "other deviations do.",
+            "other deviations do; gbf-table-1, its Table 1, has `lethe-bench` make a LevelDB "
+            "database "
+            "in TMPDIR and takes a minute.",
             NULL},
     .options =
         (const struct option[]){
