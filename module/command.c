@@ -120,13 +120,13 @@ int reply_error(redis_context *context, const char *text) {
 int reply_status(redis_context *context, lethe_status status) {
     switch (status) {
     case LETHE_EFULL:
-        return reply_error(context, "FULL the window's memory cap is reached; nothing was changed");
+        return reply_error(context, "FULL there is no room under its cap; nothing was changed");
     case LETHE_ENOMEM:
         return reply_error(context, "OOM no memory for that; nothing was changed");
     case LETHE_EINVAL:
         return reply_error(context, "ERR an option is out of its range");
     case LETHE_EMISMATCH:
-        return reply_error(context, "ERR the two differ in window, slack or seed");
+        return reply_error(context, "ERR the two differ in seed or shape; nothing was changed");
     default:
         return reply_error(context, "ERR internal failure");
     }

@@ -19,7 +19,9 @@ static int add(redis_context *context, redis_string **arguments, int count, bool
     const struct filter *filter = opened.value;
     const lethe_hash *hashes = hash_items(filter->seed, arguments + 2, items, &was_there);
     lethe_status status = type->filter->add(opened.value, hashes, items, was_there, &done);
-    note('A', hashes, items);
+    /* Where the cap ended it, it ends on replicas too; where memory did, they are told what came about. */
+    size_t told = status == LETHE_ENOMEM ? done : items;
+    if (told > 0) note('A', hashes, told);
     bool is_changed = false;
     if (is_array) redis.ReplyWithArray(context, (long)items);
     for (size_t i = 0; i < items; i++) {

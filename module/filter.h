@@ -1,7 +1,7 @@
 /* module/filter.h - filters as data types: items are added, tested and, where that exists, removed.
  *
  * A filter's type has the functions below and takes its commands and its `repeat` from here: PREFIX.ADD, MADD, TEST,
- * MTEST, and with filter_removals REMOVE and MREMOVE. module/fbf.c is the pattern. */
+ * MTEST, and with filter_removals REMOVE and MREMOVE. module/fbf.c and module/qf.c are the patterns. */
 #ifndef LETHE_MODULE_FILTER_H
 #define LETHE_MODULE_FILTER_H
 

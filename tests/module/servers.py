@@ -172,10 +172,12 @@ class Server:
         self.kill()
 
 
+PREFIXES = {b"lethe-onc": "ONCE", b"lethe-fbf": "FBF", b"lethe-fid": "FID", b"lethe-quo": "QF"}
+
+
 def table_info(client, key="t"):
-    """ONCE.INFO or FBF.INFO as a dictionary."""
-    command = "FBF.INFO" if client.type(key) == b"lethe-fbf" else "ONCE.INFO"
-    flat = client.execute_command(command, key)
+    """What INFO of the value's type tells, as a dictionary."""
+    flat = client.execute_command(PREFIXES[client.type(key)] + ".INFO", key)
     pairs = {name.decode(): value for name, value in zip(flat[::2], flat[1::2])}
     return {name: float(value) if isinstance(value, bytes) else value
             for name, value in pairs.items()}

@@ -63,7 +63,9 @@ def payloads(server):
     server.call("FBF.MADD", "f", *range(20))
     server.call("FID.RESERVE", "s", "WIDTH", 8, "DEPTH", 2, "TOP", 3, "SEED", 1)
     server.call("FID.ADD", "s", "a", 1, "b", 2)
-    found = [server.client.dump("t"), server.client.dump("f"), server.client.dump("s")]
+    server.call("QF.RESERVE", "q", "CAPACITY", 40, "SEED", 1)
+    server.call("QF.MADD", "q", *range(20), *range(5), *range(3))
+    found = [server.client.dump(key) for key in "tfsq"]
     server.client.config_set("rdbcompression", "yes")
     server.call("ONCE.CREATE", "u", "SEED", 1, "WINDOW", 1000, "CAPACITY", 2000, "ERROR", 0.01)
     server.call("ONCE.INCRBY", "u", "a", "x", 1)
@@ -85,6 +87,13 @@ def use(server, key):
         server.call("FID.ADD", key, "a", 1, "new", 1)
         server.call("FID.TOP", key, 3)
         server.call("FID.INFO", key)
+    elif kind == b"lethe-quo":
+        server.call("QF.MADD", key, "a", "new", "new", "new")
+        server.call("QF.MREMOVE", key, "new", *range(30))
+        server.call("QF.COUNT", key, "a", *range(30))
+        server.call("QF.INFO", key)
+        server.call("QF.RESERVE", "into", "CAPACITY", 40, "SEED", 1)
+        server.call("QF.MERGE", "into", key)
     server.call("DEBUG", "DIGEST-VALUE", key)
     server.client.dump(key)
 
@@ -170,7 +179,7 @@ def attack_below_checksums(server, count, seed):
         pytest.skip("no libxxhash here")
     chance = random.Random(seed)
     payloads(server)
-    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID"}
+    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID", "q": "QF"}
     pieces = {key: server.call(prefix + ".DUMP", key, 0)[2] for key, prefix in prefixes.items()}
     for key, piece in pieces.items():
         assert resealed(library, piece) == piece
@@ -178,7 +187,7 @@ def attack_below_checksums(server, count, seed):
     while refused + accepted < count:
         pipe = server.client.pipeline(transaction=False)
         for i in range(200):
-            key = chance.choice("tufs")
+            key = chance.choice(list(pieces))
             piece = resealed(library, mutate(chance, pieces[key]))
             pipe.execute_command(prefixes[key] + ".LOAD", f"r{i}", 0, 1, piece)
         for i, answer in enumerate(pipe.execute(raise_on_error=False)):
