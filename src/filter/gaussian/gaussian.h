@@ -56,6 +56,7 @@ extern const struct lethe_gaussian_operations lethe_gaussian_double_scalar;
 extern const struct lethe_gaussian_operations lethe_gaussian_narrow_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_nibble_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_pair_avx2;
+extern const struct lethe_gaussian_operations lethe_gaussian_triple_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_wide_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_float_avx2;
 extern const struct lethe_gaussian_operations lethe_gaussian_double_avx2;
@@ -66,6 +67,13 @@ enum { LETHE_GAUSSIAN_VECTOR_BYTES = 32 };
 struct lethe_gaussian_vector {
     unsigned char levels[LETHE_GAUSSIAN_VECTOR_BYTES];
     unsigned char tops[LETHE_GAUSSIAN_VECTOR_BYTES];
+};
+
+/* A bell in slots of three bits for AVX2, at one place within a byte: see triple_avx2.c. */
+enum { LETHE_GAUSSIAN_LANES = 8 };
+struct lethe_gaussian_lanes {
+    uint32_t masks[LETHE_GAUSSIAN_LANES];
+    uint32_t levels[LETHE_GAUSSIAN_LANES];
 };
 
 /* The bells of a filter: levels as they are saved, and what the operations want. */

@@ -133,6 +133,14 @@ static bool is_split(const struct lethe_gaussian_table *table) {
     return bits == 2 || bits == 4;
 }
 
+/* Whether every bell has a lane for each slot, and one is left for what is around. */
+static bool is_in_lanes(const struct lethe_gaussian_table *table) {
+    for (uint32_t i = 0; i < table->hashes; i++) {
+        if (2 * table->bells[i].radius + 1 >= LETHE_GAUSSIAN_LANES) return false;
+    }
+    return table->slot_bits == 3;
+}
+
 static const struct lethe_gaussian_operations *choose(const struct lethe_gaussian_table *table,
                                                       bool narrow) {
     uint32_t bits = table->slot_bits;
@@ -143,6 +151,7 @@ static const struct lethe_gaussian_operations *choose(const struct lethe_gaussia
         if (narrow && is_split(table)) {
             return bits == 4 ? &lethe_gaussian_nibble_avx2 : &lethe_gaussian_pair_avx2;
         }
+        if (narrow && is_in_lanes(table)) return &lethe_gaussian_triple_avx2;
         if (narrow) return &lethe_gaussian_narrow_avx2;
         if (is_whole_in_bytes(bits)) return &lethe_gaussian_wide_avx2;
     }
@@ -273,6 +282,31 @@ static lethe_status make_split(struct lethe_gaussian_table *table,
     return LETHE_OK;
 }
 
+/* For each bit that a bell can begin at, a lane for each of its slots and one for the rest. */
+static lethe_status make_lanes(struct lethe_gaussian_table *table,
+                               const lethe_allocator *allocator) {
+    uint32_t bits = table->slot_bits;
+    size_t count = place_parts(table, one_of, 8);
+    lethe_status status = allocate(table, count, sizeof(struct lethe_gaussian_lanes), allocator);
+    if (status != LETHE_OK) return status;
+    struct lethe_gaussian_lanes *next = table->parts;
+    for (uint32_t i = 0; i < table->hashes; i++) {
+        uint32_t radius = table->bells[i].radius;
+        for (uint32_t place = 0; place < 8; place++, next++) {
+            uint32_t around = UINT32_MAX;
+            for (uint32_t slot = 0; slot <= 2 * radius; slot++) {
+                uint32_t distance = slot > radius ? slot - radius : radius - slot;
+                uint32_t at = place + slot * bits;
+                next->masks[slot] = ((UINT32_C(1) << bits) - 1) << at;
+                next->levels[slot] = (uint32_t)level_at(table, i, distance) << at;
+                around &= ~next->masks[slot];
+            }
+            next->masks[LETHE_GAUSSIAN_LANES - 1] = around;
+        }
+    }
+    return LETHE_OK;
+}
+
 static lethe_status make_values(struct lethe_gaussian_table *table,
                                 const lethe_allocator *allocator) {
     bool is_float = table->slot_bits == LETHE_GAUSSIAN_FLOAT_BITS;
@@ -319,6 +353,7 @@ lethe_status lethe_gaussian_table_finish(struct lethe_gaussian_table *table, uin
         table->operations == &lethe_gaussian_pair_avx2) {
         return make_split(table, allocator);
     }
+    if (table->operations == &lethe_gaussian_triple_avx2) return make_lanes(table, allocator);
 #endif
     if (narrow) return LETHE_OK;
 #if defined(__x86_64__)
