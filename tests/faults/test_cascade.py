@@ -45,7 +45,7 @@ def test_killed_again_and_again(tmp_path, durability):
     draw = random.Random(durability)
     folder = tmp_path / "cascade"
     promised = kills = 0
-    while kills < (600 if LONG else 25):
+    while kills < (600 if LONG else 15):
         process = start(folder, durability, KEYS)
         try:
             output, errors = process.communicate(timeout=0.02 + draw.random() * 0.5)
@@ -91,7 +91,7 @@ def test_killed_at_each_write_and_sync(tmp_path, durability, power):
     assert process.returncode == 0, output.decode()
     total = int(count.read_text())
     assert total > 100  # else the faults were never met
-    for at in range(1, total + 1, 1 if LONG else max(1, total // 20)):
+    for at in range(1, total + 1, 1 if LONG else max(1, total // 12)):
         shutil.rmtree(folder)
         folder.mkdir()
         journal = tmp_path / "journal"
