@@ -1,12 +1,9 @@
 /* dedup.c - `lethe dedup`: each line once, in bounded memory, also over several runs. */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "dedup.h"
 
@@ -17,14 +14,13 @@
 #include "json.h"
 #include "message.h"
 #include "store.h"
+#include "temporary.h"
 
 static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
 static const uint64_t LEAST_MEMORY_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_MEMORY_BYTES = (uint64_t)1 << 40;
 static const uint64_t MOST_LINES = (uint64_t)1 << 44;
 static const uint64_t LONGEST_WINDOW_MS = (uint64_t)1 << 42;
-
-enum { FOLDER_BYTES = 4096 };
 
 static int read_options(const struct arguments *arguments, lethe_cascade_options *options,
                         uint64_t *memory_bytes) {
@@ -51,30 +47,6 @@ static int read_options(const struct arguments *arguments, lethe_cascade_options
     options->memory_bytes = *memory_bytes / 2;
     options->durability = LETHE_CASCADE_CHECKPOINTED;
     return EXIT_DONE;
-}
-
-/* A folder for a run that remembers nothing, where `sort` has its own. */
-static int make_temporary(char folder[FOLDER_BYTES]) {
-    const char *parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
-    int size = snprintf(folder, FOLDER_BYTES, "%s/lethe-dedup-XXXXXX", parent);
-    if (size < FOLDER_BYTES && mkdtemp(folder) != NULL) return EXIT_DONE;
-    return message_fail(EXIT_ENVIRONMENT,
-                        "cannot make a folder in %s: %s; name another with TMPDIR", parent,
-                        strerror(errno));
-}
-
-/* Removes the folder with its files; it has no folders in it. */
-static void remove_temporary(const char *folder) {
-    DIR *files = opendir(folder);
-    if (files == NULL) return;
-    const struct dirent *file;
-    while ((file = readdir(files)) != NULL) {
-        if (strcmp(file->d_name, ".") == 0 || strcmp(file->d_name, "..") == 0) continue;
-        (void)unlinkat(dirfd(files), file->d_name, 0);
-    }
-    closedir(files);
-    (void)rmdir(folder);
 }
 
 static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
@@ -184,10 +156,10 @@ static int run(const struct arguments *arguments) {
     dedup.note.from_start = arguments_has(arguments, "from-start");
     dedup.folder = arguments_text(arguments, "db");
     dedup.remembers = dedup.folder != NULL;
-    char temporary[FOLDER_BYTES];
+    char temporary[TEMPORARY_BYTES];
     interrupt_begin();
     if (!dedup.remembers) {
-        code = make_temporary(temporary);
+        code = temporary_make("dedup", temporary);
         dedup.folder = temporary;
     }
     if (code != EXIT_DONE) return code;
@@ -195,7 +167,7 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = deduplicate(&dedup, out, arguments_has(arguments, "json"));
     dedup_note_free(&dedup.note);
     code = close_cascade(&dedup, code);
-    if (!dedup.remembers) remove_temporary(temporary);
+    if (!dedup.remembers) temporary_remove(temporary);
     return code;
 }
 

@@ -38,6 +38,7 @@ struct report {
     } lines[REPORT_LINES];
     size_t line_count;
     bool is_short; /* of memory */
+    bool is_full;  /* wanted in the paper's own size, where that takes long */
 };
 
 struct figure {
