@@ -46,7 +46,8 @@ static int read_options(const struct arguments *arguments, const struct filter_k
     if (code == EXIT_DONE) code = check_build_options(arguments, *kind);
     if (code == EXIT_DONE) code = (*kind)->read_options(arguments, settings);
     if (code != EXIT_DONE) return code;
-    if (arguments_text(arguments, "out") == NULL) {
+    settings->out = arguments_text(arguments, "out");
+    if (settings->out == NULL) {
         return arguments_fail(arguments, "--out F is missing, the file to write");
     }
     return EXIT_DONE;
@@ -170,7 +171,8 @@ const struct command command_filter_build = {
     .summary = "make a filter from lines",
     .synopses =
         (const char *const[]){
-            "[--kind bloom|blocked|quotient|gaussian] [--capacity N] [--error E] [--seed S] "
+            "[--kind bloom|blocked|quotient|gaussian|cascade] [--capacity N] [--error E] [--seed "
+            "S] "
             "--out F "
             "[FILE...]",
             "[--kind bloom|blocked] --bits M [--hashes K] [--seed S] --out F [FILE...]",
@@ -199,7 +201,9 @@ const struct command command_filter_build = {
                  "`bloom`, the classical filter, `blocked`, which is fastest, or `quotient`, "
                  "which is smallest at errors below 0.1% and can remove and count; default "
                  "`bloom`. `gaussian` is a Bloom filter whose slots say more; it errs less in the "
-                 "same number of slots, though not in the same memory"},
+                 "same number of slots, though not in the same memory. `cascade` is a folder on "
+                 "disk, "
+                 "for more lines than memory holds; an F that exists is not replaced"},
             {.name = "capacity",
              .value = "N",
              .help = "how many different lines to plan for; default the number of lines in the "

@@ -1,6 +1,7 @@
 /* filter_file.c - filters as files, and filters in words. */
 #include "filter_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -33,18 +34,30 @@ static const struct filter_kind *kind_of_object(const struct filter_kind *loader
     return loader;
 }
 
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 int filter_load(const char *path, struct filter *out) {
     *out = (struct filter){0};
-    lethe_file_info info;
+    lethe_file_info info = {0};
     errno = 0;
-    lethe_status status = lethe_file_peek(path, &info);
+    bool folder = is_folder(path);
+    lethe_status status = folder ? LETHE_OK : lethe_file_peek(path, &info);
     if (status == LETHE_OK) {
-        const struct filter_kind *loader = kind_of_type(info.type);
+        const struct filter_kind *loader = folder ? &filter_kind_cascade : kind_of_type(info.type);
         void *object;
         status = loader->load(path, &object);
         if (status == LETHE_OK) {
             *out = (struct filter){.kind = kind_of_object(loader, object), .object = object};
         }
+    }
+    if (folder && status == LETHE_ENOTFOUND) {
+        return message_fail(EXIT_ENVIRONMENT,
+                            "cannot read the filter %s: it is a folder without a cascade filter in "
+                            "it; name a filter",
+                            path);
     }
     return status == LETHE_OK ? EXIT_DONE : message_fail_file(status, "read the filter", path);
 }
@@ -93,10 +106,25 @@ int filter_save(const struct filter *filter, const char *path) {
     return code;
 }
 
+/* Of the files of a folder together. */
+static uint64_t folder_bytes(const char *path) {
+    DIR *files = opendir(path);
+    uint64_t sum = 0;
+    const struct dirent *file;
+    while (files != NULL && (file = readdir(files)) != NULL) {
+        struct stat status;
+        if (fstatat(dirfd(files), file->d_name, &status, 0) == 0 && S_ISREG(status.st_mode))
+            sum += (uint64_t)status.st_size;
+    }
+    if (files != NULL) closedir(files);
+    return sum;
+}
+
 /* The file is as large as the bits and a little more. */
 static uint64_t file_bytes(const char *path) {
     struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    if (stat(path, &status) != 0) return 0;
+    return S_ISDIR(status.st_mode) ? folder_bytes(path) : (uint64_t)status.st_size;
 }
 
 static const char *default_note(uint64_t seed) {

@@ -18,13 +18,14 @@
 #include "lethe/bloom.h"
 
 /* The values of --kind, in the order of the table in filter_kinds.c. */
-#define FILTER_KINDS "bloom|blocked|quotient|gaussian"
+#define FILTER_KINDS "bloom|blocked|quotient|gaussian|cascade"
 
 /* What the options of `filter build` say; zero where they say nothing. */
 struct filter_settings {
     uint64_t capacity;
     double error;
     uint64_t seed;
+    const char *out;      /* where it will be saved */
     uint64_t bits, slots; /* the size itself, instead of capacity and error */
     uint32_t hashes, slot_bits;
     uint32_t spacing; /* the place of its name among the choices */
@@ -57,6 +58,7 @@ struct filter_facts {
 struct filter_kind {
     const char *name;                 /* "bloom" */
     const char *type;                 /* the four letters of its files: "BLOM" */
+    bool is_folder;                   /* not a file */
     const char *const *build_options; /* options of `filter build` that not every kind has */
 
     /* Reads those options and looks whether all fit together. Says what is wrong: EXIT_USAGE. */
@@ -97,6 +99,7 @@ extern const struct filter_kind filter_kind_bloom;
 extern const struct filter_kind filter_kind_blocked;
 extern const struct filter_kind filter_kind_quotient;
 extern const struct filter_kind filter_kind_gaussian;
+extern const struct filter_kind filter_kind_cascade;
 
 /* All kinds in the order of FILTER_KINDS, ending with NULL. */
 extern const struct filter_kind *const filter_kinds[];

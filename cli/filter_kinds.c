@@ -4,7 +4,8 @@
 #include "filter_kind.h"
 
 const struct filter_kind *const filter_kinds[] = {
-    &filter_kind_bloom, &filter_kind_blocked, &filter_kind_quotient, &filter_kind_gaussian, NULL,
+    &filter_kind_bloom,    &filter_kind_blocked, &filter_kind_quotient,
+    &filter_kind_gaussian, &filter_kind_cascade, NULL,
 };
 
 static void add_fact(struct filter_facts *facts, struct filter_fact fact) {

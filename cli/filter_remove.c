@@ -1,5 +1,6 @@
 /* filter_remove.c - `lethe filter remove`: takes lines out of a filter again. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "commands.h"
@@ -65,7 +66,8 @@ static int run(const struct arguments *arguments) {
     uint64_t missing = 0;
     bool quiet = arguments_has(arguments, "quiet");
     code = check_removable(&filter, path);
-    if (code == EXIT_DONE) code = filter_check_output(out);
+    bool in_place = filter.kind->is_folder && strcmp(out, path) == 0;
+    if (code == EXIT_DONE && !in_place) code = filter_check_output(out);
     interrupt_begin();
     if (code == EXIT_DONE) code = remove_lines(&inputs, &filter, quiet, &missing);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);

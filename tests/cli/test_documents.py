@@ -86,10 +86,10 @@ OFFERS = {
     "lethe filter ": ["build", "extract", "info", "merge", "remove", "test"],
     "lethe filter m": ["merge"],
     "lethe filter build --ki": ["--kind"],
-    "lethe filter build --kind ": ["blocked", "bloom", "gaussian", "quotient"],
+    "lethe filter build --kind ": ["blocked", "bloom", "cascade", "gaussian", "quotient"],
     "lethe filter build --kind blo": ["blocked", "bloom"],
     "lethe filter build --kind = bloo": ["bloom"],  # --kind=bloo, as bash breaks it
-    "lethe filter build --kind =": ["blocked", "bloom", "gaussian", "quotient"],
+    "lethe filter build --kind =": ["blocked", "bloom", "cascade", "gaussian", "quotient"],
     "lethe filter build --quiet --kind bloom --o": ["--out"],
     "lethe filter test --": ["--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
