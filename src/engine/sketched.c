@@ -151,7 +151,8 @@ double lethe_engine_sketch_error(const lethe_counter *counter) {
 static lethe_status copy_top(const lethe_counter *counter, size_t n, lethe_buffer *entries,
                              lethe_buffer *keys) {
     size_t listed;
-    if (!lethe_buffer_reserve(entries, n * sizeof(lethe_sketch_top_entry))) return LETHE_ENOMEM;
+    bool has_room = lethe_buffer_reserve(entries, n * sizeof(lethe_sketch_top_entry));
+    if (!has_room || entries->data == NULL) return LETHE_ENOMEM;
     lethe_sketch_top_entry *all = (void *)entries->data;
     lethe_status status = lethe_sketch_top(counter->sketch, all, n, &listed);
     if (status != LETHE_OK) return status;
