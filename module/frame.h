@@ -364,6 +364,6 @@ const struct value_type *type_of_handle(const redis_type *handle);
 /* The type whose prefix the name of a command has: one that was registered. */
 const struct value_type *type_of_command(const redis_string *name);
 
-extern const struct value_type once_type, fbf_type, fid_type, qf_type;
+extern const struct value_type once_type, fbf_type, fid_type, qf_type, gbf_type;
 
 #endif

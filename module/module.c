@@ -3,14 +3,15 @@
  *   redis-server --loadmodule lethe.so
  *
  * The data types: the once-table (ONCE.*), counters that take every operation once; the forgetful Bloom filter
- * (FBF.*); the quotient filter (QF.*), a multiset; and the FID sketch of frequencies (FID.*). docs/design/module.md says why
- * they are as they are, docs/guarantees.md what they promise and what not. A further type is one file with its struct value_type, and a row here. */
+ * (FBF.*); the quotient filter (QF.*), a multiset; the Gaussian Bloom filter (GBF.*); and the FID sketch of frequencies (FID.*).
+ * docs/design/module.md says why they are as they are, docs/guarantees.md what they promise and what not. A further type is one file with its struct value_type, and a row here. */
 #include <string.h>
 #include <strings.h>
 
 #include "frame.h"
 
-static const struct value_type *const types[] = {&once_type, &fbf_type, &fid_type, &qf_type};
+static const struct value_type *const types[] = {&once_type, &fbf_type, &fid_type, &qf_type,
+                                                 &gbf_type};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 const struct value_type *type_of_handle(const redis_type *handle) {

@@ -112,6 +112,15 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_gaussian_new(const lethe_gaussian_
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_gaussian_copy(const lethe_gaussian *filter,
                                                             lethe_gaussian **out);
 
+/* Creates an empty filter with so many slots and the very bells, hash functions, seed and allocator of pattern, which
+ * may be as small as a bell: what another machine needs to make the same filter, where lethe_gaussian_new would
+ * go by its own exp(). capacity and error are what its shape will tell. *out is NULL on error.
+ * Cost: as lethe_gaussian_new. Errors: LETHE_EINVAL (fewer slots than the widest bell has, or more than 2^40;
+ * error not within [0, 1]), LETHE_ENOMEM. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_gaussian_new_like(const lethe_gaussian *pattern,
+                                                                uint64_t slots, uint64_t capacity,
+                                                                double error, lethe_gaussian **out);
+
 /* Takes NULL. */
 LETHE_API void lethe_gaussian_free(lethe_gaussian *filter);
 

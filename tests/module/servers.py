@@ -172,12 +172,13 @@ class Server:
         self.kill()
 
 
-PREFIXES = {b"lethe-onc": "ONCE", b"lethe-fbf": "FBF", b"lethe-fid": "FID", b"lethe-quo": "QF"}
+PREFIXES = {b"lethe-onc": "ONCE", b"lethe-fbf": "FBF", b"lethe-fid": "FID", b"lethe-quo": "QF", b"lethe-gbf": "GBF"}
 
 
 def table_info(client, key="t"):
     """What INFO of the value's type tells, as a dictionary."""
     flat = client.execute_command(PREFIXES[client.type(key)] + ".INFO", key)
     pairs = {name.decode(): value for name, value in zip(flat[::2], flat[1::2])}
-    return {name: float(value) if isinstance(value, bytes) else value
-            for name, value in pairs.items()}
+    def number(value):
+        return float(value) if isinstance(value, bytes) and not value.isalpha() else value
+    return {name: number(value) for name, value in pairs.items()}

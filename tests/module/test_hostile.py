@@ -65,7 +65,11 @@ def payloads(server):
     server.call("FID.ADD", "s", "a", 1, "b", 2)
     server.call("QF.RESERVE", "q", "CAPACITY", 40, "SEED", 1)
     server.call("QF.MADD", "q", *range(20), *range(5), *range(3))
-    found = [server.client.dump(key) for key in "tfsq"]
+    server.call("GBF.RESERVE", "g", "SLOTS", 300, "HASHES", 4, "SEED", 1)
+    server.call("GBF.RESERVE", "h", "SLOTS", 50, "HASHES", 3, "BITS", 32, "SEED", 1)
+    for key in "gh":
+        server.call("GBF.MADD", key, *range(10))
+    found = [server.client.dump(key) for key in "tfsqgh"]
     server.client.config_set("rdbcompression", "yes")
     server.call("ONCE.CREATE", "u", "SEED", 1, "WINDOW", 1000, "CAPACITY", 2000, "ERROR", 0.01)
     server.call("ONCE.INCRBY", "u", "a", "x", 1)
@@ -94,6 +98,11 @@ def use(server, key):
         server.call("QF.INFO", key)
         server.call("QF.RESERVE", "into", "CAPACITY", 40, "SEED", 1)
         server.call("QF.MERGE", "into", key)
+    elif kind == b"lethe-gbf":
+        server.call("GBF.MADD", key, "a", "new")
+        server.call("GBF.MTEST", key, *range(30))
+        server.call("GBF.INFO", key)
+        server.call("GBF.EXTRACT", key)
     server.call("DEBUG", "DIGEST-VALUE", key)
     server.client.dump(key)
 
@@ -179,7 +188,7 @@ def attack_below_checksums(server, count, seed):
         pytest.skip("no libxxhash here")
     chance = random.Random(seed)
     payloads(server)
-    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID", "q": "QF"}
+    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID", "q": "QF", "g": "GBF", "h": "GBF"}
     pieces = {key: server.call(prefix + ".DUMP", key, 0)[2] for key, prefix in prefixes.items()}
     for key, piece in pieces.items():
         assert resealed(library, piece) == piece
@@ -250,3 +259,29 @@ def test_bad_effects_in_the_log_change_nothing(start, data):
         file.write(b"*3\r\n$11\r\nONCE.EFFECT\r\n$1\r\nt\r\n$%d\r\n%s\r\n" % (len(data), data))
     server.start()
     assert server.digest() == before
+
+
+@pytest.mark.parametrize("prefix", ["QF", "GBF"])
+def test_damaged_effects_of_filters(start, prefix):
+    """Effects that make and fill a filter, damaged in every place: the server bears them all, and those who are whole count."""
+    server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+    words = ["CAPACITY", 50] if prefix == "QF" else ["SLOTS", 100, "HASHES", 3]
+    server.call(prefix + ".RESERVE", "t", *words, "SEED", 1)
+    server.call(prefix + ".MADD", "t", *range(20))
+    before = server.digest()
+    server.kill()
+    log, = (server.folder / "appendonlydir").glob("*.incr.aof")
+    made, filled = [part.split(b"\r\n", 1)[1][:-2] for part in log.read_bytes().split(b"$1\r\nt\r\n$")[1:]]
+    made, filled = made.split(b"\r\n*")[0], filled.split(b"\r\n*")[0]
+    assert made[9:10] == b"C" and filled[9:10] == b"A"
+    chance = random.Random(5)
+    with open(log, "ab") as file:
+        for i in range(2000):
+            data = mutate(chance, chance.choice([made, filled, made + filled[9:]]))
+            key = b"r%d" % i
+            file.write(b"*3\r\n$%d\r\n%s.EFFECT\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" %
+                       (len(prefix) + 7, prefix.encode(), len(key), key, len(data), data))
+    server.start()
+    assert server.digest() == before
+    for key in server.client.keys("r*"):
+        server.call(prefix + ".MADD", key, "a", "b")

@@ -21,7 +21,10 @@ COMMANDS = {
     "FBF.LOAD": ["t", 0, 1, "x"], "FBF.DUMP": ["t", 0], "QF.RESERVE": ["t"], "QF.ADD": ["t", "i"],
     "QF.MADD": ["t", "i"], "QF.TEST": ["t", "i"], "QF.MTEST": ["t", "i"], "QF.REMOVE": ["t", "i"],
     "QF.MREMOVE": ["t", "i"], "QF.COUNT": ["t", "i"], "QF.MERGE": ["t", "u"], "QF.INFO": ["t"],
-    "QF.EFFECT": ["t", "x"], "QF.LOAD": ["t", 0, 1, "x"], "QF.DUMP": ["t", 0]}
+    "QF.EFFECT": ["t", "x"], "QF.LOAD": ["t", 0, 1, "x"], "QF.DUMP": ["t", 0],
+    "GBF.RESERVE": ["t"], "GBF.ADD": ["t", "i"], "GBF.MADD": ["t", "i"], "GBF.TEST": ["t", "i"], "GBF.MTEST": ["t", "i"],
+    "GBF.EXTRACT": ["t"], "GBF.MERGE": ["t", "u"], "GBF.INFO": ["t"], "GBF.EFFECT": ["t", "x"],
+    "GBF.LOAD": ["t", 0, 1, "x"], "GBF.DUMP": ["t", 0]}
 
 
 def error_of(server, *words):

@@ -78,6 +78,52 @@ static void the_bytes_are_golden(void **state) {
     }
 }
 
+/* Goal:   a pattern as small as a bell, saved and loaded, is enough to make a filter anew, byte for byte.
+ * Method: each sample by way of its pattern. */
+static void a_pattern_makes_the_same_filter(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        lethe_gaussian *sample = make_sample(i), *pattern, *loaded, *again;
+        lethe_gaussian_shape shape = lethe_gaussian_get_shape(sample);
+        uint64_t least = 2 * (uint64_t)shape.radius + 1;
+        assert_ok(lethe_gaussian_new_like(sample, least, 0, 0, &pattern));
+        lethe_memory_writer writer = {0};
+        assert_ok(lethe_gaussian_save(pattern, lethe_sink_to_memory(&writer)));
+        assert_ok(load_bytes(writer.data, writer.size, NULL, &loaded));
+        lethe_memory_writer_free(&writer);
+        assert_ok(
+            lethe_gaussian_new_like(loaded, shape.slots, shape.capacity, shape.error, &again));
+        for (char key = 'a'; key <= 'z'; key++)
+            lethe_gaussian_add(again, &key, 1);
+        assert_ok(lethe_gaussian_save(again, lethe_sink_to_memory(&writer)));
+        lethe_memory_writer golden = save_sample(i);
+        assert_int_equal(writer.size, golden.size);
+        assert_memory_equal(writer.data, golden.data, golden.size);
+        lethe_memory_writer_free(&writer);
+        lethe_memory_writer_free(&golden);
+        lethe_gaussian_free(again);
+
+        const struct {
+            uint64_t slots;
+            double error;
+        } bad[] = {{0, 0},
+                   {least - 1, 0},
+                   {(UINT64_C(1) << 40) + 1, 0},
+                   {UINT64_MAX, 0},
+                   {shape.slots, NAN},
+                   {shape.slots, -0.1},
+                   {shape.slots, 1.1}};
+        for (size_t j = 0; j < sizeof bad / sizeof bad[0]; j++) {
+            assert_int_equal(lethe_gaussian_new_like(loaded, bad[j].slots, 0, bad[j].error, &again),
+                             LETHE_EINVAL);
+            assert_null(again);
+        }
+        lethe_gaussian_free(loaded);
+        lethe_gaussian_free(pattern);
+        lethe_gaussian_free(sample);
+    }
+}
+
 /* Goal: a filter goes by the bells it was saved with, not by those that this machine would make.
  * Method: a file whose bells are one step lower than the rule has them, under a correct checksum. */
 static void saved_bells_are_used(void **state) {
@@ -109,6 +155,10 @@ static void saved_bells_are_used(void **state) {
     assert_true(fabs(lethe_gaussian_bell(filter, k, 1) - (before - 1.0 / 15)) < 1e-12);
     for (char key = 'a'; key <= 'z'; key++)
         assert_true(lethe_gaussian_test(filter, &key, 1));
+    lethe_gaussian *like;
+    assert_ok(lethe_gaussian_new_like(filter, 5000, 0, 0, &like));
+    assert_true(lethe_gaussian_bell(like, k, 1) == lethe_gaussian_bell(filter, k, 1));
+    lethe_gaussian_free(like);
     lethe_gaussian_free(filter);
     lethe_memory_writer_free(&forged);
     lethe_memory_writer_free(&writer);
@@ -288,6 +338,7 @@ static void other_types_are_told_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_golden),
+        cmocka_unit_test(a_pattern_makes_the_same_filter),
         cmocka_unit_test(saved_bells_are_used),
         cmocka_unit_test(any_damage_is_noticed),
         cmocka_unit_test(fields_that_lie_are_refused),

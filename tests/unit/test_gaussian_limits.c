@@ -118,7 +118,7 @@ static void the_fast_exponential_is_near(void **state) {
     assert_true(most > 0.01 && most < 0.04);
 }
 
-enum stage { NEW, COPY, EXTRACT, PROMOTE, SAVE, LOAD, STAGES };
+enum stage { NEW, COPY, LIKE, EXTRACT, PROMOTE, SAVE, LOAD, STAGES };
 
 /* One of the calls that allocate, on a heap that may fail. */
 static lethe_status attempt(enum stage stage, uint32_t slot_bits, const lethe_allocator *allocator,
@@ -144,6 +144,10 @@ static lethe_status attempt(enum stage stage, uint32_t slot_bits, const lethe_al
     assert_true((filter != NULL) == (status == LETHE_OK));
     if (status == LETHE_OK && stage == COPY) {
         status = lethe_gaussian_copy(filter, &copy);
+        assert_true((copy != NULL) == (status == LETHE_OK));
+    }
+    if (status == LETHE_OK && stage == LIKE) {
+        status = lethe_gaussian_new_like(filter, 1000, 0, 0, &copy);
         assert_true((copy != NULL) == (status == LETHE_OK));
     }
     if (status == LETHE_OK && stage == EXTRACT) {

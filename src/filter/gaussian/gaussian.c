@@ -155,6 +155,24 @@ lethe_status lethe_gaussian_copy(const lethe_gaussian *filter, lethe_gaussian **
     return LETHE_OK;
 }
 
+lethe_status lethe_gaussian_new_like(const lethe_gaussian *pattern, uint64_t slots,
+                                     uint64_t capacity, double error, lethe_gaussian **out) {
+    *out = NULL;
+    lethe_gaussian_shape shape = pattern->shape;
+    /* Written so that a NaN is refused as well. */
+    bool valid = slots >= 2 * (uint64_t)shape.radius + 1 && slots <= LETHE_GAUSSIAN_MAX_SLOTS &&
+                 error >= 0 && error <= 1;
+    if (!valid) return LETHE_EINVAL;
+    shape.slots = slots;
+    shape.capacity = capacity;
+    shape.error = error;
+    shape.memory_bytes = lethe_gaussian_words(&shape) * sizeof(uint64_t);
+    struct lethe_gaussian_table table;
+    lethe_status status = copy_table(&pattern->table, shape.radius, pattern->allocator, &table);
+    if (status != LETHE_OK) return status;
+    return lethe_gaussian_from_table(&shape, &table, pattern->allocator, out);
+}
+
 void lethe_gaussian_free(lethe_gaussian *filter) {
     if (filter == NULL) return;
     const lethe_allocator *allocator = filter->allocator;
