@@ -33,8 +33,9 @@ static inline const unsigned char *first_byte(const struct lethe_gaussian_field 
 static inline __m128i split(const unsigned char *word) {
     const __m128i halves =
         _mm_set_epi64x((long long)UINT64_C(0xf0f0f0f0f0f0f0f0), 0x0f0f0f0f0f0f0f0f);
-    __m128i twice = _mm_castpd_si128(_mm_loaddup_pd((const double *)(const void *)word));
-    return _mm_and_si128(twice, halves);
+    long long twice;
+    memcpy(&twice, word, sizeof twice);
+    return _mm_and_si128(_mm_set1_epi64x(twice), halves);
 }
 
 static inline __m128i levels_at(const struct lethe_gaussian_field *field,
@@ -55,8 +56,9 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
     unsigned char *word = word_at(field, bell, position);
     __m128i slots = split(word), levels = levels_at(field, bell, position);
     __m128i raised = _mm_max_epu8(slots, levels);
-    _mm_storel_epi64((__m128i *)(void *)word,
-                     _mm_or_si128(raised, _mm_unpackhi_epi64(raised, raised)));
+    raised = _mm_or_si128(raised, _mm_unpackhi_epi64(raised, raised));
+    long long together = _mm_cvtsi128_si64(raised);
+    memcpy(word, &together, sizeof together);
     __m128i below = _mm_subs_epu8(levels, slots);
     return _mm_testz_si128(below, below);
 }

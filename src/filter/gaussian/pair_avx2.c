@@ -30,8 +30,9 @@ static inline __m256i split(const unsigned char *word) {
     const __m256i quarters =
         _mm256_setr_epi64x(0x0303030303030303, 0x0c0c0c0c0c0c0c0c, 0x3030303030303030,
                            (long long)UINT64_C(0xc0c0c0c0c0c0c0c0));
-    __m256i all = _mm256_castpd_si256(_mm256_broadcast_sd((const double *)(const void *)word));
-    return _mm256_and_si256(all, quarters);
+    long long all;
+    memcpy(&all, word, sizeof all);
+    return _mm256_and_si256(_mm256_set1_epi64x(all), quarters);
 }
 
 static inline __m256i levels_at(const struct lethe_gaussian_field *field,
@@ -54,7 +55,8 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
     __m256i raised = _mm256_max_epu8(slots, levels);
     __m128i half =
         _mm_or_si128(_mm256_castsi256_si128(raised), _mm256_extracti128_si256(raised, 1));
-    _mm_storel_epi64((__m128i *)(void *)word, _mm_or_si128(half, _mm_unpackhi_epi64(half, half)));
+    long long together = _mm_cvtsi128_si64(_mm_or_si128(half, _mm_unpackhi_epi64(half, half)));
+    memcpy(word, &together, sizeof together);
     __m256i below = _mm256_subs_epu8(levels, slots);
     return _mm256_testz_si256(below, below);
 }
