@@ -123,7 +123,7 @@ const struct command command_paper = {
             "claims and what came out, also where that differs. Writes the table as `NAME.csv`, "
             "and a picture of it as `NAME.svg`, which gnuplot draws by the script "
             "`NAME.gnuplot`. Without gnuplot there is no picture; the rest is the same. Every run "
-            "makes the same bytes, but for fid-12, gbf-6 and cf-3, which measure time.",
+            "makes the same bytes, but for fid-12, gbf-6, cf-3 and qf, which measure time.",
             "Without a name, lists the figures there are. The name `all` stands for every one. "
             "Figures fbf-8 to fbf-13 are those of the paper on the forgetful Bloom filter; "
             "fbf-salt shows what a salt for each filter does. Figures fid-3 to fid-12 are those of "
@@ -132,7 +132,8 @@ const struct command command_paper = {
             "to gbf-6 are those of the paper on the Gaussian Bloom filter; gbf-spacing shows what "
             "other deviations do; gbf-table-1, its Table 1, has `lethe-bench` make a LevelDB "
             "database "
-            "in TMPDIR and takes a minute.",
+            "in TMPDIR and takes a minute. Figures cf-3 and qf are of the paper on cascade and "
+            "quotient filters.",
             NULL},
     .options =
         (const struct option[]){

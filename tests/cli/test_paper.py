@@ -19,7 +19,7 @@ from test_bad_input import is_sanitized  # too slow for the figures of sketches
 ALL_NAMES = [line.split()[0] for line in run_lethe("paper").stdout.decode().splitlines()]
 # The sketches' figures count hundreds of millions of items, too many for a sanitizer: one of each kind is enough.
 NAMES = [name for name in ALL_NAMES
-         if not is_sanitized() or not name.startswith("fid-") or name in ("fid-3", "fid-7")]
+         if not is_sanitized() or not name.startswith(("fid-", "qf")) or name in ("fid-3", "fid-7")]
 # Table 1 is made by lethe-bench, which may be missing, or lack LevelDB.
 BENCH = BINARIES / "lethe-bench"
 if not BENCH.exists() or b"leveldb-tables" not in subprocess.run(
@@ -58,6 +58,8 @@ CLAIMS = {
     "fid-10": [("Paper", r"inversely proportional"), ("Here", r"divide FID's ARE by 3\.\d")],
     "fid-11": [("Paper", r"FID's the slowest"), ("Here", r"the lowest in 5 of 5 rows")],
     "fid-12": [("Paper", r"70 million queries"), ("Here", r"million a second with one thread")],
+    "qf": [("Paper", r"3\.5 times"), ("Paper", r"20% bigger"), ("Here", r"QF is 1[345]% smaller"),
+           ("Here", r"in batches: QF \d+\.\d million")],
     "fid-memory": [("Paper", r"FQ part alone"), ("Here", r"FID is right for readers"),
                    ("Here", r"in 5,760 kB of total memory, FID's ARE is 0\.04\d and CU's 0\.0001\d")],
     "gbf-2": [("Paper", r"similar to that of doubles"),

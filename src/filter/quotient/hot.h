@@ -179,15 +179,17 @@ static NEVER_INLINE unsigned copies_far(const struct lethe_quotient_table *table
     return rank_in_order(table, place, run, bits).equal;
 }
 
+/* For one key alone, remainders that need not be looked at are memory that need not be waited for. In a batch they were
+ * asked for long ago, and a guess less is worth more. */
 static ALWAYS_INLINE unsigned copies_of(const struct lethe_quotient_table *table,
-                                        uint64_t fingerprint, unsigned bits) {
+                                        uint64_t fingerprint, unsigned bits, bool is_alone) {
     struct place place = place_of(fingerprint, bits);
     struct run run;
     if (__builtin_expect(
             !find_near(&table->marks[place.block], table->carry[place.block], place.bucket, &run),
             0))
         return copies_far(table, place, bits);
-    if (LETHE_FIELDS_ARE(bits, 8) || LETHE_FIELDS_ARE(bits, 16) || bits > 16)
+    if (is_alone || LETHE_FIELDS_ARE(bits, 8) || LETHE_FIELDS_ARE(bits, 16) || bits > 16)
         return rank_near(table, place, run, bits).equal;
     return equal_of_few(table, place, run, bits);
 }
@@ -382,7 +384,7 @@ static ALWAYS_INLINE void test_many(const struct lethe_quotient_table *table,
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) prefetch(table, fingerprints[i + AHEAD], bits, 0);
         if (i + AHEAD / 2 < count) prefetch_wide(table, fingerprints[i + AHEAD / 2], bits, 0);
-        present[i] = copies_of(table, fingerprints[i], bits) != 0;
+        present[i] = copies_of(table, fingerprints[i], bits, false) != 0;
     }
 }
 
@@ -527,7 +529,7 @@ static void finish_building(struct lethe_quotient_builder *builder) {
 #define DEFINE_OPERATIONS(NAME, BITS)                                                             \
     static unsigned NAME##_copies(const struct lethe_quotient_table *table,                       \
                                   uint64_t fingerprint) {                                         \
-        return copies_of(table, fingerprint, BITS);                                               \
+        return copies_of(table, fingerprint, BITS, true);                                         \
     }                                                                                             \
     static enum lethe_quotient_outcome NAME##_add(struct lethe_quotient_table *table,             \
                                                   uint64_t fingerprint) {                         \
