@@ -60,6 +60,8 @@ struct way {
 static const struct way lethe = {"lethe count", count_by_lethe, NULL};
 static const struct way careful_lethe = {"lethe count --error 1e-12", count_by_careful_lethe, NULL};
 static const struct way exact_lethe = {"lethe count --exact", count_by_exact_lethe, NULL};
+static const struct way sketching_lethe = {"lethe count --sketch 16MiB", count_by_sketching_lethe,
+                                           NULL};
 static const struct way rocksdb = {"RocksDB, ids as keys", count_by_rocksdb, NULL};
 #ifdef BENCH_HAS_SQLITE
 static const struct way sqlite = {"SQLite, ids as primary keys", count_by_sqlite, NULL};
@@ -133,7 +135,8 @@ static void run_way(struct bench *bench, const struct way *way, const struct cou
     struct count_outcome best = best_of(bench, way, events);
     if (way == &lethe) {
         bench->ours = best;
-    } else if (way != &careful_lethe && way != &exact_lethe) { /* they were checked already */
+    } else if (way != &careful_lethe && way != &exact_lethe && way != &sketching_lethe) {
+        /* Those were checked already. */
         bench_require(best.applied == events->originals && best.sum == events->sum, way->name);
     }
     report_outcome(bench, way->name, events->count,
@@ -181,6 +184,7 @@ static void run_middle(struct bench *bench, uint64_t count) {
     count_events_make(&events, bench->folder, count, bench->options->seed);
     run_way(bench, &lethe, &events);
     run_way(bench, &careful_lethe, &events);
+    run_way(bench, &sketching_lethe, &events);
     run_way(bench, &awk, &events);
     if (bench->options->full) run_slow(bench, &events);
     run_engine(bench, &events);

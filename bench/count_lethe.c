@@ -12,6 +12,7 @@
 struct manner {
     const char *options[2];
     double error;
+    bool has_sketch;
 };
 
 /* A member of the object that `lethe stat --json` prints. */
@@ -23,7 +24,7 @@ static double stat_member(const char *text, const char *name) {
     return strtod(found + strlen(quoted), NULL);
 }
 
-static void read_stat(const char *lethe, const char *store, const char *folder,
+static void read_stat(const char *lethe, const char *store, const char *folder, bool has_sketch,
                       struct count_outcome *out) {
     static char text[1 << 16];
     char path[COUNT_PATH_BYTES];
@@ -36,6 +37,7 @@ static void read_stat(const char *lethe, const char *store, const char *folder,
     fclose(file);
     out->applied = (uint64_t)stat_member(text, "applied");
     out->log_bytes = stat_member(text, "log_bytes");
+    if (has_sketch) out->sum = (int64_t)stat_member(text, "sketch_total");
 }
 
 /* Reads a line "key<TAB>number"; false at the end. */
@@ -75,6 +77,18 @@ static uint64_t compare_counters(const char *truth_path, const char *list_path) 
     return smaller;
 }
 
+/* Returns how many new events were taken for copies, which is not too many. */
+static uint64_t check_applied(const struct count_events *events, double error,
+                              const struct count_outcome *out) {
+    /* Of n new ids, n times the error are taken for copies, and six standard deviations more hardly ever. */
+    double expected = (double)events->originals * error;
+    uint64_t most = (uint64_t)(expected + 6 * sqrt(expected));
+    bench_require(out->applied <= events->originals, "counting: an event was counted twice");
+    uint64_t lost = events->originals - out->applied;
+    bench_require(lost <= most, "counting: too many new events were taken for copies");
+    return lost;
+}
+
 static void check(const char *lethe, const char *store, const struct count_events *events,
                   const char *folder, double error, struct count_outcome *out) {
     char path[COUNT_PATH_BYTES];
@@ -82,12 +96,7 @@ static void check(const char *lethe, const char *store, const struct count_event
     const char *words[] = {lethe, "list", "--db", store, NULL};
     count_run(words, path);
     out->sum = count_sum_lines(path);
-    /* Of n new ids, n times the error are taken for copies, and six standard deviations more hardly ever. */
-    double expected = (double)events->originals * error;
-    uint64_t most = (uint64_t)(expected + 6 * sqrt(expected));
-    bench_require(out->applied <= events->originals, "counting: an event was counted twice");
-    uint64_t lost = events->originals - out->applied;
-    bench_require(lost <= most, "counting: too many new events were taken for copies");
+    uint64_t lost = check_applied(events, error, out);
     bench_require(compare_counters(events->truth_path, path) <= lost,
                   "counting: a counter is too small");
 }
@@ -102,8 +111,12 @@ static void count(const struct count_events *events, const char *folder, struct 
         NULL};
     *out = (struct count_outcome){.cost = count_run(words, NULL)};
     out->disk_bytes = count_folder_bytes(store);
-    read_stat(lethe, store, folder, out);
-    check(lethe, store, events, folder, manner.error, out);
+    read_stat(lethe, store, folder, manner.has_sketch, out);
+    if (!manner.has_sketch) {
+        check(lethe, store, events, folder, manner.error, out);
+    } else if (check_applied(events, manner.error, out) == 0) {
+        bench_require(out->sum == events->sum, "counting: the sketch's total is not the truth");
+    }
 }
 
 void count_by_lethe(const struct count_events *events, const char *folder,
@@ -113,10 +126,17 @@ void count_by_lethe(const struct count_events *events, const char *folder,
 
 void count_by_careful_lethe(const struct count_events *events, const char *folder,
                             struct count_outcome *out) {
-    count(events, folder, (struct manner){{"--error", "1e-12"}, 1e-12}, out);
+    count(events, folder, (struct manner){.options = {"--error", "1e-12"}, .error = 1e-12}, out);
 }
 
 void count_by_exact_lethe(const struct count_events *events, const char *folder,
                           struct count_outcome *out) {
-    count(events, folder, (struct manner){{"--exact"}, 0}, out);
+    count(events, folder, (struct manner){.options = {"--exact"}}, out);
+}
+
+void count_by_sketching_lethe(const struct count_events *events, const char *folder,
+                              struct count_outcome *out) {
+    count(events, folder,
+          (struct manner){.options = {"--sketch", "16MiB"}, .error = 1e-6, .has_sketch = true},
+          out);
 }

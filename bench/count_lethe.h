@@ -4,11 +4,13 @@
 
 #include "count_peers.h"
 
-/* `lethe count` as it is; with --error 1e-12; and with --exact. Beside what peers check, each counter is compared with what
- * it should be. The program ends if one is too large, or more are too small than the window's error allows. */
+/* `lethe count` as it is; with --error 1e-12; with --exact; and with --sketch 16MiB. Beside what peers check, each counter is compared with what
+ * it should be. The program ends if one is too large, or more are too small than the window's error allows. Of a sketch
+ * the total is. */
 count_peer count_by_lethe;
 count_peer count_by_careful_lethe;
 count_peer count_by_exact_lethe;
+count_peer count_by_sketching_lethe;
 
 /* The engine without files and parsing: operations that lie in memory, up to when the last is durable. Leaves a store. */
 count_peer count_by_engine;
