@@ -24,12 +24,11 @@ static unsigned number_bits(const lethe_cascade *cascade, unsigned age_bits) {
 
 /* Joins the streams of the inputs, oldest last: neighbours are merged, the smallest first. */
 static lethe_status join_inputs(struct lethe_cascade_job *job) {
-    struct lethe_cascade_stream *streams[LETHE_CASCADE_MAX_RUNS];
-    uint64_t sizes[LETHE_CASCADE_MAX_RUNS];
+    struct lethe_cascade_stream *streams[LETHE_CASCADE_MAX_RUNS] = {NULL};
+    uint64_t sizes[LETHE_CASCADE_MAX_RUNS] = {0};
     unsigned count = 0;
     lethe_status status = LETHE_OK;
     for (; count < job->input_count && status == LETHE_OK; count++) {
-        streams[count] = NULL;
         sizes[count] = job->inputs[count]->facts.entries;
         status = lethe_cascade_stream_of_run(&job->frame, job->inputs[count], &streams[count]);
     }
@@ -47,13 +46,13 @@ static lethe_status join_inputs(struct lethe_cascade_job *job) {
             sizes[i] = sizes[i + 1];
         }
     }
-    if (status == LETHE_OK) {
+    if (status == LETHE_OK && streams[0] != NULL) {
         job->stream = streams[0];
         return LETHE_OK;
     }
     for (unsigned i = 0; i < count; i++)
         lethe_cascade_stream_free(streams[i]);
-    return status;
+    return status != LETHE_OK ? status : LETHE_EINVAL; /* a job has an input */
 }
 
 /* The periods of what comes out, as far as they are known before. */

@@ -61,7 +61,7 @@ void lethe_cascade_page_begin(struct lethe_cascade_page_builder *builder, unsign
 size_t lethe_cascade_page_add(struct lethe_cascade_page_builder *builder, const uint64_t *numbers,
                               size_t count) {
     if (count == 0) return 0;
-    const unsigned low_bits = builder->low_bits;
+    const unsigned low_bits = builder->low_bits & 63;
     unsigned index = builder->count, fill = builder->low_fill;
     if (index == 0) builder->base = numbers[0];
     const uint64_t base = builder->base, mask = (UINT64_C(1) << low_bits) - 1;
@@ -71,7 +71,8 @@ size_t lethe_cascade_page_add(struct lethe_cascade_page_builder *builder, const 
     uint64_t high_bits = builder->highs[high_word]; /* in a register until the word is complete */
     size_t taken = 0;
     for (; taken < count && index < LETHE_CASCADE_PAGE_ENTRIES; taken++, index++) {
-        uint64_t distance = numbers[taken] - base, high = distance >> low_bits;
+        uint64_t distance = numbers[taken] - base;
+        uint64_t high = distance >> low_bits; /* cppcheck-suppress shiftTooManyBits */
         if (high >= ROOM_BITS) break;
         unsigned place = (unsigned)high + index;
         /* The lows end at a byte, which costs up to 7 bits. */
@@ -145,7 +146,7 @@ void lethe_cascade_page_end(struct lethe_cascade_page_builder *builder, uint64_t
     memcpy(at + low_bytes, builder->extras, builder->extra_bytes);
     store_word(out, lethe_checksum(check_seed, out + 8, LETHE_CASCADE_PAGE_BYTES - 8));
 
-    memset(builder->highs, 0, builder->high_words * 8);
+    memset(builder->highs, 0, (size_t)builder->high_words * 8);
     builder->low = builder->low_fill = 0;
     builder->count = builder->high_words = builder->extra_bytes = builder->extra_count = 0;
 }
@@ -161,11 +162,12 @@ lethe_status lethe_cascade_page_open(const unsigned char data[LETHE_CASCADE_PAGE
     if (low_bits > LETHE_CASCADE_MAX_LOW_BITS || data[19] != 0) return LETHE_ECORRUPT;
     if (extra_count > count || load_word(data + 24) != 0) return LETHE_ECORRUPT;
     size_t low_bytes = ((size_t)count * low_bits + 7) / 8;
-    if (high_words * 8 + low_bytes > ROOM_BYTES) return LETHE_ECORRUPT;
+    size_t high_bytes = (size_t)high_words * 8;
+    if (high_bytes + low_bytes > ROOM_BYTES) return LETHE_ECORRUPT;
     *out = (struct lethe_cascade_page){
         .highs = data + HEADER,
-        .lows = data + HEADER + high_words * 8,
-        .extras = data + HEADER + high_words * 8 + low_bytes,
+        .lows = data + HEADER + high_bytes,
+        .extras = data + HEADER + high_bytes + low_bytes,
         .extras_end = data + HEADER + ROOM_BYTES,
         .base = load_word(data + 8),
         .count = count,

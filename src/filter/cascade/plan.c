@@ -89,10 +89,10 @@ lethe_status lethe_cascade_plan_setting(const lethe_cascade_options *options,
     out->table_count = ranges + (ranges == 4 ? 2 : 4);
     uint64_t slots = memory / 4 * 3 / 8 / out->table_count;
     out->table_homes = slots > LEAST_HOMES + SPILL_SLOTS ? slots - SPILL_SLOTS : LEAST_HOMES;
-    out->buffer_bytes = memory < 32 * MIB ? 32 * 1024 : 256 * 1024;
+    out->buffer_bytes = (size_t)(memory < 32 * MIB ? MIB / 32 : MIB / 4);
     uint64_t keys = memory / 8 / LOOKUP_KEY_BYTES;
     out->lookup_keys = keys > MIB ? MIB : keys < 4096 ? 4096 : (size_t)keys;
-    out->log_file_bytes = memory / 8 < 256 * 1024 ? 256 * 1024 : memory / 8;
+    out->log_file_bytes = memory / 8 < MIB / 4 ? MIB / 4 : memory / 8;
     return LETHE_OK;
 }
 

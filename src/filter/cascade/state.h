@@ -53,7 +53,6 @@ struct lethe_cascade {
     struct lethe_cascade_words words;
     const lethe_allocator *allocator;
     char folder[LETHE_CASCADE_PATH_BYTES - 64];
-    lethe_os_claim claim;
 
     /* Locks, in the order in which they may be taken. */
     lethe_os_lock writing;      /* calls that insert or remove; the log's end */
@@ -65,12 +64,9 @@ struct lethe_cascade {
     size_t slot_bytes;
     struct lethe_cascade_table tables[LETHE_CASCADE_MAX_TABLES];
     struct lethe_cascade_table *free_tables[LETHE_CASCADE_MAX_TABLES];
-    unsigned free_count;
     struct lethe_cascade_range ranges[LETHE_CASCADE_MAX_RANGES];
-    unsigned range_count;
     struct lethe_cascade_job jobs[LETHE_CASCADE_MAX_JOBS];
     struct lethe_cascade_run *obsolete[LETHE_CASCADE_MAX_OBSOLETE]; /* that the manifest may name */
-    unsigned obsolete_count;
     struct lethe_cascade_run *unused;
     struct lethe_cascade_log log;
     struct lethe_cascade_record *record; /* under writing: the one that is written */
@@ -78,17 +74,19 @@ struct lethe_cascade {
     uint64_t next_run_id;
     uint64_t clock_ms;
     uint64_t generation; /* of the manifest */
-    bool is_committing;
-    bool is_broken; /* a sync of the log failed: what is on disk is not known */
     uint64_t sequence;
-    uint32_t note_bytes;
     unsigned char note[LETHE_CASCADE_MAX_NOTE_BYTES];
     uint64_t filter_bytes;                /* of level filters, under way included */
     struct lethe_cascade_lookup *lookups; /* that no call uses */
-    bool uses_uring;
 
     uint64_t inserted, removed, unmatched, pages_read, filtered;
     uint64_t flushed_bytes, written_bytes;
+    lethe_os_claim claim;
+    unsigned free_count, range_count, obsolete_count; /* of the lists above */
+    uint32_t note_bytes;
+    bool is_committing;
+    bool is_broken; /* a sync of the log failed: what is on disk is not known */
+    bool uses_uring;
 };
 
 /* --- cascade.c --- */

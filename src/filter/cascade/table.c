@@ -37,6 +37,7 @@ uint64_t lethe_cascade_table_slots(uint64_t homes) {
     return homes + SPILL;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): the table writes to the slots later. */
 void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_cascade_words words,
                               uint64_t homes, uint64_t *slots, const lethe_allocator *allocator) {
     *table = (struct lethe_cascade_table){.allocator = allocator,
@@ -47,6 +48,7 @@ void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_ca
                                           .extra_limit = homes / 16 + 16};
     lethe_cascade_table_clear(table);
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 void lethe_cascade_table_drop(struct lethe_cascade_table *table) {
     lethe_release(table->allocator, table->extras, table->extra_slots * sizeof *table->extras);

@@ -9,8 +9,6 @@
  * WHY     Merging straight into the level where the result belongs saves writing it once for each level above.
  *         Flushes come first, since insertions wait for tables; then what has begun, so that no
  *         more merges are under way than threads work on them. */
-#include <string.h>
-
 #include "filter/cascade/state.h"
 
 enum { FILTER_LEAST_BITS = 2, FILTER_MOST_BITS = 16 };
@@ -215,9 +213,15 @@ static void install(lethe_cascade *cascade, struct lethe_cascade_job *job) {
         retire(cascade, job->inputs[i]);
     }
     unsigned added = job->output != NULL;
-    memmove(&range->runs[at + added], &range->runs[at + job->input_count],
-            (range->run_count - at - job->input_count) * sizeof range->runs[0]);
-    range->run_count = range->run_count - job->input_count + added;
+    unsigned gone = job->input_count;
+    if (gone == 0 && added == 1) { /* room before the first */
+        for (unsigned i = range->run_count; i > 0; i--)
+            range->runs[i] = range->runs[i - 1];
+    } else {
+        for (unsigned i = at + gone; i < range->run_count; i++)
+            range->runs[i - gone + added] = range->runs[i];
+    }
+    range->run_count = range->run_count - gone + added;
     cascade->filter_bytes -= job->filter_bytes;
     if (job->output != NULL) {
         range->runs[at] = job->output;
