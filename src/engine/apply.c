@@ -560,7 +560,7 @@ static lethe_status overwrite(lethe_counter *counter, lethe_bytes key, int64_t v
 
 static lethe_status overwrite_all(lethe_counter *counter, const lethe_bytes *keys,
                                   const int64_t *values, size_t count, bool *existed) {
-    if (counter->options.read_only || counter->sketch != NULL) return LETHE_EINVAL;
+    if (counter->options.read_only || counter->has_sketch) return LETHE_EINVAL;
     for (size_t i = 0; i < count; i++) {
         if (!is_key(keys[i])) return LETHE_EINVAL;
     }

@@ -92,6 +92,7 @@ struct lethe_counter {
     uint32_t folded_stamp; /* records with a larger one are not in COUNTERS */
 
     /* In place of the counters: sketched.c. */
+    bool has_sketch;      /* never changes: it may be read without the lock */
     lethe_sketch *sketch; /* NULL in a store of counters */
     lethe_sketch_saved sketch_saved;
     uint64_t sketch_ceiling, sketch_limit; /* no counter that answers is above; where it is full */

@@ -349,6 +349,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
                                   options->create && !reads, inspect, &counter->store, detail);
     }
     if (status == LETHE_OK) status = load_state(counter, detail);
+    counter->has_sketch = counter->state.sketch_bytes > 0;
     if (status == LETHE_OK) {
         status = reads ? open_to_read(counter, detail) : open_to_write(counter, folder, detail);
     }

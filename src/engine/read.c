@@ -144,7 +144,7 @@ static lethe_status merge(lethe_walk *walk, const struct copy *copy, lethe_count
 
 lethe_status lethe_counter_each(lethe_counter *counter, lethe_bytes from, lethe_counter_visit visit,
                                 void *context) {
-    if (counter->sketch != NULL) return LETHE_EINVAL;
+    if (counter->has_sketch) return LETHE_EINVAL;
     struct copy copy = {.entries = {.allocator = counter->allocator},
                         .keys = {.allocator = counter->allocator}};
     lethe_walk *walk = NULL;
@@ -236,7 +236,7 @@ static int by_rank(const void *left, const void *right) {
 
 lethe_status lethe_counter_top(lethe_counter *counter, size_t n, lethe_counter_visit visit,
                                void *context) {
-    if (counter->sketch != NULL) return lethe_engine_sketch_top(counter, n, visit, context);
+    if (counter->has_sketch) return lethe_engine_sketch_top(counter, n, visit, context);
     /* No more than there are, whatever is asked for; with room for those that come meanwhile. */
     lethe_engine_enter(counter);
     uint64_t known = lethe_store_records(counter->store, LETHE_FAMILY_COUNTERS) +

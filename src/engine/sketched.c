@@ -168,8 +168,8 @@ lethe_status lethe_engine_sketch_top(lethe_counter *counter, size_t n, lethe_cou
                                      void *context) {
     lethe_buffer entries = {.allocator = counter->allocator};
     lethe_buffer keys = {.allocator = counter->allocator};
-    if (n > counter->state.sketch_top) n = counter->state.sketch_top;
     lethe_engine_enter(counter);
+    if (n > counter->state.sketch_top) n = counter->state.sketch_top;
     lethe_status status = n > 0 ? copy_top(counter, n, &entries, &keys) : LETHE_OK;
     lethe_engine_leave(counter);
     const lethe_sketch_top_entry *all = (const void *)entries.data;
