@@ -160,9 +160,12 @@ static lethe_status merge(void *value, const void *other) {
                                 ((const struct gbf *)other)->gaussian);
 }
 
+/* A sample that takes few milliseconds: to look at all slots of a large filter would take the server a second. */
+enum { SAMPLED_SLOTS = 1 << 20 };
+
 static void tell(struct info *info, const void *value) {
     const struct gbf *gbf = value;
-    lethe_gaussian_stats stats = lethe_gaussian_info(gbf->gaussian);
+    lethe_gaussian_stats stats = lethe_gaussian_estimate(gbf->gaussian, SAMPLED_SLOTS);
     info_number(info, "slots", stats.shape.slots);
     info_number(info, "hashes", stats.shape.hashes);
     info_number(info, "slot_bits", stats.shape.slot_bits);

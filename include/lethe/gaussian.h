@@ -134,6 +134,12 @@ LETHE_API lethe_gaussian_shape lethe_gaussian_get_shape(const lethe_gaussian *fi
  * Cost: O(slots * hashes * radius). */
 LETHE_API lethe_gaussian_stats lethe_gaussian_info(const lethe_gaussian *filter);
 
+/* The same from a sample: full slots are counted in no more than about most_slots, spread evenly, and bells are tried at
+ * most_slots / 8k of them. All but shape and additions are then estimates, and an error_estimate of 0 may mean that it is
+ * too small to be met. Cost: O(most_slots), at most that of info. */
+LETHE_API lethe_gaussian_stats lethe_gaussian_estimate(const lethe_gaussian *filter,
+                                                       uint64_t most_slots);
+
 /* One key. Cost: one hash and, uncached, k cache misses (a test of an absent key stops at the first
  * contradiction, and begins with the widest bell, which is contradicted soonest). */
 LETHE_API void lethe_gaussian_add(lethe_gaussian *filter, const void *key, size_t size);

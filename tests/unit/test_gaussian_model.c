@@ -259,6 +259,35 @@ static void info_tells_the_truth(void **state) {
     }
 }
 
+/* Goal:   a sample comes near to what info counts, and is info itself when it has all slots.
+ * Method: a filter at half load, of a sixteenth of whose slots is looked at, with fixed seeds. */
+static void samples_come_near(void **state) {
+    (void)state;
+    enum { SLOTS = 1 << 20 };
+    for (size_t type = 0; type < TYPES; type++) {
+        lethe_gaussian *filter;
+        lethe_gaussian_options options = {
+            .slots = SLOTS, .hashes = 3, .slot_bits = slot_types[type]};
+        assert_ok(lethe_gaussian_new(&options, &filter));
+        for (uint64_t i = 0; i < SLOTS / 6; i++)
+            lethe_gaussian_add_hash(filter, lethe_hash_u64(5, i));
+        lethe_gaussian_stats all = lethe_gaussian_info(filter);
+        lethe_gaussian_stats most = lethe_gaussian_estimate(filter, UINT64_C(24) * SLOTS);
+        lethe_gaussian_stats few = lethe_gaussian_estimate(filter, SLOTS / 16);
+        assert_int_equal(all.slots_full, most.slots_full);
+        assert_true(all.fill == most.fill && all.error_estimate == most.error_estimate);
+        print_message("%u bits: error %.5f, by a sample %.5f; fill %.4f, %.4f\n", slot_types[type],
+                      all.error_estimate, few.error_estimate, all.fill, few.fill);
+        assert_true(fabs(few.fill - all.fill) < 0.02 * all.fill);
+        assert_true(fabs(few.distinct_estimate - all.distinct_estimate) < SLOTS / 6 * 0.03);
+        assert_true(fabs(few.error_estimate - all.error_estimate) < 0.3 * all.error_estimate);
+        assert_true(few.error_estimate <= few.bloom_error);
+        for (uint64_t slots = 0; slots < 3; slots++)
+            assert_true(lethe_gaussian_estimate(filter, slots).fill <= 1);
+        lethe_gaussian_free(filter);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kinds_follow_the_model),
@@ -266,6 +295,7 @@ int main(void) {
         cmocka_unit_test(a_union_is_as_if_added),
         cmocka_unit_test(what_differs_is_not_united),
         cmocka_unit_test(info_tells_the_truth),
+        cmocka_unit_test(samples_come_near),
     };
     return cmocka_run_group_tests_name("gaussian_model", tests, NULL, NULL);
 }

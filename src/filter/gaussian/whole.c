@@ -62,7 +62,7 @@ static uint64_t put_full_slots(const lethe_gaussian *filter, uint64_t *words) {
     for (uint64_t group = 0; group * GROUP < slots; group++) {
         uint64_t first = group * GROUP, full = full_in_group(filter, group, lowest);
         if (slots - first < GROUP) full &= (UINT64_C(1) << (slots - first)) - 1;
-        if (words != NULL) words[first / 64] |= full << first % 64;
+        words[first / 64] |= full << first % 64;
         count += lethe_popcount64(full);
     }
     return count;
@@ -176,31 +176,59 @@ lethe_status lethe_gaussian_promote(const lethe_bloom *bloom, const lethe_gaussi
     return LETHE_OK;
 }
 
-/* At how many slots each bell would be found, in passes[0..hashes). A bell that is contradicted somewhere
- * contradicts all wider ones there, since bells are nested. */
-static void count_passes(const lethe_gaussian *filter, uint64_t *passes) {
-    for (uint64_t slot = 0; slot < filter->shape.slots; slot++) {
+/* Of `count` things every so many-th is looked at, so that it is about `most` of them. */
+static uint64_t step_for(uint64_t count, uint64_t most) {
+    return most >= count ? 1 : (count - 1) / (most > 0 ? most : 1) + 1;
+}
+
+/* The share of full slots, going by every step-th group of them. */
+static double sample_fill(const lethe_gaussian *filter, uint64_t step) {
+    uint64_t slots = filter->shape.slots, full = 0, seen = 0;
+    uint32_t bits = filter->shape.slot_bits;
+    uint64_t lowest = lethe_gaussian_is_packed(bits) ? lowest_bits(bits) : 0;
+    for (uint64_t first = 0; first < slots; first += step * GROUP) {
+        uint64_t here = slots - first < GROUP ? slots - first : GROUP;
+        uint64_t mask = (UINT64_C(1) << here) - 1;
+        full += lethe_popcount64(full_in_group(filter, first / GROUP, lowest) & mask);
+        seen += here;
+    }
+    return (double)full / (double)seen;
+}
+
+/* The product, over all bells, of the share of slots at which each would be found, going by every step-th slot. A
+ * bell that is contradicted somewhere contradicts all wider ones there, since bells are nested. */
+static double sample_error(const lethe_gaussian *filter, uint64_t step) {
+    uint64_t passes[LETHE_GAUSSIAN_MAX_HASHES] = {0}, seen = 0;
+    for (uint64_t slot = 0; slot < filter->shape.slots; slot += step, seen++) {
         for (uint32_t bell = 0; bell < filter->shape.hashes; bell++) {
             if (!filter->operations->covers(&filter->field, bell, slot)) break;
             passes[bell]++;
         }
     }
+    double error = 1;
+    for (uint32_t bell = 0; bell < filter->shape.hashes; bell++)
+        error *= (double)passes[bell] / (double)seen;
+    return error;
 }
 
-lethe_gaussian_stats lethe_gaussian_info(const lethe_gaussian *filter) {
+lethe_gaussian_stats lethe_gaussian_estimate(const lethe_gaussian *filter, uint64_t most_slots) {
+    uint64_t slots = filter->shape.slots;
     lethe_gaussian_stats stats = {
         .shape = filter->shape,
         .additions = filter->additions,
-        .slots_full = put_full_slots(filter, NULL),
-        .error_estimate = 1,
+        .fill = sample_fill(filter, step_for(slots, most_slots)),
+        .error_estimate =
+            sample_error(filter, step_for(slots, most_slots / (GROUP * filter->shape.hashes))),
     };
     lethe_bloom_shape bloom = bloom_shape(&filter->shape);
-    stats.fill = (double)stats.slots_full / (double)filter->shape.slots;
+    stats.slots_full = (uint64_t)round(stats.fill * (double)slots);
     stats.bloom_error = pow(stats.fill, filter->shape.hashes);
+    /* Two samples may differ by chance, but not the wrong way round. */
+    stats.error_estimate = fmin(stats.error_estimate, stats.bloom_error);
     stats.distinct_estimate = lethe_bloom_keys_from_fill(&bloom, stats.fill);
-    uint64_t passes[LETHE_GAUSSIAN_MAX_HASHES] = {0};
-    count_passes(filter, passes);
-    for (uint32_t bell = 0; bell < filter->shape.hashes; bell++)
-        stats.error_estimate *= (double)passes[bell] / (double)filter->shape.slots;
     return stats;
+}
+
+lethe_gaussian_stats lethe_gaussian_info(const lethe_gaussian *filter) {
+    return lethe_gaussian_estimate(filter, UINT64_MAX);
 }
