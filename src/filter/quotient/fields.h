@@ -10,6 +10,7 @@
 #ifndef LETHE_FILTER_QUOTIENT_FIELDS_H
 #define LETHE_FILTER_QUOTIENT_FIELDS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -105,7 +106,7 @@ static inline void lethe_fields_insert_bytes(unsigned char *block, unsigned slot
 
 static inline void lethe_fields_insert_shorts(unsigned char *block, unsigned slot, uint64_t value) {
     for (int first = 48; first >= 0; first -= 16) {
-        unsigned char *at = block + 2 * first;
+        unsigned char *at = block + 2 * (ptrdiff_t)first;
         __m256i old = lethe_fields_vector(at);
         __m256i before = first > 0 ? lethe_fields_vector(at - 2) : lethe_fields_one_before(old, 2);
         __m256i moved =

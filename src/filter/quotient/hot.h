@@ -342,7 +342,7 @@ static ALWAYS_INLINE void prefetch(const struct lethe_quotient_table *table, uin
     if (bits > 16) return;
     for (unsigned at = 0; at < 8 * bits; at += LINE_BYTES)
         __builtin_prefetch(fields + at);
-    if (bits % 8 != 0) __builtin_prefetch(fields + 8 * bits - 1);
+    if (bits % 8 != 0) __builtin_prefetch(fields + 8 * (size_t)bits - 1);
 }
 
 static ALWAYS_INLINE void prefetch_wide(const struct lethe_quotient_table *table,

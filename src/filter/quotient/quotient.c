@@ -70,7 +70,7 @@ void lethe_quotient_place_table(const lethe_quotient_shape *shape, unsigned char
 }
 
 static size_t memory_bytes(const lethe_quotient *filter) {
-    return (size_t)filter->shape.memory_bytes + 2 * LETHE_QUOTIENT_MARGIN_BYTES;
+    return (size_t)filter->shape.memory_bytes + (size_t)2 * LETHE_QUOTIENT_MARGIN_BYTES;
 }
 
 lethe_status lethe_quotient_from_shape(const lethe_quotient_shape *shape,
