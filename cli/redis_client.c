@@ -142,7 +142,7 @@ static enum answer judge(struct redis_client *client, const redisReply *reply,
 
 /* Asks one server for the map, and waits for the answer. */
 static enum answer ask_for_map(struct redis_client *client, const struct redis_address *address) {
-    struct timeval limit = {.tv_usec = ASK_MS * 1000};
+    struct timeval limit = {.tv_usec = (suseconds_t)ASK_MS * 1000};
     redisContext *context = redisConnectWithTimeout(address->host, address->port, limit);
     enum answer answer = ANSWER_NONE;
     if (context != NULL && context->err == 0 && redisSetTimeout(context, limit) == REDIS_OK) {

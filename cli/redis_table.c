@@ -213,23 +213,46 @@ static void judge_info(void *context, size_t partition, const redisReply *reply)
                                   .error = stats.window.error_target};
 }
 
+/* Reads " NAME number" and goes on behind it. */
+static bool read_number(const char **at, const char *name, uint64_t *out) {
+    size_t size = strlen(name);
+    char *end;
+    if (strncmp(*at, name, size) != 0 || (*at)[size] == '-') return false;
+    *out = strtoull(*at + size, &end, 0);
+    bool is_number = end != *at + size;
+    *at = end;
+    return is_number;
+}
+
+static bool read_real(const char **at, const char *name, double *out) {
+    size_t size = strlen(name);
+    char *end;
+    if (strncmp(*at, name, size) != 0) return false;
+    *out = strtod(*at + size, &end);
+    bool is_number = end != *at + size && *out > 0;
+    *at = end;
+    return is_number;
+}
+
 /* GET of the name: a description, or something else. */
 static void judge_text(void *context, size_t partition, const redisReply *reply) {
     (void)partition;
     struct description *found = context;
-    *found = (struct description){.kind = OTHER};
-    unsigned version = 0;
-    char rest[2];
-    if (reply->type == REDIS_REPLY_NIL) found->kind = NOTHING;
-    if (reply->type != REDIS_REPLY_STRING) return;
-    int read = sscanf(
-        reply->str,
-        "lethe-table %u partitions %zu seed 0x%" SCNx64 " window_ms %" SCNu64 " error %lf%1s",
-        &version, &found->partitions, &found->seed, &found->window_ms, &found->error, rest);
+    *found = (struct description){.kind = reply->type == REDIS_REPLY_NIL ? NOTHING : OTHER};
+    const char *at = reply->type == REDIS_REPLY_STRING ? reply->str : "";
+    uint64_t version, partitions;
+    if (!read_number(&at, "lethe-table ", &version)) return;
     if (version > VERSION) found->kind = NEWER;
-    if (version == VERSION && read == 5 && found->partitions > 1 &&
-        found->partitions <= REDIS_PARTITIONS_LIMIT && found->window_ms > 0) {
+    if (version != VERSION || !read_number(&at, " partitions ", &partitions) ||
+        !read_number(&at, " seed ", &found->seed) ||
+        !read_number(&at, " window_ms ", &found->window_ms) ||
+        !read_real(&at, " error ", &found->error)) {
+        return;
+    }
+    if (*at == '\0' && partitions > 1 && partitions <= REDIS_PARTITIONS_LIMIT &&
+        found->window_ms > 0) {
         found->kind = PARTITIONED;
+        found->partitions = (size_t)partitions;
     }
 }
 

@@ -129,7 +129,7 @@ int redis_url_parse(const char *text, struct redis_url *out) {
     }
     const char *password = getenv("REDISCLI_AUTH");
     if (out->password[0] == '\0' && password != NULL && strlen(password) < REDIS_SECRET_BYTES) {
-        strcpy(out->password, password);
+        snprintf(out->password, sizeof out->password, "%s", password);
     }
     show(out);
     return EXIT_DONE;
