@@ -19,7 +19,7 @@ enum {
     GAP_PAGES = 2,    /* that are read rather than skipped */
     REQUESTS = 4096,  /* prepared at a time */
     GROUP = 128,      /* keys that a level filter is asked for at a time */
-    DECODE_KEYS = 24, /* in a page, from which on it is decoded as a whole */
+    DECODE_KEYS = 64, /* in a page, from which on it is decoded as a whole */
     SMALL_SORT = 64,
     RADIX_BITS = 11
 };

@@ -25,6 +25,7 @@
 
 #include "core/bits.h"
 #include "core/codec.h"
+#include "core/cpu.h"
 
 enum {
     HEADER = LETHE_CASCADE_PAGE_HEADER_BYTES,
@@ -211,7 +212,8 @@ lethe_status lethe_cascade_page_read(const struct lethe_cascade_page *page, uint
     uint64_t mask = (UINT64_C(1) << low_bits) - 1, base = page->base;
     for (unsigned i = 0; i < page->high_words; i++) {
         uint64_t word = load_word(page->highs + (size_t)i * 8);
-        if (lethe_popcount64(word) > count - index) return LETHE_ECORRUPT;
+        /* Only near the end can there be more than the header says. */
+        if (count - index < 64 && lethe_popcount64(word) > count - index) return LETHE_ECORRUPT;
         for (; word != 0; word &= word - 1, index++) {
             uint64_t high = i * 64u + (unsigned)__builtin_ctzll(word) - index;
             numbers[index] = base + (high << low_bits | low_part(page, index, mask));
@@ -247,7 +249,8 @@ static struct lethe_cascade_value value_at(const struct lethe_cascade_page *page
 }
 
 /* Where the numbers with the given high part begin: behind that many zeros of the highs. */
-static uint64_t skip_zeros(const struct lethe_cascade_page *page, uint64_t zeros) {
+static inline __attribute__((always_inline)) uint64_t
+skip_zeros_inline(const struct lethe_cascade_page *page, uint64_t zeros) {
     uint64_t place = 0;
     for (unsigned i = 0; i < page->high_words; i++, place += 64) {
         uint64_t word = ~load_word(page->highs + (size_t)i * 8);
@@ -257,6 +260,20 @@ static uint64_t skip_zeros(const struct lethe_cascade_page *page, uint64_t zeros
         zeros -= here;
     }
     return place;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("popcnt"))) static uint64_t
+skip_zeros_popcnt(const struct lethe_cascade_page *page, uint64_t zeros) {
+    return skip_zeros_inline(page, zeros);
+}
+#endif
+
+static uint64_t skip_zeros(const struct lethe_cascade_page *page, uint64_t zeros) {
+#if defined(__x86_64__)
+    if (lethe_cpu() >= LETHE_CPU_AVX2) return skip_zeros_popcnt(page, zeros);
+#endif
+    return skip_zeros_inline(page, zeros);
 }
 
 bool lethe_cascade_page_find(const struct lethe_cascade_page *page, uint64_t least,

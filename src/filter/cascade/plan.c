@@ -12,7 +12,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-enum { SPILL_SLOTS = 512, LEAST_HOMES = 1024, LOOKUP_KEY_BYTES = 64 };
+enum { SPILL_SLOTS = 512, LEAST_HOMES = 1024, LOOKUP_KEY_BYTES = 72 };
 
 static bool is_number(double value, double least, double most) {
     return value >= least && value <= most; /* false for NaN */
@@ -90,7 +90,7 @@ lethe_status lethe_cascade_plan_setting(const lethe_cascade_options *options,
     uint64_t slots = memory / 4 * 3 / 8 / out->table_count;
     out->table_homes = slots > LEAST_HOMES + SPILL_SLOTS ? slots - SPILL_SLOTS : LEAST_HOMES;
     out->buffer_bytes = (size_t)(memory < 32 * MIB ? MIB / 32 : MIB / 4);
-    uint64_t keys = memory / 8 / LOOKUP_KEY_BYTES;
+    uint64_t keys = memory / 6 / LOOKUP_KEY_BYTES;
     out->lookup_keys = keys > MIB ? MIB : keys < 4096 ? 4096 : (size_t)keys;
     out->log_file_bytes = memory / 8 < MIB / 4 ? MIB / 4 : memory / 8;
     return LETHE_OK;
