@@ -8,7 +8,8 @@
  *
  * Large blocks are not written with zeros: the pages in them are handed back to the system, which gives
  * zeros when they are first touched. A window that begins a table touches many of its segments within one
- * command, and writing a segment takes a millisecond. */
+ * command, and writing a segment takes a millisecond. Pages are handed back when a block is released, too: that
+ * takes some time for each, and windows release a few segments at a time but may need many at once. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,17 +18,24 @@
 
 enum { ALIGNMENT = 64, LARGE_BYTES = 256 * 1024 };
 
+/* Hands the whole pages in a block back to the system, which gives zeros when they are touched again. Stores how many
+ * bytes there are before and behind them. False when there are none, or the system did not take them. */
+static bool hand_back(unsigned char *block, size_t size, size_t *before, size_t *behind) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)block;
+    uintptr_t from = (start + page - 1) & ~(page - 1), to = (start + size) & ~(page - 1);
+    *before = from - start;
+    *behind = start + size - to;
+    return size >= LARGE_BYTES && madvise(block + *before, to - from, MADV_DONTNEED) == 0;
+}
+
 static void clear(unsigned char *block, size_t size) {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)block + page - 1) & ~(page - 1);
-    uintptr_t to = ((uintptr_t)block + size) & ~(page - 1);
-    size_t before = from - (uintptr_t)block;
-    if (size < LARGE_BYTES || madvise(block + before, to - from, MADV_DONTNEED) != 0) {
+    size_t before, behind;
+    if (hand_back(block, size, &before, &behind)) {
+        memset(block, 0, before);
+        memset(block + size - behind, 0, behind);
+    } else {
         memset(block, 0, size);
-        return;
     }
-    memset(block, 0, before);
-    memset(block + (to - (uintptr_t)block), 0, (uintptr_t)block + size - to);
 }
 
 static void *allocate_zeroed(void *context, size_t size) {
@@ -46,8 +54,9 @@ static void *allocate_zeroed(void *context, size_t size) {
 
 static void release(void *context, void *block, size_t size) {
     (void)context;
-    (void)size;
     unsigned char *bytes = block;
+    size_t before, behind;
+    (void)hand_back(bytes, size, &before, &behind);
     redis.Free(bytes - bytes[-1]);
 }
 

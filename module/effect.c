@@ -53,10 +53,11 @@ void effect_hash(lethe_hash hash) {
 }
 
 void effect_begin(const struct value *value) {
+    unsigned char head[EFFECT_HEAD_BYTES] = {EFFECT_VERSION};
+    memcpy(head + 1, &value->clock_ms, sizeof value->clock_ms);
     effect.size = 0;
     effect.type = value->type;
-    effect_u8(EFFECT_VERSION);
-    effect_u64(value->clock_ms);
+    effect_bytes(head, sizeof head);
 }
 
 void effect_send(redis_context *context, redis_string *key) {

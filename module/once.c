@@ -5,9 +5,9 @@
  *         or neither, and both are in the same snapshot, log and replication stream.
  * EFFECT  What a replica repeats, in order (docs/format/module.md):
  *           C  make the table with these options
- *           T  ask the window about ids, with what the master's window answered
+ *           T  ask the window about ids, with what the master's window answered; t: about one
  *           F  take an id back
- *           S  set a counter     D  remove a counter
+ *           S  set a counter; s: one with a short name     D  remove a counter
  *           W  only let time pass
  *         A duplicate sends a T as well. It changes nothing, but the replication offset moves: so a
  *         client that is told "duplicate" and then waits for replicas (WAIT) waits for the original too,
@@ -102,6 +102,12 @@ static void ask_window(struct once *table, const lethe_hash *ids, size_t count, 
 }
 
 void once_note_try(const lethe_hash *ids, size_t count, const uint8_t *answers) {
+    if (count == 1) {
+        unsigned char step[2 + sizeof *ids] = {'t', answers[0]};
+        memcpy(step + 2, ids, sizeof *ids);
+        effect_bytes(step, sizeof step);
+        return;
+    }
     effect_u8('T');
     effect_u32((uint32_t)count);
     effect_bytes(answers, count);
@@ -120,7 +126,42 @@ lethe_status once_forget(struct once *table, lethe_hash id) {
     return status;
 }
 
+/* Small numbers of either sign in few bytes: seven bits each, the lowest first, the upper bit saying that more follow; the
+ * sign is in the lowest bit of all. */
+static size_t write_short(int64_t value, unsigned char *out) {
+    uint64_t rest = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+    size_t size = 0;
+    for (; rest > 127; rest >>= 7)
+        out[size++] = (unsigned char)(rest | 128);
+    out[size++] = (unsigned char)rest;
+    return size;
+}
+
+static bool read_short(struct effect_reader *reader, int64_t *out) {
+    uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = effect_read_u8(reader);
+        uint64_t bits = (uint64_t)(byte & 127) << shift;
+        if (bits >> shift != (byte & 127)) return false;
+        number |= bits;
+        if (byte > 127) continue;
+        *out = (int64_t)(number >> 1 ^ -(number & 1));
+        return reader->is_valid;
+    }
+    return false;
+}
+
 void once_note_counter(const struct counter *counter) {
+    if (counter->size <= UINT8_MAX) {
+        unsigned char step[2 + UINT8_MAX + 10];
+        step[0] = 's';
+        step[1] = (unsigned char)counter->size;
+        memcpy(step + 2, counter->name, counter->size);
+        size_t size = 2 + counter->size;
+        size += write_short(counter->value, step + size);
+        effect_bytes(step, size);
+        return;
+    }
     effect_u8('S');
     effect_u64((uint64_t)counter->value);
     effect_u32(counter->size);
@@ -144,11 +185,8 @@ static void settle(struct once *table, lethe_hash id, uint8_t wanted, uint8_t go
         (void)!lethe_window_forget(table->window, id, now_ms);
 }
 
-static bool repeat_try(struct once *table, struct effect_reader *reader, bool apply) {
-    uint32_t count = effect_read_u32(reader);
-    const uint8_t *wanted = effect_read_bytes(reader, count);
-    const unsigned char *data = effect_read_bytes(reader, (size_t)count * sizeof(lethe_hash));
-    if (data == NULL || !apply) return data != NULL && count > 0;
+static void repeat_tries(struct once *table, const unsigned char *data, uint32_t count,
+                         const uint8_t *wanted) {
     /* Hashes first, for their alignment; the bytes they come from have none. */
     lethe_hash *ids = scratch(count, sizeof *ids + 1);
     uint8_t *answers = (uint8_t *)(ids + count);
@@ -156,7 +194,22 @@ static bool repeat_try(struct once *table, struct effect_reader *reader, bool ap
     ask_window(table, ids, count, answers);
     for (uint32_t i = 0; i < count; i++)
         settle(table, ids[i], wanted[i], answers[i]);
+}
+
+static bool repeat_try(struct once *table, struct effect_reader *reader, bool apply) {
+    uint32_t count = effect_read_u32(reader);
+    const uint8_t *wanted = effect_read_bytes(reader, count);
+    const unsigned char *data = effect_read_bytes(reader, (size_t)count * sizeof(lethe_hash));
+    if (data == NULL || !apply) return data != NULL && count > 0;
+    repeat_tries(table, data, count, wanted);
     return true;
+}
+
+static bool repeat_one_try(struct once *table, struct effect_reader *reader, bool apply) {
+    const uint8_t *wanted = effect_read_bytes(reader, 1);
+    const unsigned char *data = effect_read_bytes(reader, sizeof(lethe_hash));
+    if (data != NULL && apply) repeat_tries(table, data, 1, wanted);
+    return data != NULL;
 }
 
 static bool repeat_counter(struct once *table, struct effect_reader *reader, bool is_set,
@@ -173,11 +226,24 @@ static bool repeat_counter(struct once *table, struct effect_reader *reader, boo
     return true;
 }
 
+static bool repeat_short_counter(struct once *table, struct effect_reader *reader, bool apply) {
+    uint8_t size = effect_read_u8(reader);
+    const char *name = effect_read_bytes(reader, size);
+    int64_t value;
+    if (name == NULL || !read_short(reader, &value)) return false;
+    if (apply) counters_add(&table->counters, name, size)->value = value;
+    return true;
+}
+
 static bool repeat(void *value, uint8_t code, struct effect_reader *reader, bool apply) {
     struct once *table = value;
     switch (code) {
     case 'T':
         return repeat_try(table, reader, apply);
+    case 't':
+        return repeat_one_try(table, reader, apply);
+    case 's':
+        return repeat_short_counter(table, reader, apply);
     case 'F': {
         lethe_hash id = effect_read_hash(reader);
         if (apply) (void)!lethe_window_forget(table->window, id, table->head.clock_ms);

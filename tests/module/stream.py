@@ -78,6 +78,21 @@ def decode_effect(data):
             at += 4
             steps.append((code, list(data[at:at + count])))
             at += 17 * count
+        elif code == "t":
+            steps.append(("T", [data[at]]))
+            at += 17
+        elif code == "s":
+            size, name = data[at], data[at + 1:at + 1 + data[at]]
+            at += 1 + size
+            number = shift = 0
+            while True:
+                byte = data[at]
+                at += 1
+                number |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    break
+            steps.append(("S", name, number >> 1 if number % 2 == 0 else -(number + 1) // 2))
         elif code == "F":
             steps.append((code, data[at:at + 16]))
             at += 16

@@ -300,6 +300,7 @@ def test_an_interrupt_while_nobody_answers(start):
     server = start()
     feed = Feed(url_of(server), lines=make_events(2000, 10)[0])
     feed.write(0.5)
+    wait_for(lambda: server.call("ONCE.INFO", "t")[19] > 0, what="some events")
     os.kill(server.process.pid, signal.SIGSTOP)
     feed.write(1)
     feed.process.send_signal(signal.SIGINT)
