@@ -32,8 +32,9 @@ static unsigned fill_page(struct test_random *random, unsigned low_bits, uint64_
         values[count] = (struct lethe_cascade_value){.added = 1};
         bool fits;
         if (value_share > 0 && test_random_below(random, value_share) == 0) {
-            values[count].removed = test_random_next(random) >> test_random_below(random, 64);
-            values[count].added = test_random_next(random) >> test_random_below(random, 64);
+            uint64_t shift = test_random_below(random, 64 * 64);
+            values[count].removed = test_random_next(random) >> shift % 64;
+            values[count].added = test_random_next(random) >> shift / 64;
             if (lethe_cascade_value_is_one(values[count])) values[count].added = 2;
             fits = lethe_cascade_page_add_value(&builder, number, values[count]);
         } else {
