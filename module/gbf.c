@@ -161,7 +161,7 @@ static lethe_status merge(void *value, const void *other) {
 }
 
 /* A sample that takes few milliseconds: to look at all slots of a large filter would take the server a second. */
-enum { SAMPLED_SLOTS = 1 << 20 };
+enum { SAMPLED_SLOTS = 1 << 18 };
 
 static void tell(struct info *info, const void *value) {
     const struct gbf *gbf = value;

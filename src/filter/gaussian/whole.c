@@ -218,7 +218,7 @@ lethe_gaussian_stats lethe_gaussian_estimate(const lethe_gaussian *filter, uint6
         .additions = filter->additions,
         .fill = sample_fill(filter, step_for(slots, most_slots)),
         .error_estimate =
-            sample_error(filter, step_for(slots, most_slots / (GROUP * filter->shape.hashes))),
+            sample_error(filter, step_for(slots, most_slots / GROUP / filter->shape.hashes)),
     };
     lethe_bloom_shape bloom = bloom_shape(&filter->shape);
     stats.slots_full = (uint64_t)round(stats.fill * (double)slots);
