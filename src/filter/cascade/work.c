@@ -50,8 +50,9 @@ static bool find_merge(const lethe_cascade *cascade, const struct lethe_cascade_
     return false;
 }
 
-static struct lethe_cascade_job *find_free_job(lethe_cascade *cascade) {
-    for (unsigned i = 0; i < LETHE_CASCADE_MAX_JOBS; i++) {
+/* Two of them are kept for flushes: an insertion that waits for a table must find one. */
+static struct lethe_cascade_job *find_free_job(lethe_cascade *cascade, bool flushes) {
+    for (unsigned i = flushes ? 0 : 2; i < LETHE_CASCADE_MAX_JOBS; i++) {
         if (!cascade->jobs[i].is_used) return &cascade->jobs[i];
     }
     return NULL;
@@ -102,7 +103,7 @@ static void start(lethe_cascade *cascade, struct lethe_cascade_job *job) {
 }
 
 static struct lethe_cascade_job *start_flush(lethe_cascade *cascade) {
-    struct lethe_cascade_job *job = find_free_job(cascade);
+    struct lethe_cascade_job *job = find_free_job(cascade, true);
     if (job == NULL) return NULL;
     for (unsigned i = 0; i < cascade->range_count; i++) {
         struct lethe_cascade_range *range = &cascade->ranges[i];
@@ -121,7 +122,7 @@ static struct lethe_cascade_job *start_flush(lethe_cascade *cascade) {
 
 /* Begins the merge that is due in the range with the most runs. */
 static struct lethe_cascade_job *start_merge(lethe_cascade *cascade) {
-    struct lethe_cascade_job *job = find_free_job(cascade);
+    struct lethe_cascade_job *job = find_free_job(cascade, false);
     if (job == NULL) return NULL;
     unsigned first = 0, count = 0, level = 0, chosen = UINT32_MAX;
     for (unsigned i = 0; i < cascade->range_count; i++) {
@@ -163,7 +164,7 @@ static struct lethe_cascade_run *find_unfiltered(lethe_cascade *cascade, unsigne
 
 static struct lethe_cascade_job *start_scan(lethe_cascade *cascade) {
     unsigned range;
-    struct lethe_cascade_job *job = find_free_job(cascade);
+    struct lethe_cascade_job *job = find_free_job(cascade, false);
     struct lethe_cascade_run *run = job == NULL ? NULL : find_unfiltered(cascade, &range);
     if (run == NULL) return NULL;
     *job = (struct lethe_cascade_job){.range = range, .is_scan = true, .input_count = 1};
@@ -347,7 +348,7 @@ static bool has_work(lethe_cascade *cascade) {
     for (unsigned i = 0; i < LETHE_CASCADE_MAX_JOBS; i++) {
         if (cascade->jobs[i].is_used && !cascade->jobs[i].is_busy) return true;
     }
-    if (find_free_job(cascade) == NULL) return false;
+    if (find_free_job(cascade, false) == NULL) return false;
     for (unsigned i = 0; i < cascade->range_count; i++) {
         const struct lethe_cascade_range *range = &cascade->ranges[i];
         if (range->frozen_count > 0 && !range->is_flushing) return true;
