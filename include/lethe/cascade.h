@@ -85,8 +85,8 @@ typedef struct lethe_cascade_options {
     uint32_t
         growth; /* of a level over the one above; 0 -> 4; 2..16; more: fewer runs to read, more merging */
     uint64_t
-        level_filter_bytes; /* 0 -> none; filters in memory that save reads of runs: 8 bits an entry save
-                                  * about 19 of 20 */
+        level_filter_bytes; /* 0 -> none; filters in memory that save most reads of runs, from about
+                                  * 6 bits an entry on */
     lethe_cascade_durability durability;
     lethe_cascade_reading reading;
     uint32_t read_depth;              /* reads in flight for a lookup; 0 -> 64; 1..1024 */
@@ -177,7 +177,7 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_remove_batch(lethe_cascade
 /* present[i] becomes 1 when hashes[i] is there, else 0.
  * Cost: a page read for each run and hash that memory and level filters don't settle, all in flight
  * together, each page once: in a large batch (from about 1/8 of the runs' pages up: one hash in 20,000
- * entries) reading becomes sequential, and 10^7 sorted entries pass in a tenth of a second.
+ * entries) reading becomes sequential.
  * Errors: LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOMEM; then present holds nothing of use. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_test_batch(lethe_cascade *cascade,
                                                                  const lethe_hash *hashes,
@@ -198,8 +198,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_count_batch(lethe_cascade 
                                                                   size_t count, uint64_t now_ms,
                                                                   uint64_t *counts);
 
-/* Does a part of the merging that is due: about budget entries are read (0 -> 65,536), some
- * ten nanoseconds each; a step may end with a sync of a run, or of the manifest. *more becomes whether
+/* Does a part of the merging that is due: about budget entries are read (0 -> 65,536);
+ * a step may end with a sync of a run, or of the manifest. *more becomes whether
  * there is more to do now, that no other thread is at. Call it from one or more threads until it is
  * false, and again when something was inserted.
  * Errors: LETHE_ENOSPACE, LETHE_EIO, LETHE_ECORRUPT, LETHE_ENOMEM: the merge is dropped, its runs stay as
