@@ -136,6 +136,7 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
         struct once *table = opened.value;
         struct operation operation = {once_hash(table, arguments[2]), arguments + 3, deltas, pairs};
         int64_t *values = scratch((size_t)pairs, sizeof *values);
+        lethe_window_prefetch(table->window, operation.id); /* while the counters are looked up */
         enum outcome outcome = apply(table, &operation, values);
         if (outcome == OVERFLOWS) {
             once_abandon(&opened);

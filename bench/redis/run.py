@@ -12,6 +12,9 @@ UUID.
     ONCE.INCRBY    one operation a command
     ONCE.MINCRBY   fifty operations a command; its figures are operations, not commands
 
+Beside the operations a second there is what one takes of the CPU in the server's main thread, as the server counts it,
+in microseconds: that depends less on what else the machine does, and on how fast the client is.
+
 Memory is what the server says it uses more after so many different ids (--ids), per id, and what is resident of it; and
 what MEMORY USAGE says of the table. The allocator rounds the window's segments up and never touches the rest, so the
 first is more than the other two. The window was told how many would come (CAPACITY), with an error of 1e-6."""
@@ -81,8 +84,15 @@ def measure(port, command, commands, pipeline):
     return float(re.findall(r"([0-9.]+) requests per second", output)[-1])
 
 
+def main_thread_s(client):
+    """What the server's main thread has used of the CPU."""
+    found = client.info("cpu")
+    return found["used_cpu_user_main_thread"] + found["used_cpu_sys_main_thread"]
+
+
 def speed(client, port, operations, runs):
-    best = {}
+    """The best rate of each way, and the least CPU time."""
+    best, least = {}, {}
     for _ in range(runs):
         for pipeline in (1, 50):
             for name, command, each in ways(client):
@@ -92,10 +102,13 @@ def speed(client, port, operations, runs):
                 depth = 1 if each > 1 else pipeline
                 if each > 1 and pipeline == 1:
                     continue
-                count = operations // (20 if depth == 1 and each == 1 else each)
-                rate = measure(port, command, max(count, 1000), depth) * each
+                count = max(operations // (20 if depth == 1 and each == 1 else each), 1000)
+                before = main_thread_s(client)
+                rate = measure(port, command, count, depth) * each
+                used_us = (main_thread_s(client) - before) / (count * each) * 1e6
                 best[name, pipeline] = max(best.get((name, pipeline), 0), rate)
-    return best
+                least[name, pipeline] = min(least.get((name, pipeline), used_us), used_us)
+    return best, least
 
 
 def memory(client, ids):
@@ -131,13 +144,14 @@ def memory(client, ids):
     return found
 
 
-def show(best, bytes_each, arguments, version):
-    plain = {pipeline: best["HINCRBY", pipeline] for pipeline in (1, 50)}
+def show(best, least, bytes_each, arguments, version):
     print(f"redis {version}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
           f"best of {arguments.runs} runs")
-    print(f"{'way':14} {'pipeline':>8} {'operations/s':>14} {'of HINCRBY':>11}")
+    print(f"{'way':14} {'pipeline':>8} {'operations/s':>14} {'of HINCRBY':>11} {'CPU us':>8} {'of HINCRBY':>11}")
     for (name, pipeline), rate in sorted(best.items(), key=lambda item: item[0][1]):
-        print(f"{name:14} {pipeline:8} {rate:14,.0f} {rate / plain[pipeline]:10.0%}")
+        used = least[name, pipeline]
+        print(f"{name:14} {pipeline:8} {rate:14,.0f} {rate / best['HINCRBY', pipeline]:11.0%} {used:8.2f} "
+              f"{least['HINCRBY', pipeline] / used:11.0%}")
     print(f"\nmemory at {arguments.ids} ids, bytes an id")
     for name, size in bytes_each.items():
         print(f"{name:36} {size:8.2f}   1/{bytes_each['Lua'] / size:.1f} of the script's")
@@ -156,7 +170,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         process, client, port = start(folder, arguments.module.resolve())
         try:
-            best = speed(client, port, arguments.operations, arguments.runs)
+            best, least = speed(client, port, arguments.operations, arguments.runs)
             bytes_each = memory(client, arguments.ids)
             version = client.info("server")["redis_version"]
         finally:
@@ -164,10 +178,11 @@ def main():
             process.wait()
     if arguments.json:
         speeds = {f"{name} pipeline {pipeline}": rate for (name, pipeline), rate in best.items()}
-        print(json.dumps({"server": version, "operations_per_second": speeds, "ids": arguments.ids,
+        used = {f"{name} pipeline {pipeline}": us for (name, pipeline), us in least.items()}
+        print(json.dumps({"server": version, "operations_per_second": speeds, "cpu_us": used, "ids": arguments.ids,
                           "bytes_per_id": bytes_each}))
     else:
-        show(best, bytes_each, arguments, version)
+        show(best, least, bytes_each, arguments, version)
 
 
 if __name__ == "__main__":
