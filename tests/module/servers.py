@@ -100,8 +100,9 @@ class Server:
             words += ["--" + key] + (value.split(" ") if value else [""])
         if self.module:
             words += ["--loadmodule", str(MODULE)]
-        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:abort_on_error=1",
-                           UBSAN_OPTIONS="halt_on_error=1")
+        # The server itself tries to allocate what a forged string claims, and goes on when it gets nothing.
+        environment = dict(os.environ, UBSAN_OPTIONS="halt_on_error=1",
+                           ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:allocator_may_return_null=1")
         preloaded = [sanitizer()] if IS_SANITIZED else []
         if self.skew_ms is not None:
             preloaded.append(skew_library(self.folder))
