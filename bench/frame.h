@@ -28,6 +28,7 @@ extern const struct workload workload_bloom;
 extern const struct workload workload_cascade;
 extern const struct workload workload_count;
 extern const struct workload workload_dedup;
+extern const struct workload workload_filters;
 extern const struct workload workload_gaussian;
 extern const struct workload workload_leveldb; /* where LevelDB is */
 extern const struct workload workload_leveldb_tables;
@@ -53,6 +54,8 @@ struct timing bench_time(const struct task *task, int runs);
 
 /* Seconds on a clock that only goes forward. */
 double bench_now(void);
+/* Seconds that this thread has been running: on a busy machine, what is left of the time. */
+double bench_cpu_now(void);
 
 /* Ends the program with a message when an allocation or library call that must not fail did. */
 void bench_require(bool condition, const char *what);

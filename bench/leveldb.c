@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <lethe/leveldb.h>
 
@@ -20,7 +19,7 @@
 #include "leveldb_store.h"
 #include "report.h"
 
-enum { LEAST_TURNS = 5, MOST_TURNS = 99 };
+enum { LEAST_TURNS = 15, MOST_TURNS = 99 };
 
 static const struct report_column columns[] = {
     {"state", "state", 12, -2},         {"policy", "policy", 24, -2},
@@ -77,22 +76,15 @@ static struct keys draw_keys(const struct store_load *load) {
     return keys;
 }
 
-/* Seconds that this thread has been running. */
-static double cpu_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Reads all, and tells whether every key that was written was found. */
 static bool read_all(struct store *store, const struct keys *keys, double *seconds,
                      double *cpu_seconds) {
     uint64_t found = 0;
-    double start = bench_now(), cpu_start = cpu_now();
+    double start = bench_now(), cpu_start = bench_cpu_now();
     for (uint64_t i = 0; i < store->load->reads; i++)
         found += store_get(store, keys->texts[i]);
     *seconds = bench_now() - start;
-    *cpu_seconds = cpu_now() - cpu_start;
+    *cpu_seconds = bench_cpu_now() - cpu_start;
     return found == keys->written;
 }
 
@@ -137,7 +129,7 @@ static bool run_state(struct report *report, struct store *stores, const struct 
 
 static int run_leveldb(const struct bench_options *options) {
     struct store_load load = {.keys = options->quick ? 20000 : 1000000,
-                              .reads = options->quick ? 20000 : 300000,
+                              .reads = options->quick ? 20000 : 100000,
                               .seed = options->seed};
     if (options->full) load.reads = load.keys;
     int turns = options->quick ? 1 : options->runs < LEAST_TURNS ? LEAST_TURNS : options->runs;

@@ -14,8 +14,6 @@
 #include "paper/paper.h"
 #include "program.h"
 
-extern char **environ;
-
 static const struct column columns[] = {
     {"state", "state", COLUMN_WHOLE},       {"table", "table", COLUMN_WHOLE},
     {"asked", "asked", COLUMN_WHOLE},       {"held", "has the key", COLUMN_WHOLE},
@@ -31,6 +29,7 @@ struct counts {
 /* Starts the workload with its output in a pipe. */
 static int start(pid_t *child, int *output) {
     int ends[2];
+    *output = -1;
     if (pipe(ends) != 0) {
         return message_fail(EXIT_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
     }
@@ -69,7 +68,7 @@ static int finish(pid_t child) {
 
 /* Reads all that the workload writes. */
 static int read_results(json_t **document) {
-    pid_t child;
+    pid_t child = -1;
     int output;
     int code = start(&child, &output);
     if (code != EXIT_DONE) return code;

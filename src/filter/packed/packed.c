@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/cpu.h"
 
 #define DEFAULT_BITS_PER_KEY 10.0
 
@@ -38,6 +39,9 @@ static const struct lethe_packed_operations *operations_for(lethe_packed_kind ki
     case LETHE_PACKED_GAUSSIAN:
         return &lethe_packed_gaussian;
     case LETHE_PACKED_QUOTIENT:
+#if defined(__x86_64__)
+        if (lethe_cpu_has_fast_pdep()) return &lethe_packed_quotient_bmi2;
+#endif
         return &lethe_packed_quotient;
     }
     return NULL;

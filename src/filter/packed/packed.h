@@ -30,6 +30,9 @@ extern const struct lethe_packed_operations lethe_packed_bloom;
 extern const struct lethe_packed_operations lethe_packed_blocked;
 extern const struct lethe_packed_operations lethe_packed_gaussian;
 extern const struct lethe_packed_operations lethe_packed_quotient;
+#if defined(__x86_64__)
+extern const struct lethe_packed_operations lethe_packed_quotient_bmi2;
+#endif
 
 enum {
     LETHE_PACKED_BELLS = LETHE_PACKED_MAX_GAUSSIAN_HASHES,

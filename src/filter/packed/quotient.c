@@ -14,17 +14,17 @@
  * PAPER   Bender et al., Don't Thrash: How to Cache Your Hash on Flash, 2012; the unary counts are Elias's (1974). */
 #include <string.h>
 
-#include "filter/packed/packed.h"
+#include "filter/packed/quotient_test.h"
 
-enum { MOST_REMAINDER_BITS = 56, BITS_BESIDE = 2, SECTION_BUCKETS = 1024, WORD_BITS = 64 };
+enum { SECTION_BUCKETS = 1024 };
 
-static uint32_t best_hashes(const lethe_packed_options *options) {
+uint32_t lethe_packed_one_hash(const lethe_packed_options *options) {
     (void)options;
     return 1;
 }
 
 /* The bits that each of count remainders can have in an array; 0 when there is no room for one. */
-static unsigned note(const lethe_packed *packed, size_t count, size_t array_bytes) {
+unsigned lethe_packed_quotient_note(const lethe_packed *packed, size_t count, size_t array_bytes) {
     (void)packed;
     uint64_t bits = (uint64_t)array_bytes * 8;
     uint64_t share = count == 0 ? bits : bits / count;
@@ -36,23 +36,6 @@ static unsigned note(const lethe_packed *packed, size_t count, size_t array_byte
 void lethe_packed_make_shares(lethe_packed *packed) {
     for (unsigned bits = 0; bits <= MOST_REMAINDER_BITS; bits++)
         packed->shares[bits] = UINT64_MAX / (bits + BITS_BESIDE);
-}
-
-static uint64_t buckets_in(const lethe_packed *packed, uint64_t bits, unsigned remainder_bits) {
-    return lethe_multiply_high(bits, packed->shares[remainder_bits]);
-}
-
-/* A field that lies wholly in the array, wherever it begins. */
-struct field {
-    size_t offset;
-    unsigned shift;
-};
-
-static struct field field_at(size_t array_bytes, uint64_t bit) {
-    size_t offset = (size_t)(bit / 8);
-    if (offset > array_bytes - LETHE_PACKED_WORD_BYTES)
-        offset = array_bytes - LETHE_PACKED_WORD_BYTES;
-    return (struct field){offset, (unsigned)(bit - (uint64_t)offset * 8)};
 }
 
 static void write_remainder(unsigned char *array, size_t array_bytes, uint64_t slot,
@@ -90,9 +73,9 @@ static void build_section(const lethe_hash *hashes, size_t count, unsigned char 
     }
 }
 
-static void build(const lethe_packed *packed, const lethe_hash *hashes, size_t count,
-                  unsigned char *array, size_t array_bytes) {
-    unsigned remainder_bits = note(packed, count, array_bytes);
+void lethe_packed_quotient_build(const lethe_packed *packed, const lethe_hash *hashes, size_t count,
+                                 unsigned char *array, size_t array_bytes) {
+    unsigned remainder_bits = lethe_packed_quotient_note(packed, count, array_bytes);
     if (remainder_bits == 0) return;
     uint64_t buckets = buckets_in(packed, (uint64_t)array_bytes * 8, remainder_bits);
     uint64_t next_slot = 0;
@@ -101,49 +84,13 @@ static void build(const lethe_packed *packed, const lethe_hash *hashes, size_t c
                       &next_slot);
 }
 
-/* The position after zero number index, from 0; the number of bits when there are fewer. */
-static uint64_t after_zero(const unsigned char *array, size_t array_bytes, uint64_t index) {
-    size_t offset = 0;
-    for (; offset + LETHE_PACKED_WORD_BYTES <= array_bytes; offset += LETHE_PACKED_WORD_BYTES) {
-        uint64_t zeros = ~lethe_gaussian_read(array + offset);
-        unsigned count = lethe_popcount64(zeros);
-        if (index < count) return offset * 8 + lethe_select64_of(zeros, (unsigned)index) + 1;
-        index -= count;
-    }
-    for (uint64_t position = offset * 8; position < (uint64_t)array_bytes * 8; position++) {
-        bool is_zero = (array[position / 8] >> position % 8 & 1) == 0;
-        if (is_zero && index-- == 0) return position + 1;
-    }
-    return (uint64_t)array_bytes * 8;
-}
-
-static bool test(const lethe_packed *packed, lethe_hash hash, const unsigned char *array,
-                 size_t array_bytes, unsigned remainder_bits) {
-    if (remainder_bits == 0 || remainder_bits > MOST_REMAINDER_BITS) return true;
-    uint64_t bits = (uint64_t)array_bytes * 8;
-    uint64_t bucket = lethe_multiply_high(hash.high, buckets_in(packed, bits, remainder_bits));
-    uint64_t position = bucket == 0 ? 0 : after_zero(array, array_bytes, bucket - 1);
-    uint64_t remainder = hash.low >> (WORD_BITS - remainder_bits);
-    uint64_t mask = UINT64_MAX >> (WORD_BITS - remainder_bits);
-    uint64_t end =
-        bits - (position - bucket) * remainder_bits; /* of the bucket's first remainder */
-    for (; position < bits; position++, end -= remainder_bits) {
-        if ((array[position / 8] >> position % 8 & 1) == 0) return false;
-        if (end > bits || end < remainder_bits) return true; /* no block that build wrote */
-        struct field field = field_at(array_bytes, end - remainder_bits);
-        uint64_t found = lethe_gaussian_read(array + field.offset) >> field.shift & mask;
-        if (found == remainder) return true;
-    }
-    return true;
-}
-
 const struct lethe_packed_operations lethe_packed_quotient = {
     .unit_bytes = 1,
     .bits_least = BITS_BESIDE + 1,
     .hashes_most = 1,
     .hashes_step = 1,
-    .best_hashes = best_hashes,
-    .note = note,
-    .build = build,
+    .best_hashes = lethe_packed_one_hash,
+    .note = lethe_packed_quotient_note,
+    .build = lethe_packed_quotient_build,
     .test = test,
 };
