@@ -263,7 +263,7 @@ static void info_tells_the_truth(void **state) {
  * Method: a filter at half load, of a sixteenth of whose slots is looked at, with fixed seeds. */
 static void samples_come_near(void **state) {
     (void)state;
-    enum { SLOTS = 1 << 20 };
+    enum { SLOTS = 1 << 18 };
     for (size_t type = 0; type < TYPES; type++) {
         lethe_gaussian *filter;
         lethe_gaussian_options options = {
