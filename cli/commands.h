@@ -6,7 +6,8 @@
 
 #include "command.h"
 
-/* clang-format off: a row a line */
+/* A row a line. */
+/* clang-format off */
 #define COMMANDS(row) \
     row(lethe) \
     row(count) \
