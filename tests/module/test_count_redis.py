@@ -9,6 +9,7 @@ import pathlib
 import random
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -369,6 +370,30 @@ def test_a_cluster(tmp_path):
         assert summary["duplicates"] == summary["doubtful"]
         assert listed(url) == totals
         assert json.loads(lethe("stat", url, "--json").stdout)["partitions"] == 12
+
+
+@pytest.mark.long
+def test_a_cluster_whose_masters_are_killed(tmp_path):
+    """Ten kills, one after another, while one lethe counts."""
+    chance = random.Random(15)
+    with Cluster(tmp_path) as cluster:
+        url = url_of(*cluster.nodes)
+        lines, totals = make_events(400000, 15)
+        feed = Feed(url, "--wait", "1", "--partitions", "12", lines=lines, pause=0.005)
+        writer = threading.Thread(target=feed.write, args=(1,))
+        writer.start()
+        for _ in range(10):
+            before = feed.written
+            wait_for(lambda: feed.written >= min(before + 5000, len(lines)), 120, "some load")
+            victim = chance.choice(cluster.masters())
+            victim.kill()
+            time.sleep(chance.choice([0, 1, 4]))
+            victim.start()
+            cluster.wait_until_whole()
+        writer.join()
+        summary = feed.finish()
+        assert summary["applied"] + summary["doubtful"] == 400000
+        assert listed(url) == totals
 
 
 def move(cluster, feed):
