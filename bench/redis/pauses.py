@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """How long a server keeps others waiting while a once-table fills, rotates, grows, meets a jump of time, or is unlinked.
 
-usage: bench/redis/pauses.py [--module build/release/lethe.so] [--ids N] [--window SECONDS]
+usage: bench/redis/pauses.py [--module build/release/lethe.so] [--ids N] [--window SECONDS] [--together N]
+
+Ids come in commands of a hundred, so many of them together (--together) as a client may have in its pipeline: the server
+answers those one after another before it looks at other clients.
 
 Two things are shown for each phase. "loop" is the longest time, in milliseconds of CPU, that the server's main thread worked
 between two waits for clients, and how often that was more than 5 (loop.c, which is compiled for this and preloaded): what
@@ -24,7 +27,7 @@ import time
 import redis
 from run import HERE, start
 
-BATCH, TOGETHER = 100, 4
+BATCH = 100
 ID = b"$12\r\n%012d\r\n"
 
 
@@ -60,35 +63,35 @@ class Loop:
         return longest / 1e6, over
 
 
-def add(port, first, count):
-    """So many ids, in commands that are short themselves, some of them sent together."""
+def add(port, first, count, together):
+    """So many ids, in commands that are short themselves."""
     head = b"*%d\r\n$8\r\nONCE.ADD\r\n$1\r\nt\r\n" % (2 + BATCH)
-    template, answer = (head + BATCH * ID) * TOGETHER, TOGETHER * (len(b"*100\r\n") + BATCH * len(b":1\r\n"))
+    template, answer = (head + BATCH * ID) * together, together * (len(b"*100\r\n") + BATCH * len(b":1\r\n"))
     with socket.create_connection(("127.0.0.1", port)) as link:
-        for at in range(first, first + count, BATCH * TOGETHER):
-            link.sendall(template % tuple(range(at, at + BATCH * TOGETHER)))
+        for at in range(first, first + count, BATCH * together):
+            link.sendall(template % tuple(range(at, at + BATCH * together)))
             left = answer
             while left > 0:
                 left -= len(link.recv(left))
 
 
-def phases(client, process, port, ids, window):
+def phases(client, process, port, ids, window, together):
     """Name and what is done."""
     def fill():
         client.execute_command("ONCE.CREATE", "t", "WINDOW", window * 1000, "CAPACITY", ids)
-        add(port, 0, ids)
+        add(port, 0, ids, together)
     def jump():
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(1.2 * window)
         os.kill(process.pid, signal.SIGCONT)
-        add(port, 3 * ids, 10 * BATCH * TOGETHER)
+        add(port, 3 * ids, 40 * BATCH * together, together)
         time.sleep(5)
     def grow():
         client.unlink("t")
         client.execute_command("ONCE.CREATE", "t", "WINDOW", window * 1000)
-        add(port, 0, ids)
+        add(port, 0, ids, together)
     return [("idle", lambda: time.sleep(3)), ("fill", fill), ("rotate", lambda: time.sleep(1.3 * window)),
-            ("fill again", lambda: add(port, ids, ids)), ("jump", jump), ("grow", grow),
+            ("fill again", lambda: add(port, ids, ids, together)), ("jump", jump), ("grow", grow),
             ("unlink", lambda: (client.unlink("t"), time.sleep(2)))]
 
 
@@ -97,6 +100,7 @@ def main():
     parser.add_argument("--module", default=HERE.parents[1] / "build/release/lethe.so", type=pathlib.Path)
     parser.add_argument("--ids", default=2000000, type=int)
     parser.add_argument("--window", default=10, type=int)
+    parser.add_argument("--together", default=1, type=int)
     arguments = parser.parse_args()
     if not arguments.module.exists():
         sys.exit(f"no {arguments.module}: make builds it")
@@ -109,7 +113,8 @@ def main():
         try:
             names, loops = [], []
             loop.take()
-            for number, (name, work) in enumerate(phases(client, process, port, arguments.ids, arguments.window)):
+            todo = phases(client, process, port, arguments.ids, arguments.window, arguments.together)
+            for number, (name, work) in enumerate(todo):
                 phase.value = number
                 work()
                 names.append(name)
