@@ -7,9 +7,7 @@
 /* How often a level filter lets a key pass that its run does not have. */
 static double pass_rate(const struct lethe_cascade_run *run) {
     if (run->filter == NULL) return 1;
-    lethe_bloom_shape shape = lethe_bloom_get_shape(run->filter);
-    double fill = 1 - exp(-(double)shape.hashes * (double)run->facts.entries / (double)shape.bits);
-    return pow(fill, shape.hashes);
+    return lethe_cascade_sieve_rate(run->filter, run->facts.entries);
 }
 
 /* What the runs on disk come to. State is held. */

@@ -9,15 +9,6 @@
 #include "core/allocator.h"
 #include "filter/cascade/state.h"
 
-enum { FILTER_BATCH = 256, FILTER_HASHES = 8 };
-
-lethe_hash lethe_cascade_filter_hash(uint64_t fingerprint) {
-    uint64_t low = fingerprint * UINT64_C(0x9e3779b97f4a7c15);
-    low = (low ^ low >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    uint64_t high = (low ^ low >> 29) * UINT64_C(0xc2b2ae3d27d4eb4f);
-    return (lethe_hash){.low = low ^ low >> 32, .high = high ^ high >> 31};
-}
-
 static unsigned number_bits(const lethe_cascade *cascade, unsigned age_bits) {
     return cascade->shape.fingerprint_bits - cascade->shape.range_bits + age_bits;
 }
@@ -79,11 +70,8 @@ static void plan_ages(const lethe_cascade *cascade, struct lethe_cascade_job *jo
 
 static lethe_status begin_filter(struct lethe_cascade_job *job, const lethe_allocator *allocator) {
     if (job->filter_bytes == 0) return LETHE_OK;
-    lethe_bloom_options options = {.layout = LETHE_BLOOM_BLOCKED,
-                                   .bits = job->filter_bytes * 8,
-                                   .hashes = FILTER_HASHES,
-                                   .allocator = allocator};
-    return lethe_bloom_new(&options, &job->filter);
+    job->filter = lethe_cascade_sieve_new(job->filter_bytes, allocator);
+    return job->filter == NULL ? LETHE_ENOMEM : LETHE_OK;
 }
 
 static lethe_status begin(lethe_cascade *cascade, struct lethe_cascade_job *job) {
@@ -104,17 +92,6 @@ static lethe_status begin(lethe_cascade *cascade, struct lethe_cascade_job *job)
                                         cascade->setting.direct, cascade->allocator);
     job->has_begun = status == LETHE_OK;
     return status;
-}
-
-static void add_to_filter(struct lethe_cascade_job *job, const uint64_t *words, size_t count) {
-    lethe_hash hashes[FILTER_BATCH];
-    unsigned tag_bits = job->frame.words.tag_bits;
-    for (size_t first = 0; first < count; first += FILTER_BATCH) {
-        size_t size = count - first < FILTER_BATCH ? count - first : FILTER_BATCH;
-        for (size_t i = 0; i < size; i++)
-            hashes[i] = lethe_cascade_filter_hash(words[first + i] >> tag_bits);
-        lethe_bloom_add_batch(job->filter, hashes, size);
-    }
 }
 
 /* Writes a block without ages, some of whose words have values. */
@@ -144,7 +121,10 @@ static lethe_status write_values(struct lethe_cascade_job *job) {
 /* Writes the block that the stream holds; its words become numbers. */
 static lethe_status write_block(struct lethe_cascade_job *job) {
     struct lethe_cascade_stream *stream = job->stream;
-    if (job->filter != NULL) add_to_filter(job, stream->words, stream->count);
+    if (job->filter != NULL) {
+        lethe_cascade_sieve_add(job->filter, stream->words, stream->count,
+                                job->frame.words.tag_bits);
+    }
     if (job->is_scan) return LETHE_OK;
     if (lethe_cascade_has_ages(&job->frame.words)) {
         unsigned age_bits = job->writer.run->facts.age_bits;
@@ -169,7 +149,7 @@ static lethe_status finish(lethe_cascade *cascade, struct lethe_cascade_job *job
     if (job->output != NULL) {
         job->output->filter = job->filter;
     } else {
-        lethe_bloom_free(job->filter);
+        lethe_cascade_sieve_free(job->filter);
     }
     job->filter = NULL;
     lethe_cascade_stream_free(job->stream);
@@ -204,6 +184,6 @@ void lethe_cascade_job_drop(lethe_cascade *cascade, struct lethe_cascade_job *jo
     job->stream = NULL;
     if (job->has_begun && !job->is_scan) lethe_cascade_writer_drop(&job->writer, cascade->folder);
     job->has_begun = false;
-    lethe_bloom_free(job->filter);
+    lethe_cascade_sieve_free(job->filter);
     job->filter = NULL;
 }

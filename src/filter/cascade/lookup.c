@@ -48,7 +48,7 @@ struct lethe_cascade_lookup {
     struct lethe_cascade_value *found; /* what memory and the runs so far say of keys[i] */
     uint64_t *counts;                  /* by index */
     struct lethe_cascade_run *runs[LETHE_CASCADE_MAX_RANGES][LETHE_CASCADE_MAX_RUNS];
-    lethe_bloom *filters[LETHE_CASCADE_MAX_RANGES][LETHE_CASCADE_MAX_RUNS];
+    struct lethe_cascade_sieve *filters[LETHE_CASCADE_MAX_RANGES][LETHE_CASCADE_MAX_RUNS];
     unsigned run_counts[LETHE_CASCADE_MAX_RANGES];
     unsigned most_runs;
     bool has_tombstones;
@@ -358,15 +358,16 @@ static lethe_status read_requests(struct lethe_cascade_lookup *lookup) {
 }
 
 /* Which of keys[first..first + count) a run may have; count is at most GROUP. */
-static void ask_filter(struct lethe_cascade_lookup *lookup, const lethe_bloom *filter, size_t first,
-                       size_t count, uint8_t *maybe) {
+static void ask_filter(struct lethe_cascade_lookup *lookup,
+                       const struct lethe_cascade_sieve *filter, size_t first, size_t count,
+                       uint8_t *maybe) {
     if (filter == NULL) {
         memset(maybe, 1, count);
     } else {
-        lethe_hash hashes[GROUP] = {0};
+        uint64_t fingerprints[GROUP] = {0};
         for (size_t i = 0; i < count; i++)
-            hashes[i] = lethe_cascade_filter_hash(lookup->keys[first + i].fingerprint);
-        lethe_bloom_test_batch(filter, hashes, count, maybe);
+            fingerprints[i] = lookup->keys[first + i].fingerprint;
+        lethe_cascade_sieve_test(filter, fingerprints, count, maybe);
         for (size_t i = 0; i < count; i++)
             lookup->filtered += maybe[i] == 0;
     }
@@ -397,8 +398,9 @@ static lethe_status request_page(struct lethe_cascade_lookup *lookup, struct let
 
 /* Prepares the reads of one run for keys[first..end), which belong to its range. */
 static lethe_status request_pages(struct lethe_cascade_lookup *lookup,
-                                  struct lethe_cascade_run *run, const lethe_bloom *filter,
-                                  size_t first, size_t end) {
+                                  struct lethe_cascade_run *run,
+                                  const struct lethe_cascade_sieve *filter, size_t first,
+                                  size_t end) {
     uint64_t hint = 0;
     for (; first < end; first += GROUP) {
         uint8_t maybe[GROUP];

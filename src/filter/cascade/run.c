@@ -139,7 +139,7 @@ lethe_status lethe_cascade_run_open(const char *folder, uint64_t identity,
 void lethe_cascade_run_free(struct lethe_cascade_run *run) {
     if (run == NULL) return;
     lethe_os_block_close(&run->file);
-    lethe_bloom_free(run->filter);
+    lethe_cascade_sieve_free(run->filter);
     lethe_release(run->allocator, run->fences, run->fence_room * sizeof *run->fences);
     lethe_release(run->allocator, run, sizeof *run);
 }

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "filter/cascade/page.h"
+#include "filter/cascade/sieve.h"
 #include "lethe/allocator.h"
-#include "lethe/bloom.h"
 #include "lethe/status.h"
 #include "os/block_file.h"
 
@@ -33,7 +33,8 @@ struct lethe_cascade_run {
     lethe_os_block_file file;
     uint64_t *fences; /* the first number of each page */
     uint64_t fence_room;
-    lethe_bloom *filter; /* of its fingerprints, or NULL; set under the cascade's lock */
+    struct lethe_cascade_sieve
+        *filter; /* of its fingerprints, or NULL; set under the cascade's lock */
     unsigned
         references; /* by the cascade's lists and by calls under way; under the cascade's lock */
     bool is_synced;

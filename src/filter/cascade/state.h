@@ -41,7 +41,7 @@ struct lethe_cascade_job {
     struct lethe_cascade_frame frame;
     struct lethe_cascade_stream *stream;
     struct lethe_cascade_writer writer;
-    lethe_bloom *filter;
+    struct lethe_cascade_sieve *filter;
     struct lethe_cascade_run *output;
 };
 
@@ -135,8 +135,6 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_job_step(lethe_cascade *cascade,
                                                      bool *finished);
 /* Frees what the job made. */
 void lethe_cascade_job_drop(lethe_cascade *cascade, struct lethe_cascade_job *job);
-/* Adds fingerprints, which are numbers' upper bits, to a level filter. */
-lethe_hash lethe_cascade_filter_hash(uint64_t fingerprint);
 
 /* --- commit.c --- */
 /* Whether a manifest is due that nobody asked for; state is held. */

@@ -72,7 +72,7 @@ static uint64_t share_of_filters(lethe_cascade *cascade, uint64_t entries) {
     uint64_t budget = cascade->setting.level_filter_bytes;
     if (budget == 0 || entries == 0) return 0;
     uint64_t all = lethe_cascade_run_entries(cascade) + lethe_cascade_memory_entries(cascade);
-    double bits = 8.0 * 0.85 * (double)budget / (double)(all > entries ? all : entries);
+    double bits = 8.0 * 0.95 * (double)budget / (double)(all > entries ? all : entries);
     if (bits > FILTER_MOST_BITS) bits = FILTER_MOST_BITS;
     uint64_t bytes = (uint64_t)((double)entries * bits / 8);
     uint64_t left = budget > cascade->filter_bytes ? budget - cascade->filter_bytes : 0;
@@ -196,7 +196,7 @@ static unsigned place_of(const struct lethe_cascade_range *range,
 /* Takes a run off its list: the file goes, or waits for the next manifest. */
 static void retire(lethe_cascade *cascade, struct lethe_cascade_run *run) {
     if (run->filter != NULL) {
-        cascade->filter_bytes -= lethe_bloom_get_shape(run->filter).memory_bytes;
+        cascade->filter_bytes -= lethe_cascade_sieve_bytes(run->filter);
     }
     if (run->generation != 0) {
         cascade->obsolete[cascade->obsolete_count++] = run;
@@ -230,7 +230,7 @@ static void install(lethe_cascade *cascade, struct lethe_cascade_job *job) {
         cascade->written_bytes += bytes;
         if (job->table != NULL) cascade->flushed_bytes += bytes;
         if (job->output->filter != NULL) {
-            cascade->filter_bytes += lethe_bloom_get_shape(job->output->filter).memory_bytes;
+            cascade->filter_bytes += lethe_cascade_sieve_bytes(job->output->filter);
         }
     }
     cascade->unmatched += job->unmatched;
@@ -254,7 +254,7 @@ static void cancel(lethe_cascade *cascade, struct lethe_cascade_job *job) {
 /* Gives a run the filter that was made for it. */
 static void install_filter(lethe_cascade *cascade, struct lethe_cascade_job *job) {
     job->inputs[0]->filter = job->filter;
-    cascade->filter_bytes += lethe_bloom_get_shape(job->filter).memory_bytes;
+    cascade->filter_bytes += lethe_cascade_sieve_bytes(job->filter);
     job->filter = NULL;
     lethe_cascade_job_drop(cascade, job);
     cancel(cascade, job);
