@@ -129,7 +129,7 @@ lethe_status once_forget(struct once *table, lethe_hash id) {
 /* Small numbers of either sign in few bytes: seven bits each, the lowest first, the upper bit saying that more follow; the
  * sign is in the lowest bit of all. */
 static size_t write_short(int64_t value, unsigned char *out) {
-    uint64_t rest = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+    uint64_t rest = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
     size_t size = 0;
     for (; rest > 127; rest >>= 7)
         out[size++] = (unsigned char)(rest | 128);
