@@ -148,16 +148,11 @@ static void bad_options_are_refused(void **state) {
         const char *kind;
         lethe_leveldb_options options;
     } bad[] = {
-        {NULL, {.hashes = 0}},
-        {"", {.hashes = 0}},
-        {"Bloom", {.hashes = 0}},
-        {"cuckoo", {.hashes = 0}},
-        {"bloom", {.bits_per_key = -1}},
-        {"bloom", {.bits_per_key = 1e9}},
-        {"bloom", {.slot_bits = 2}},
-        {"bloom", {.hashes = 33}},
-        {"gaussian", {.slot_bits = 9}},
-        {"quotient", {.bits_per_key = 2}},
+        {NULL, {.hashes = 0}},           {"", {.hashes = 0}},
+        {"Bloom", {.hashes = 0}},        {"cuckoo", {.hashes = 0}},
+        {"bloom", {.bits_per_key = -1}}, {"bloom", {.bits_per_key = 1e9}},
+        {"bloom", {.slot_bits = 2}},     {"bloom", {.hashes = 33}},
+        {"gaussian", {.slot_bits = 9}},  {"quotient", {.bits_per_key = 2}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         lethe_leveldb *policy = (lethe_leveldb *)&policy;
