@@ -6,7 +6,8 @@
  * system's cache: a read in vain costs a search in a block, and would cost far more on a disk.
  *
  * "seconds" are those of the clock; "CPU us a read" is what a reader costs, and what is left of the time on a machine that does
- * nothing else, since no read waits for a disk: the last column compares that with LevelDB's own filter above.
+ * nothing else, since no read waits for a disk: the last column compares that with LevelDB's own filter
+ * above, turn by turn, and is the median of these ratios.
  * "bits/key" is what the filters add to the tables, LevelDB's own list of them included. */
 #include <math.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@
 #include "leveldb_store.h"
 #include "report.h"
 
-enum { LEAST_TURNS = 15, MOST_TURNS = 99 };
+enum { LEAST_TURNS = 31, MOST_TURNS = 999 };
 
 static const struct report_column columns[] = {
     {"state", "state", 12, -2},         {"policy", "policy", 24, -2},
@@ -98,38 +99,59 @@ static double median(double *seconds, int count) {
     return count % 2 == 1 ? seconds[count / 2] : (seconds[count / 2 - 1] + seconds[count / 2]) / 2;
 }
 
-/* Reads every database in turns and prints their rows; false when a key was missing. */
-static bool run_state(struct report *report, struct store *stores, const struct keys *keys,
-                      int turns, const char *state) {
-    static double seconds[SUBJECTS][MOST_TURNS], cpu_seconds[SUBJECTS][MOST_TURNS];
-    bool ok = true;
-    for (int i = 0; i < SUBJECTS; i++)
-        ok &= read_all(&stores[i], keys, &seconds[i][0], &cpu_seconds[i][0]); /* opens the tables */
-    for (int turn = 0; turn < turns; turn++) {
-        for (int i = 0; i < SUBJECTS; i++) {
-            ok &= read_all(&stores[i], keys, &seconds[i][turn], &cpu_seconds[i][turn]);
-        }
-    }
-    double own = NAN, bytes = store_table_bytes(&stores[0]);
+/* What all databases took in all turns, by the clock and of the CPU. */
+struct times {
+    double seconds[SUBJECTS][MOST_TURNS], cpu_seconds[SUBJECTS][MOST_TURNS];
+};
+
+/* The median, over the turns, of a subject's CPU time over that of another. */
+static double median_ratio(const struct times *times, int subject, int own, int turns) {
+    double ratios[MOST_TURNS];
+    for (int turn = 0; turn < turns; turn++)
+        ratios[turn] = times->cpu_seconds[subject][turn] / times->cpu_seconds[own][turn];
+    return median(ratios, turns);
+}
+
+static void print_rows(struct report *report, struct store *stores, struct times *times, int turns,
+                       const char *state) {
+    double bytes = store_table_bytes(&stores[0]), ratios[SUBJECTS];
+    int own = -1; /* LevelDB's own filter, that those after it are compared with */
     for (int i = 0; i < SUBJECTS; i++) {
-        double middle = median(cpu_seconds[i], turns);
-        if (subjects[i].kind == NULL) own = middle;
+        if (subjects[i].kind == NULL) own = i;
+        ratios[i] = own < 0 ? NAN : median_ratio(times, i, own, turns);
+    }
+    for (int i = 0; i < SUBJECTS; i++) {
+        const struct store_load *load = stores[i].load;
+        double added = store_table_bytes(&stores[i]) - bytes;
+        double cpu_seconds = median(times->cpu_seconds[i], turns);
         report_row(report, (struct report_cell[COLUMNS]){
                                REPORT_TEXT(state),
                                REPORT_TEXT(subjects[i].name),
-                               REPORT_NUMBER((store_table_bytes(&stores[i]) - bytes) * 8 /
-                                             (double)stores[i].load->keys),
-                               REPORT_NUMBER(median(seconds[i], turns)),
-                               REPORT_NUMBER(middle / (double)stores[i].load->reads * 1e6),
-                               REPORT_NUMBER(middle / own),
+                               REPORT_NUMBER(added * 8 / (double)load->keys),
+                               REPORT_NUMBER(median(times->seconds[i], turns)),
+                               REPORT_NUMBER(cpu_seconds / (double)load->reads * 1e6),
+                               REPORT_NUMBER(ratios[i]),
                            });
     }
+}
+
+/* Reads every database in turns and prints their rows; false when a key was missing. */
+static bool run_state(struct report *report, struct store *stores, const struct keys *keys,
+                      int turns, const char *state) {
+    static struct times times;
+    bool ok = true;
+    for (int turn = -1; turn < turns; turn++) { /* one that opens the tables */
+        int at = turn < 0 ? 0 : turn;
+        for (int i = 0; i < SUBJECTS; i++)
+            ok &= read_all(&stores[i], keys, &times.seconds[i][at], &times.cpu_seconds[i][at]);
+    }
+    print_rows(report, stores, &times, turns, state);
     return ok;
 }
 
 static int run_leveldb(const struct bench_options *options) {
     struct store_load load = {.keys = options->quick ? 20000 : 1000000,
-                              .reads = options->quick ? 20000 : 100000,
+                              .reads = options->quick ? 20000 : 50000,
                               .seed = options->seed};
     if (options->full) load.reads = load.keys;
     int turns = options->quick ? 1 : options->runs < LEAST_TURNS ? LEAST_TURNS : options->runs;
