@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { REPORT_MAX_COLUMNS = 12 };
+enum { REPORT_MAX_COLUMNS = 13 };
 
 struct report_column {
     const char *key;   /* in JSON, unit last: "add_mops" */
