@@ -157,6 +157,9 @@ char *lethe_leveldb_create(const lethe_leveldb *policy, const char *const *keys,
 bool lethe_leveldb_match(const lethe_leveldb *policy, const char *key, size_t key_size,
                          const char *filter, size_t size) {
     if (size <= WORD_BYTES + CHECK_BYTES) return true;
+    /* The filter is rarely in the cache: it can be on its way while the key is hashed. */
+    __builtin_prefetch(filter);
+    __builtin_prefetch(filter + size - 1);
     const unsigned char *bytes = (const unsigned char *)filter;
     size_t block_size = size - CHECK_BYTES;
     unsigned check = bytes[block_size] | (unsigned)bytes[block_size + 1] << 8;
