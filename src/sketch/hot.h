@@ -23,7 +23,11 @@
 #include "sketch/scale.h"
 #include "sketch/sketch.h"
 
+#ifdef LETHE_FAST_BUILD /* sanitizers: a hundred copies of all this would take minutes to compile */
+#define INLINE static inline
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 enum { CHUNK = 32, COMMON_DEPTH = 4, LARGE_BYTES = 1 << 20 };
 
