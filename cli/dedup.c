@@ -133,7 +133,7 @@ static int close_cascade(struct dedup *dedup, int code) {
 }
 
 static int run(const struct arguments *arguments) {
-    static struct dedup dedup;
+    struct dedup dedup = {0};
     lethe_cascade_options options = {0};
     struct inputs inputs;
     int code = read_options(arguments, &options, &dedup.memory_bytes);

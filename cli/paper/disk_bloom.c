@@ -70,11 +70,12 @@ static bool prepare(struct disk_bloom *filter, size_t memory_bytes) {
 struct disk_bloom *disk_bloom_make(const char *path, uint64_t bits, unsigned hashes,
                                    size_t memory_bytes, bool is_elevator) {
     struct disk_bloom *filter = calloc(1, sizeof *filter);
-    if (filter == NULL || strlen(path) >= sizeof filter->path) {
+    size_t size = strlen(path) + 1;
+    if (filter == NULL || size > sizeof filter->path) {
         free(filter);
         return NULL;
     }
-    strcpy(filter->path, path);
+    memcpy(filter->path, path, size);
     uint64_t regions = (bits / 8 + REGION_BYTES - 1) / REGION_BYTES;
     filter->bits = regions * REGION_BYTES * 8;
     filter->hashes = hashes;
