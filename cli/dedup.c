@@ -137,7 +137,7 @@ static int run(const struct arguments *arguments) {
     lethe_cascade_options options = {0};
     struct inputs inputs;
     int code = read_options(arguments, &options, &dedup.memory_bytes);
-    if (code == EXIT_DONE) code = freq_read_fields(arguments, &dedup.fields);
+    if (code == EXIT_DONE) code = freq_read_key_field(arguments, &dedup.fields);
     if (code == EXIT_DONE)
         code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
     const char *out = arguments_text(arguments, "out");

@@ -9,17 +9,23 @@
 
 enum { MOST_FIELDS = 1000000, SHOWN_BYTES = 40 };
 
-int freq_read_fields(const struct arguments *arguments, struct freq_fields *out) {
+int freq_read_key_field(const struct arguments *arguments, struct freq_fields *out) {
     *out = (struct freq_fields){.delimiter = '\t'};
     int code = arguments_count(arguments, "field", 1, MOST_FIELDS, &out->key);
-    if (code == EXIT_DONE)
-        code = arguments_count(arguments, "weight-field", 1, MOST_FIELDS, &out->weight);
     if (code != EXIT_DONE) return code;
     const char *delimiter = arguments_text(arguments, "delimiter");
     if (delimiter != NULL && delimiter[1] != '\0') {
         return arguments_fail(arguments, "--delimiter %s is not one character", delimiter);
     }
     if (delimiter != NULL) out->delimiter = delimiter[0];
+    return EXIT_DONE;
+}
+
+int freq_read_fields(const struct arguments *arguments, struct freq_fields *out) {
+    int code = freq_read_key_field(arguments, out);
+    if (code == EXIT_DONE)
+        code = arguments_count(arguments, "weight-field", 1, MOST_FIELDS, &out->weight);
+    if (code != EXIT_DONE) return code;
     if (out->weight != 0 && out->key == 0) {
         return arguments_fail(arguments, "--weight-field needs --field beside it, the key's");
     }

@@ -25,6 +25,8 @@ struct freq_fields {
     }
 
 int freq_read_fields(const struct arguments *arguments, struct freq_fields *out);
+/* Only --field and --delimiter, for commands that know no weights. */
+int freq_read_key_field(const struct arguments *arguments, struct freq_fields *out);
 
 /* Keys and weights of a batch of lines. */
 struct freq_batch {

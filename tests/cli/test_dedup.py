@@ -12,7 +12,7 @@ import time
 import pytest
 
 from conftest import BINARIES
-from test_bad_input import BAD_DATA, DONE, ENVIRONMENT, USAGE, is_sanitized
+from test_bad_input import BAD_DATA, DONE, ENVIRONMENT, USAGE
 
 
 def make_lines(seed, count, different):
@@ -121,13 +121,18 @@ def test_killed_again_and_again(way, tmp_path):
     lines = [b"%d" % chance.randrange(400000) for _ in range(600000)]
     (tmp_path / "in").write_bytes(text(lines))
     words = [BINARIES / "lethe", "dedup", "-q", "--db", "seen", "--memory", "4MiB"]
+    start = time.monotonic()
+    subprocess.run([*words[:3], "--memory", "4MiB", "in"], cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)
+    whole = time.monotonic() - start
     kills = 0
     while True:
         with open(tmp_path / "out", "ab") as out:
             process = subprocess.Popen(words + (["--out", "out", "in"] if way == "out" else ["in"]), cwd=tmp_path,
                                        stdout=out if way == "append" else subprocess.DEVNULL)
         try:
-            assert process.wait(timeout=chance.random() * (10 if is_sanitized() else 1.5) if kills < 12 else 120) == DONE
+            # The first well before the end, so that there is one.
+            patience = whole * (0.4 if kills == 0 else chance.random()) if kills < 12 else 120
+            assert process.wait(timeout=patience) == DONE
             break
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
