@@ -16,7 +16,7 @@
 
 static int read_sync(const struct arguments *arguments, uint64_t *interval_ms) {
     const char *text = arguments_text(arguments, "sync");
-    *interval_ms = 100;
+    *interval_ms = 50;
     if (text != NULL && strcmp(text, "always") == 0) {
         *interval_ms = 0;
         return EXIT_DONE;
@@ -397,7 +397,7 @@ const struct command command_count = {
             {.name = "sync",
              .value = "P",
              .help = "`always`: write as soon as the disk is free; or a duration up to 10s to "
-                     "gather events for before they are written; default 100ms"},
+                     "gather events for before they are written; default 50ms"},
             {.name = "batch",
              .value = "N",
              .help = "the most events to write at once, up to 65536; default 32768; with "

@@ -68,7 +68,6 @@ typedef struct lethe_period {
     uint64_t ids;
 } lethe_period;
 
-/* One value that is being folded. */
 struct lethe_counter {
     lethe_counter_options options; /* with defaults filled in */
     const lethe_allocator *allocator;

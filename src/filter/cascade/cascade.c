@@ -14,7 +14,7 @@
  * I3      A file is changed by nobody once it is complete, and removed only when no manifest names it.
  * WHY     A range at a time means: several threads merge, no merge is large, and its room is given back soon.
  * LIMIT   A lookup that memory and filters don't settle costs a read for each run of its range.
- * PAPER   docs/papers.md#cascade */
+ * PAPER   docs/papers.md#the-cascade-filter */
 #include "lethe/cascade.h"
 
 #include <assert.h>
