@@ -1,6 +1,6 @@
 #!/bin/bash
 # Configures and builds one preset, quietly.
-# usage: tools/build.sh PRESET product|all
+# usage: tools/build.sh PRESET product|all|TARGET
 #
 # "product" is what gets installed. It needs no test framework, so a build folder made for it
 # leaves the tests out, until "all" adds them; then they stay, and "product" just does not
