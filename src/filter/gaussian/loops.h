@@ -12,8 +12,10 @@
  *          the slot, the widest bell is contradicted most often. In a filter that is not full, an absent
  *          key then needs little more than one probe.
  * BATCH    As in filter/bloom/classic.c: a batch of tests goes probe by probe, prefetching for all the keys
- *          that are left, then testing them without a branch. Since few pass the first probe, nothing is kept
- *          of a key but its number; positions come from the hash again, by a power of the multiplier. */
+ *          that are left, then testing them without a branch. While one chunk of keys is tested, memory
+ *          is at work for the next; the few that pass wait until there are enough for the other probes to overlap
+ *          as well. Nothing is kept of a key but its number: positions come from the hash again, by a power
+ *          of the multiplier. */
 #include "filter/bloom/probe.h"
 #include "filter/gaussian/gaussian.h"
 
@@ -59,44 +61,71 @@ static bool add_and_test_hash(const struct lethe_gaussian_field *field, lethe_ha
         __builtin_prefetch(probe_bytes + LAST_BYTE, write);                   \
     } while (0)
 
-/* Tests one bell of the keys left, whose numbers are in index, and keeps those that pass. The first time index is
- * NULL and all are left; what passes goes to passing, which may be index. */
-static inline size_t test_round(const struct lethe_gaussian_field *shared,
-                                const struct lethe_gaussian_bell *asked, const lethe_hash *hashes,
-                                const uint16_t *index, uint16_t *passing, size_t left) {
-    /* Copies, which no store below can be taken to change. */
-    const struct lethe_gaussian_field field = *shared;
-    const struct lethe_gaussian_bell bell = *asked;
-    uint64_t locations[TEST_CHUNK];
+/* Tests one bell of the keys left, whose numbers are in index; keeps those that pass there, and returns how many. */
+static inline size_t test_round(const struct lethe_gaussian_field *field,
+                                const struct lethe_gaussian_bell *bell, const lethe_hash *hashes,
+                                size_t *index, size_t left) {
+    uint64_t locations[2 * TEST_CHUNK];
     for (size_t i = 0; i < left; i++) {
-        locations[i] = locate_hash(&field, &bell, hashes[index != NULL ? index[i] : i]);
-        PREFETCH(&field, &bell, locations[i], 0);
+        locations[i] = locate_hash(field, bell, hashes[index[i]]);
+        PREFETCH(field, bell, locations[i], 0);
     }
     size_t passed = 0;
     for (size_t i = 0; i < left; i++) {
-        passing[passed] = index != NULL ? index[i] : (uint16_t)i;
-        passed += covers_at(&field, &bell, locations[i]);
+        index[passed] = index[i];
+        passed += covers_at(field, bell, locations[i]);
     }
     return passed;
 }
 
-static void test_chunk(const struct lethe_gaussian_field *field, const lethe_hash *hashes,
-                       size_t count, uint8_t *present) {
-    uint16_t index[TEST_CHUNK];
-    memset(present, 0, count);
-    uint32_t i = field->hashes - 1;
-    size_t left = test_round(field, &field->bells[i], hashes, NULL, index, count);
-    while (i-- > 0 && left > 0)
-        left = test_round(field, &field->bells[i], hashes, index, index, left);
-    for (size_t j = 0; j < left; j++)
-        present[index[j]] = 1;
+/* Tests all bells but the widest, which those in index have passed. */
+static void test_others(const struct lethe_gaussian_field *field, const lethe_hash *hashes,
+                        size_t *index, size_t left, uint8_t *present) {
+    for (uint32_t i = field->hashes - 1; i-- > 0 && left > 0;) {
+        const struct lethe_gaussian_bell bell = field->bells[i];
+        left = test_round(field, &bell, hashes, index, left);
+    }
+    for (size_t i = 0; i < left; i++)
+        present[index[i]] = 1;
 }
 
-static void test_batch(const struct lethe_gaussian_field *field, const lethe_hash *hashes,
+/* Computes the locations of keys and asks for their lines. */
+static inline void ask_for(const struct lethe_gaussian_field *field,
+                           const struct lethe_gaussian_bell *bell, const lethe_hash *hashes,
+                           size_t count, uint64_t *locations) {
+    for (size_t i = 0; i < count; i++) {
+        locations[i] = locate_hash(field, bell, hashes[i]);
+        PREFETCH(field, bell, locations[i], 0);
+    }
+}
+
+static inline size_t chunk_at(size_t count, size_t done) {
+    return count - done < TEST_CHUNK ? count - done : TEST_CHUNK;
+}
+
+static void test_batch(const struct lethe_gaussian_field *shared, const lethe_hash *hashes,
                        size_t count, uint8_t *present) {
-    for (size_t done = 0; done < count; done += TEST_CHUNK) {
-        size_t chunk = count - done < TEST_CHUNK ? count - done : TEST_CHUNK;
-        test_chunk(field, hashes + done, chunk, present + done);
+    if (count == 0) return;
+    /* Copies, which no store below can be taken to change. */
+    const struct lethe_gaussian_field field = *shared;
+    const struct lethe_gaussian_bell bell = field.bells[field.hashes - 1];
+    uint64_t chunks[2][TEST_CHUNK];
+    size_t index[2 * TEST_CHUNK], left = 0;
+    ask_for(&field, &bell, hashes, chunk_at(count, 0), chunks[0]);
+    for (size_t done = 0; done < count;) {
+        size_t chunk = chunk_at(count, done), next = done + chunk;
+        const uint64_t *locations = chunks[done / TEST_CHUNK % 2];
+        ask_for(&field, &bell, hashes + next, chunk_at(count, next), chunks[next / TEST_CHUNK % 2]);
+        memset(present + done, 0, chunk);
+        for (size_t i = 0; i < chunk; i++) {
+            index[left] = done + i;
+            left += covers_at(&field, &bell, locations[i]);
+        }
+        done = next;
+        if (left >= TEST_CHUNK || done == count) {
+            test_others(&field, hashes, index, left, present);
+            left = 0;
+        }
     }
 }
 
