@@ -1,6 +1,7 @@
 /* dedup.c - `lethe dedup`: each line once, in bounded memory, also over several runs. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,9 +14,11 @@
 #include "interrupt.h"
 #include "json.h"
 #include "message.h"
+#include "shards.h"
 #include "store.h"
 #include "temporary.h"
 
+static const double DEFAULT_ERROR = 1e-6;
 static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
 static const uint64_t LEAST_MEMORY_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_MEMORY_BYTES = (uint64_t)1 << 40;
@@ -44,7 +47,6 @@ static int read_options(const struct arguments *arguments, lethe_cascade_options
         return arguments_fail(arguments, "--from-start needs --db beside it: without it every run "
                                          "reads from the start");
     }
-    options->memory_bytes = *memory_bytes / 2;
     options->durability = LETHE_CASCADE_CHECKPOINTED;
     return EXIT_DONE;
 }
@@ -55,7 +57,7 @@ static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
     lethe_status status = lethe_cascade_open(dedup->folder, options, &dedup->cascade);
     if (status == LETHE_ENOTFOUND) { /* what is not said is as it was made, or our own default */
         options->must_exist = false;
-        if (options->error == 0) options->error = 1e-6;
+        if (options->error == 0) options->error = DEFAULT_ERROR;
         status = lethe_cascade_open(dedup->folder, options, &dedup->cascade);
     }
     if (status == LETHE_OK) return EXIT_DONE;
@@ -74,7 +76,7 @@ static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
 }
 
 static void report_json(const struct dedup *dedup, FILE *stream, double seconds) {
-    lethe_cascade_stats stats = lethe_cascade_info(dedup->cascade, 0);
+    const struct dedup_cost *cost = &dedup->cost;
     struct json json = json_begin(stream);
     json_integer(&json, "lines", dedup->lines);
     json_integer(&json, "printed", dedup->printed);
@@ -82,10 +84,10 @@ static void report_json(const struct dedup *dedup, FILE *stream, double seconds)
     json_real(&json, "expected_wrongly_dropped", dedup->wrong);
     json_integer(&json, "resumed_at", dedup->note.resumed_at);
     json_real(&json, "seconds", seconds);
-    json_real(&json, "error_estimate", stats.error_estimate);
-    json_integer(&json, "entries", stats.entries);
-    json_integer(&json, "memory_bytes", stats.memory_bytes);
-    json_integer(&json, "disk_bytes", stats.disk_bytes);
+    json_real(&json, "error_estimate", cost->error);
+    json_integer(&json, "entries", cost->entries);
+    json_integer(&json, "memory_bytes", cost->memory_bytes);
+    json_integer(&json, "disk_bytes", cost->disk_bytes);
     json_end(&json);
 }
 
@@ -107,14 +109,14 @@ static double seconds_since(const struct timespec *start) {
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
 }
 
-/* With the cascade open. */
+/* With the cascade open, where there is one. */
 static int deduplicate(struct dedup *dedup, const char *out, bool json) {
     struct timespec start = {0};
     clock_gettime(CLOCK_MONOTONIC, &start);
-    int code = dedup_note_load(dedup);
+    int code = dedup->cascade != NULL ? dedup_note_load(dedup) : EXIT_DONE;
     if (code == EXIT_DONE) code = dedup_output_open(&dedup->output, out, &dedup->note);
     if (code == EXIT_DONE) {
-        code = dedup_all(dedup);
+        code = dedup->cascade != NULL ? dedup_all(dedup) : dedup_twice(dedup);
         code = dedup_output_close(&dedup->output, code);
         report(dedup, json, seconds_since(&start));
     }
@@ -132,6 +134,26 @@ static int close_cascade(struct dedup *dedup, int code) {
     return message_fail_file(status, "close", dedup->folder);
 }
 
+/* Whether to read the files twice: they are large, and nothing has to be remembered or forgotten. There are at most as
+ * many lines as bytes, of which each may be taken for each other one. */
+static bool suits_twice(const struct dedup *dedup, const lethe_cascade_options *options) {
+    const struct inputs *inputs = dedup->inputs;
+    double error = options->error == 0 ? DEFAULT_ERROR : options->error;
+    return !dedup->remembers && options->window_ms == 0 && dedup_can_read_again(inputs) &&
+           inputs->bytes >= dedup->memory_bytes / 4 &&
+           ldexp((double)inputs->bytes, -SHARDS_FINGERPRINT_BITS) <= error;
+}
+
+/* Small files need little memory: a line has a newline at least, and a fingerprint takes fewer bytes than most lines. */
+static void divide_memory(struct dedup *dedup, lethe_cascade_options *options) {
+    uint64_t enough =
+        dedup->inputs->bytes < LEAST_MEMORY_BYTES ? LEAST_MEMORY_BYTES : dedup->inputs->bytes;
+    options->memory_bytes = dedup->memory_bytes / 2;
+    if (dedup->inputs->all_regular && enough < options->memory_bytes)
+        options->memory_bytes = enough;
+    dedup->memory_bytes /= 4;
+}
+
 static int run(const struct arguments *arguments) {
     struct dedup dedup = {0};
     lethe_cascade_options options = {0};
@@ -146,11 +168,6 @@ static int run(const struct arguments *arguments) {
                             out);
     }
     if (code != EXIT_DONE) return code;
-    dedup.memory_bytes /= 4;
-    /* A line has a newline at least, and a fingerprint takes fewer bytes than most lines: a small file needs no more
-     * memory than its size. */
-    uint64_t enough = inputs.bytes < LEAST_MEMORY_BYTES ? LEAST_MEMORY_BYTES : inputs.bytes;
-    if (inputs.all_regular && enough < options.memory_bytes) options.memory_bytes = enough;
     dedup.inputs = &inputs;
     dedup.quiet = arguments_has(arguments, "quiet");
     dedup.note.from_start = arguments_has(arguments, "from-start");
@@ -163,7 +180,12 @@ static int run(const struct arguments *arguments) {
         dedup.folder = temporary;
     }
     if (code != EXIT_DONE) return code;
-    code = open_cascade(&dedup, &options);
+    if (suits_twice(&dedup, &options)) {
+        dedup.memory_bytes -= dedup.memory_bytes / 4; /* the rest is for marks and buffers */
+    } else {
+        divide_memory(&dedup, &options);
+        code = open_cascade(&dedup, &options);
+    }
     if (code == EXIT_DONE) code = deduplicate(&dedup, out, arguments_has(arguments, "json"));
     dedup_note_free(&dedup.note);
     code = close_cascade(&dedup, code);
@@ -187,7 +209,10 @@ const struct command command_dedup = {
             "is taken for a copy, and dropped, with the small probability `--error`; a copy is "
             "never printed. The summary tells how many lines were probably dropped wrongly.",
             "Without `--db`, what was seen is forgotten at the end; meanwhile it lies in a folder "
-            "in `TMPDIR`, or /tmp. With `--db`, it is remembered in `DIR` for later runs, together "
+            "in `TMPDIR`, or /tmp. Large files are then read twice, first to find out which lines "
+            "are copies, so that nothing is printed before all was read; nine bytes a line lie in "
+            "the folder meanwhile, and a bit in memory. With `--db`, it is remembered in `DIR` for "
+            "later runs, together "
             "with how far each file was read (of the last 70; files are recognised by their "
             "content): a second run reads on where the first one stopped, and what was appended "
             "since. `--from-start` reads from the start; lines that were seen are still dropped.",

@@ -1,5 +1,6 @@
-/* dedup.h - `lethe dedup`: the command (dedup.c), the loop (dedup_all.c), what it remembers of its files
- * between runs (dedup_note.c) and where its lines go (dedup_output.c). */
+/* dedup.h - `lethe dedup`: the command (dedup.c), its two ways of finding copies, as lines come (dedup_all.c) and
+ * in files that are read twice (dedup_twice.c), what it remembers of its files between runs
+ * (dedup_note.c) and where its lines go (dedup_output.c). */
 #ifndef LETHE_CLI_DEDUP_H
 #define LETHE_CLI_DEDUP_H
 
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "behind.h"
 #include "dedup_sample.h"
 #include "freq_input.h"
 #include "inputs.h"
@@ -18,6 +20,7 @@ struct dedup_output {
     FILE *stream;
     const char *path; /* of --out; NULL: standard output */
     bool is_regular;
+    struct behind behind; /* of a regular file */
 };
 
 /* How far files were read, and how much was delivered, as a checkpoint of the cascade holds it. */
@@ -35,27 +38,48 @@ struct dedup_note {
     uint64_t resumed_at;          /* bytes that were skipped, of all files */
 };
 
+/* What it took. */
+struct dedup_cost {
+    double error; /* of the last line: the probability that it was dropped wrongly */
+    uint64_t entries, memory_bytes, disk_bytes;
+};
+
 struct dedup {
     const struct inputs *inputs;
     struct freq_fields fields;
-    const char *folder; /* of the cascade */
-    lethe_cascade *cascade;
-    bool remembers; /* --db: there are checkpoints */
+    const char *folder;     /* of the cascade, or of shards */
+    lethe_cascade *cascade; /* NULL where files are read twice */
+    bool remembers;         /* --db: there are checkpoints */
     bool quiet;
-    uint64_t memory_bytes; /* for lines that wait to be asked about */
+    uint64_t memory_bytes; /* for lines that wait to be asked about; or for shards */
     struct dedup_output output;
     struct dedup_note note;
     uint64_t lines, printed;
     double wrong; /* lines that were expected to be taken for copies though they were new */
+    struct dedup_cost cost;
 };
 
-/* The loop. Returns EXIT_DONE, or another code after saying why. */
+/* All lines, as they come. Returns EXIT_DONE, or another code after saying why. */
 int dedup_all(struct dedup *dedup);
+/* All lines of files that are read twice: first to find out which are copies, then to print the others. Returns as
+ * dedup_all does. */
+int dedup_twice(struct dedup *dedup);
+
+/* Whether the inputs are files whose lines can be read a second time. Standard input is one place in a file, however
+ * often it is opened. */
+bool dedup_can_read_again(const struct inputs *inputs);
+/* Says that the second time other lines were there. */
+int dedup_fail_changed(void);
 
 /* Opens --out, or takes standard output. What was written to --out after the last checkpoint is cut off: those lines come
  * again. */
 int dedup_output_open(struct dedup_output *output, const char *path, const struct dedup_note *note);
 int dedup_output_write(struct dedup_output *output, const void *data, size_t size);
+/* Writes those of the lines that are not present. They lie one behind another, as a batch's do. */
+int dedup_output_new(struct dedup_output *output, const lethe_bytes *lines, size_t count,
+                     const uint8_t *present);
+/* Of one or more such lines, with their newlines. */
+size_t dedup_text_size(const lethe_bytes *lines, size_t count);
 /* All that was written is with the reader; a file is on disk. */
 int dedup_output_flush(struct dedup_output *output);
 int dedup_output_sync(struct dedup_output *output);

@@ -1,4 +1,4 @@
-/* dedup_all.c - the loop of `lethe dedup`: gather many lines, ask about all of them at once, print the new ones.
+/* dedup_all.c - `lethe dedup` as lines come in, and over several runs: gather many lines, ask about all of them at once, print the new ones.
  *
  * IDEA    The cascade answers a large batch by reading its runs in order, once, instead of a page for each line. So as many
  *         lines as memory allows are gathered first: only their hashes, where a file can be read a second time
@@ -58,12 +58,17 @@ int dedup_fail(const struct dedup *dedup, lethe_status status, const char *attem
     return message_fail_file(status, attempt, dedup->folder);
 }
 
-/* Standard input is one place in a file, however often it is opened. */
-static bool can_read_again(const struct inputs *inputs) {
+bool dedup_can_read_again(const struct inputs *inputs) {
     for (size_t i = 0; i < inputs->count; i++) {
         if (strcmp(inputs->paths[i], "-") == 0) return false;
     }
     return inputs->all_regular;
+}
+
+int dedup_fail_changed(void) {
+    return message_fail(EXIT_BAD_DATA,
+                        "a file was changed while it was read; what was printed up to "
+                        "there is right, try again when nobody writes to it");
 }
 
 static int prepare(struct loop *loop) {
@@ -73,7 +78,7 @@ static int prepare(struct loop *loop) {
     if (code != EXIT_DONE) return code;
     lines_start_at(loop->reader, dedup_note_start, &dedup->note);
     uint64_t bytes = dedup->memory_bytes;
-    if (can_read_again(dedup->inputs)) {
+    if (dedup_can_read_again(dedup->inputs)) {
         code = lines_open(dedup->inputs, &waiting->again);
         if (code != EXIT_DONE) return code;
         lines_start_at(waiting->again, dedup_note_start_again, &dedup->note);
@@ -102,27 +107,6 @@ static void drop(struct loop *loop) {
     free(loop->waiting.text);
 }
 
-static const char *end_of(lethe_bytes line) {
-    return (const char *)line.data + line.size + 1;
-}
-
-/* Writes those of the lines, which lie one behind another, that are not present. */
-static int write_new(struct dedup *dedup, const lethe_bytes *lines, size_t count,
-                     const uint8_t *present) {
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < count && code == EXIT_DONE;) {
-        if (present[i]) {
-            i++;
-            continue;
-        }
-        const char *from = lines[i].data;
-        while (i < count && !present[i])
-            i++;
-        code = dedup_output_write(&dedup->output, from, (size_t)(end_of(lines[i - 1]) - from));
-    }
-    return code;
-}
-
 /* Whether the file says the same as the first time. */
 static bool is_same(const struct dedup *dedup, const struct freq_batch *batch,
                     const lethe_hash *hashes, const uint8_t *present) {
@@ -148,11 +132,9 @@ static int print_again(struct loop *loop, size_t count) {
         if (is_cut) batch.count = count - at;
         bool fits = batch.count > 0 && batch.count <= count - at;
         if (!fits || !is_same(dedup, &batch, waiting->hashes + at, waiting->present + at)) {
-            return message_fail(EXIT_BAD_DATA,
-                                "a file was changed while it was read; what was printed up to "
-                                "there is right, try again when nobody writes to it");
+            return dedup_fail_changed();
         }
-        code = write_new(dedup, batch.lines, batch.count, waiting->present + at);
+        code = dedup_output_new(&dedup->output, batch.lines, batch.count, waiting->present + at);
         if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
@@ -227,7 +209,7 @@ static int ask(struct loop *loop, bool is_last) {
 /* Keeps the text of a batch. */
 static int keep_text(struct waiting *waiting, const struct freq_batch *batch) {
     const char *from = batch->lines[0].data;
-    size_t size = (size_t)(end_of(batch->lines[batch->count - 1]) - from);
+    size_t size = dedup_text_size(batch->lines, batch->count);
     if (size > waiting->text_capacity - waiting->text_size) { /* nothing else waits then */
         char *larger = realloc(waiting->text, size);
         if (larger == NULL) {
@@ -244,8 +226,7 @@ static int keep_text(struct waiting *waiting, const struct freq_batch *batch) {
 static bool has_room(const struct waiting *waiting, const struct freq_batch *batch) {
     if (waiting->count + batch->count > waiting->capacity) return false;
     if (waiting->again != NULL) return true;
-    const char *from = batch->lines[0].data;
-    size_t size = (size_t)(end_of(batch->lines[batch->count - 1]) - from);
+    size_t size = dedup_text_size(batch->lines, batch->count);
     return size <= waiting->text_capacity - waiting->text_size;
 }
 
@@ -300,6 +281,11 @@ int dedup_all(struct dedup *dedup) {
         progress_end(&loop.progress);
         cascade_worker_stop(worker);
     }
+    lethe_cascade_stats stats = lethe_cascade_info(dedup->cascade, cascade_now_ms());
+    dedup->cost = (struct dedup_cost){.error = stats.error_estimate,
+                                      .entries = stats.entries,
+                                      .memory_bytes = stats.memory_bytes,
+                                      .disk_bytes = stats.disk_bytes};
     drop(&loop);
     return code;
 }

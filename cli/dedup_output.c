@@ -7,10 +7,16 @@
 #include <unistd.h>
 
 #include "dedup.h"
+#include "interrupt.h"
 #include "message.h"
+
+#define KEPT_BYTES ((uint64_t)256 << 20)
+#define STEP_BYTES ((uint64_t)8 << 20)
 
 static int fail(const struct dedup_output *output, const char *attempt) {
     int error = errno != 0 ? errno : EIO;
+    if (error == EINTR && interrupt_requested())
+        return message_fail(interrupt_code(), "interrupted while nobody took the lines");
     return message_fail(EXIT_ENVIRONMENT, "cannot %s %s: %s; make room or choose another place",
                         attempt, output->path != NULL ? output->path : "standard output",
                         strerror(error));
@@ -50,17 +56,50 @@ static int open_file(struct dedup_output *output, const struct dedup_note *note)
 
 int dedup_output_open(struct dedup_output *output, const char *path,
                       const struct dedup_note *note) {
-    *output = (struct dedup_output){.path = path};
-    if (path != NULL) return open_file(output, note);
-    struct stat information;
-    output->stream = stdout;
-    output->is_regular = fstat(STDOUT_FILENO, &information) == 0 && S_ISREG(information.st_mode);
-    return EXIT_DONE;
+    *output = (struct dedup_output){.path = path,
+                                    .behind = {.kept_bytes = KEPT_BYTES, .step_bytes = STEP_BYTES}};
+    int code = EXIT_DONE;
+    if (path != NULL) {
+        code = open_file(output, note);
+    } else {
+        struct stat information;
+        output->stream = stdout;
+        output->is_regular =
+            fstat(STDOUT_FILENO, &information) == 0 && S_ISREG(information.st_mode);
+    }
+    off_t at =
+        code == EXIT_DONE && output->is_regular ? lseek(fileno(output->stream), 0, SEEK_CUR) : 0;
+    if (at > 0) output->behind.start = (uint64_t)at;
+    return code;
 }
 
 int dedup_output_write(struct dedup_output *output, const void *data, size_t size) {
     errno = 0;
-    return fwrite(data, 1, size, output->stream) == size ? EXIT_DONE : fail(output, "write");
+    if (fwrite(data, 1, size, output->stream) != size) return fail(output, "write");
+    if (output->is_regular) behind_wrote(&output->behind, fileno(output->stream), size);
+    return EXIT_DONE;
+}
+
+size_t dedup_text_size(const lethe_bytes *lines, size_t count) {
+    const lethe_bytes *last = &lines[count - 1];
+    return (size_t)((const char *)last->data + last->size + 1 - (const char *)lines[0].data);
+}
+
+int dedup_output_new(struct dedup_output *output, const lethe_bytes *lines, size_t count,
+                     const uint8_t *present) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count && code == EXIT_DONE;) {
+        if (present[i]) {
+            i++;
+            continue;
+        }
+        size_t first = i;
+        while (i < count && !present[i])
+            i++;
+        code = dedup_output_write(output, lines[first].data,
+                                  dedup_text_size(lines + first, i - first));
+    }
+    return code;
 }
 
 int dedup_output_flush(struct dedup_output *output) {

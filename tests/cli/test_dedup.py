@@ -43,15 +43,72 @@ def test_each_line_once(memory, tmp_path, lethe):
     assert lethe("dedup", "-q", "--memory", memory, stdin=text(lines)).stdout == expected
 
 
-def test_lines_that_do_not_fit_into_memory_at_once(tmp_path, lethe):
-    """Some million lines in 4 MiB: the fingerprints are on disk, and merged."""
+@pytest.mark.parametrize("way", ["file", "pipe"])
+def test_lines_that_do_not_fit_into_memory_at_once(way, tmp_path, lethe):
+    """Some million lines in 4 MiB: the fingerprints are on disk, in shards or merged."""
     lines = [b"%d" % (i * 7919 % 1500007) for i in range(2000000)]
     (tmp_path / "in").write_bytes(text(lines))
-    answer = lethe("dedup", "-q", "--memory", "4MiB", "--json", "in")
+    words = ["dedup", "-q", "--memory", "4MiB", "--json"]
+    answer = lethe(*words, "in") if way == "file" else lethe(*words, stdin=text(lines))
     summary = json.loads(answer.stderr)
     assert answer.stdout.split() == first_ones(lines)
     assert summary["lines"] == 2000000 and summary["printed"] == 1500007 and summary["disk_bytes"] > 1 << 20
     assert summary["expected_wrongly_dropped"] < 0.5
+
+
+class Blocked:
+    """lethe that has read all lines of a file of three megabytes and can't print more than a pipe holds."""
+
+    def __init__(self, folder, *words):
+        self.lines = make_lines(11, 300000, 200000)
+        self.path = folder / "in"
+        self.path.write_bytes(text(self.lines))
+        (folder / "temporary").mkdir()
+        self.process = subprocess.Popen(
+            [BINARIES / "lethe", "dedup", "-q", "--memory", "4MiB", *words, "in"], cwd=folder, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, bufsize=0, env={**os.environ, "TMPDIR": str(folder / "temporary")})
+        self.first = self.process.stdout.read(1000)
+
+    def end(self):
+        output, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, self.first + output, errors.decode()
+
+
+def test_a_file_that_changes_between_the_two_readings(tmp_path):
+    blocked = Blocked(tmp_path)
+    with open(blocked.path, "r+b") as file:
+        file.seek(-3, os.SEEK_END)
+        file.write(b"x")
+    code, output, errors = blocked.end()
+    assert code == BAD_DATA and "was changed while it was read" in errors
+    assert len(output) > 1000000 and text(first_ones(blocked.lines)).startswith(output)
+    assert not any((tmp_path / "temporary").iterdir())
+
+
+def test_lines_that_are_appended_meanwhile_are_left_alone(tmp_path):
+    blocked = Blocked(tmp_path)
+    with open(blocked.path, "ab") as file:
+        file.write(b"another line\n" * 3)
+    assert blocked.end() == (DONE, text(first_ones(blocked.lines)), "")
+
+
+def test_ctrl_c_while_a_file_is_printed(tmp_path):
+    blocked = Blocked(tmp_path)
+    blocked.process.send_signal(signal.SIGINT)
+    code, output, errors = blocked.end()
+    assert code == 128 + signal.SIGINT and "interrupted" in errors
+    assert text(first_ones(blocked.lines)).startswith(output)
+    assert not any((tmp_path / "temporary").iterdir())
+
+
+def test_no_room_for_the_shards(tmp_path, lethe):
+    (tmp_path / "in").write_bytes(text(make_lines(12, 300000, 200000)))
+    limit = ["prlimit", "--fsize=10000", "env", "--ignore-signal=XFSZ", BINARIES / "lethe"]
+    result = subprocess.run([*limit, "dedup", "-q", "--memory", "4MiB", "in"], cwd=tmp_path, check=False,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert result.returncode == ENVIRONMENT and result.stdout == b""
+    assert b"cannot write to" in result.stderr and b"TMPDIR" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_fields(tmp_path, lethe):

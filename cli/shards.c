@@ -1,0 +1,357 @@
+/* shards.c - hashes of lines, divided by their first bits into files, and each file gone through in memory.
+ *
+ * IDEA    Equal lines have equal hashes, and those are in the same shard, in the order of the lines. So a shard can be
+ *         judged on its own, by a table of the hashes that it has: who finds its own there is a copy.
+ * LAYOUT  A shard is a file of words of 64 bits. The upper ones are the hash behind the bits that chose the
+ *         shard; the lower STEP_BITS tell how many lines after the last word's this one is. STEP_MOST means as
+ *         many lines further, and no line. Steps of four times the number of shards fit, so few are needed.
+ * I1      A table has a third of its slots free. A shard whose table would not fit in memory is read several times,
+ *         each time for a part of its hashes; should one of these still not fit, for smaller parts.
+ * I2      Marks are bits of a file that is mapped: of a thread's own lines, among those of others.
+ * WHY     A filter on disk that answers line by line must have all of its pages read for each few million lines. Here
+ *         a hash is written once and read once, so the time for a line does not grow with their number. */
+#include "shards.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "behind.h"
+#include "interrupt.h"
+#include "message.h"
+
+enum {
+    SHARD_BITS = 6,
+    SHARDS = 1 << SHARD_BITS,
+    STEP_BITS = SHARD_BITS + 2,
+    STEP_MOST = (1 << STEP_BITS) - 1,
+    WRITE_WORDS = 8 * 1024, /* of a shard, gathered before they are written */
+    READ_WORDS = 32 * 1024,
+    AHEAD = 32, /* words whose slots are asked for together */
+    MOST_THREADS = 8,
+    PATH_BYTES = 4096
+};
+
+#define STEP_BYTES ((uint64_t)1 << 20)
+
+_Static_assert(SHARDS_FINGERPRINT_BITS == 64 - STEP_BITS + SHARD_BITS, "what is left of a hash");
+
+struct shard {
+    int descriptor;
+    uint64_t last_line, words; /* of the last word; written and gathered */
+    size_t gathered;
+    uint64_t *gathering; /* WRITE_WORDS */
+    struct behind behind;
+};
+
+struct shards {
+    const char *folder;
+    uint64_t memory_bytes, lines;
+    struct shard shards[SHARDS];
+    uint64_t *gathering;      /* of all shards */
+    _Atomic uint64_t *copies; /* a bit a line */
+    void *mapping;            /* the same */
+    size_t copies_bytes;
+    atomic_uint next;   /* shard to go through */
+    atomic_bool failed; /* a thread could not go on: */
+    atomic_int error;   /* why, by errno */
+    unsigned threads;
+    _Atomic uint64_t largest_table; /* in bytes */
+};
+
+static int fail(const struct shards *shards, const char *attempt, int error) {
+    return message_fail(EXIT_ENVIRONMENT,
+                        "cannot %s %s: %s; make room there, or name another place by TMPDIR",
+                        attempt, shards->folder, strerror(error));
+}
+
+static int open_file(const struct shards *shards, const char *name, unsigned number) {
+    char path[PATH_BYTES];
+    if (snprintf(path, sizeof path, "%s/%s-%02u", shards->folder, name, number) >= PATH_BYTES) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+int shards_open(const char *folder, uint64_t memory_bytes, struct shards **out) {
+    *out = NULL;
+    struct shards *shards = calloc(1, sizeof *shards);
+    uint64_t *gathering = malloc(sizeof(uint64_t) * SHARDS * WRITE_WORDS);
+    if (shards == NULL || gathering == NULL) {
+        free(shards);
+        free(gathering);
+        return message_fail(EXIT_ENVIRONMENT, "not enough memory; give a smaller --memory");
+    }
+    shards->folder = folder;
+    shards->memory_bytes = memory_bytes;
+    shards->gathering = gathering;
+    for (unsigned i = 0; i < SHARDS; i++)
+        shards->shards[i] = (struct shard){.descriptor = -1,
+                                           .gathering = gathering + i * WRITE_WORDS,
+                                           .behind = {.step_bytes = STEP_BYTES}};
+    *out = shards;
+    for (unsigned i = 0; i < SHARDS; i++) {
+        shards->shards[i].descriptor = open_file(shards, "shard", i);
+        if (shards->shards[i].descriptor < 0) return fail(shards, "write to", errno);
+    }
+    return EXIT_DONE;
+}
+
+void shards_free(struct shards *shards) {
+    if (shards == NULL) return;
+    for (unsigned i = 0; i < SHARDS; i++) {
+        if (shards->shards[i].descriptor >= 0) close(shards->shards[i].descriptor);
+    }
+    if (shards->mapping != NULL) munmap(shards->mapping, shards->copies_bytes);
+    free(shards->gathering);
+    free(shards);
+}
+
+static bool write_all(int descriptor, const void *data, size_t size) {
+    const char *from = data;
+    while (size > 0) {
+        ssize_t written = write(descriptor, from, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        from += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static bool write_out(struct shard *shard) {
+    size_t bytes = shard->gathered * sizeof *shard->gathering;
+    shard->gathered = 0;
+    if (!write_all(shard->descriptor, shard->gathering, bytes)) return false;
+    behind_wrote(&shard->behind, shard->descriptor, bytes);
+    return true;
+}
+
+static bool put(struct shard *shard, uint64_t word) {
+    shard->gathering[shard->gathered++] = word;
+    shard->words++;
+    return shard->gathered < WRITE_WORDS || write_out(shard);
+}
+
+int shards_add(struct shards *shards, const lethe_hash *hashes, size_t count) {
+    uint64_t line = shards->lines;
+    bool fine = true;
+    for (size_t i = 0; i < count && fine; i++, line++) {
+        uint64_t hash = hashes[i].low;
+        struct shard *shard = &shards->shards[hash >> (64 - SHARD_BITS)];
+        uint64_t step = line - shard->last_line;
+        for (; step >= STEP_MOST && fine; step -= STEP_MOST)
+            fine = put(shard, STEP_MOST);
+        shard->last_line = line;
+        fine = fine && put(shard, hash << SHARD_BITS >> STEP_BITS << STEP_BITS | step);
+    }
+    shards->lines = line;
+    return fine ? EXIT_DONE : fail(shards, "write to", errno);
+}
+
+/* --- Going through a shard */
+
+/* One thread's place and memory. */
+struct search {
+    struct shards *shards;
+    const struct shard *shard;
+    uint64_t *table; /* hashes, never 0; 0 is free */
+    uint64_t slots, used, parts, part;
+    bool is_full; /* the part has more hashes than there is room for */
+    uint64_t words[READ_WORDS];
+};
+
+/* A word whose line is to be judged. */
+struct question {
+    uint64_t hash, slot, line;
+};
+
+static uint64_t multiply(uint64_t a, uint64_t b, uint64_t *low) {
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+}
+
+static void mark(const struct shards *shards, uint64_t line) {
+    atomic_fetch_or_explicit(&shards->copies[line / 64], UINT64_C(1) << line % 64,
+                             memory_order_relaxed);
+}
+
+/* In the order of their lines, so that the first of equal ones is the one that enters the table. */
+static void answer(struct search *search, const struct question *questions, size_t count) {
+    uint64_t *table = search->table;
+    search->is_full = search->used + count >= search->slots;
+    if (search->is_full) return;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t hash = questions[i].hash, slot = questions[i].slot;
+        while (table[slot] != 0 && table[slot] != hash)
+            slot = slot + 1 == search->slots ? 0 : slot + 1;
+        bool is_copy = table[slot] == hash;
+        if (is_copy) mark(search->shards, questions[i].line);
+        search->used += !is_copy;
+        table[slot] = hash;
+    }
+}
+
+/* Judges the lines of some words; *line is that of the last word before them, and becomes that of the last. */
+static void go_through(struct search *search, size_t count, uint64_t *line) {
+    struct question questions[AHEAD];
+    size_t asked = 0;
+    for (size_t i = 0; i < count && !search->is_full; i++) {
+        uint64_t step = search->words[i] & STEP_MOST, hash = search->words[i] - step, rest;
+        *line += step;
+        bool is_here = step != STEP_MOST && multiply(hash, search->parts, &rest) == search->part;
+        if (!is_here) continue;
+        uint64_t low, slot = multiply(rest, search->slots, &low);
+        __builtin_prefetch(&search->table[slot], 1);
+        questions[asked++] = (struct question){hash | 1, slot, *line};
+        if (asked == AHEAD) {
+            answer(search, questions, asked);
+            asked = 0;
+        }
+    }
+    if (!search->is_full) answer(search, questions, asked);
+}
+
+/* Reads words of a shard from number `from` on; false, by errno, when that fails or they are not there. */
+static bool read_words(struct search *search, uint64_t from, size_t count) {
+    char *to = (char *)search->words;
+    size_t left = count * sizeof(uint64_t);
+    uint64_t offset = from * sizeof(uint64_t);
+    while (left > 0) {
+        ssize_t got = pread(search->shard->descriptor, to, left, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got == 0) errno = EIO;
+        if (got <= 0) return false;
+        to += got;
+        left -= (size_t)got;
+        offset += (uint64_t)got;
+    }
+    return true;
+}
+
+static bool go_through_part(struct search *search) {
+    uint64_t line = 0, words = search->shard->words;
+    memset(search->table, 0, search->slots * sizeof *search->table);
+    search->used = 0;
+    search->is_full = false;
+    for (uint64_t from = 0; from < words && !search->is_full; from += READ_WORDS) {
+        size_t count = words - from < READ_WORDS ? (size_t)(words - from) : READ_WORDS;
+        if (interrupt_requested()) return true;
+        if (!read_words(search, from, count)) return false;
+        go_through(search, count, &line);
+    }
+    return true;
+}
+
+static bool go_through_shard(struct search *search) {
+    struct shards *shards = search->shards;
+    uint64_t wanted = search->shard->words + search->shard->words / 2 + 2 * AHEAD;
+    uint64_t most = shards->memory_bytes / shards->threads / sizeof(uint64_t);
+    search->parts = wanted / most + 1;
+    /* Parts are about equal; a fiftieth more is for those that are larger. */
+    search->slots =
+        search->parts == 1 ? wanted : wanted / search->parts + wanted / search->parts / 50;
+    uint64_t bytes = search->slots * sizeof(uint64_t);
+    search->table = malloc(bytes);
+    if (search->table == NULL) return false;
+    if (bytes > atomic_load(&shards->largest_table)) atomic_store(&shards->largest_table, bytes);
+    bool fine = true;
+    for (search->part = 0; search->part < search->parts && fine;) {
+        fine = go_through_part(search);
+        search->part++;
+        if (!search->is_full) continue;
+        /* Parts that are far from equal: smaller ones, from the start. What was marked is right. */
+        search->parts *= 2;
+        search->part = 0;
+    }
+    free(search->table);
+    return fine;
+}
+
+static void *go_through_shards(void *context) {
+    struct shards *shards = context;
+    struct search *search = malloc(sizeof *search);
+    bool fine = search != NULL;
+    unsigned number;
+    while (fine && !atomic_load(&shards->failed) &&
+           (number = atomic_fetch_add(&shards->next, 1)) < SHARDS) {
+        search->shards = shards;
+        search->shard = &shards->shards[number];
+        errno = 0;
+        fine = go_through_shard(search);
+    }
+    if (!fine) {
+        atomic_store(&shards->error, search == NULL || errno == 0 ? ENOMEM : errno);
+        atomic_store(&shards->failed, true);
+    }
+    free(search);
+    return NULL;
+}
+
+static int map_copies(struct shards *shards) {
+    int descriptor = open_file(shards, "copies", 0);
+    if (descriptor < 0) return fail(shards, "write to", errno);
+    shards->copies_bytes = (size_t)(shards->lines / 64 + 1) * sizeof(uint64_t);
+    /* A mapped file whose blocks are not there yet would kill the process on a full disk. */
+    int error = posix_fallocate(descriptor, 0, (off_t)shards->copies_bytes);
+    void *mapped = error != 0 ? MAP_FAILED
+                              : mmap(NULL, shards->copies_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                     descriptor, 0);
+    if (error == 0 && mapped == MAP_FAILED) error = errno;
+    close(descriptor);
+    if (error != 0) return fail(shards, "write to", error);
+    shards->mapping = mapped;
+    shards->copies = mapped;
+    return EXIT_DONE;
+}
+
+int shards_find(struct shards *shards) {
+    for (unsigned i = 0; i < SHARDS; i++) {
+        if (!write_out(&shards->shards[i])) return fail(shards, "write to", errno);
+    }
+    int code = map_copies(shards);
+    if (code != EXIT_DONE) return code;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    shards->threads = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (unsigned)cores;
+    pthread_t threads[MOST_THREADS];
+    unsigned started = 0; /* beside this one */
+    while (started + 1 < shards->threads &&
+           pthread_create(&threads[started], NULL, go_through_shards, shards) == 0)
+        started++;
+    go_through_shards(shards);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    if (!atomic_load(&shards->failed)) return EXIT_DONE;
+    if (atomic_load(&shards->error) == ENOMEM)
+        return message_fail(EXIT_ENVIRONMENT, "not enough memory; give a smaller --memory");
+    return fail(shards, "read from", atomic_load(&shards->error));
+}
+
+void shards_copies(const struct shards *shards, uint64_t first, size_t count, uint8_t *out) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t line = first + i;
+        uint64_t word = atomic_load_explicit(&shards->copies[line / 64], memory_order_relaxed);
+        out[i] = word >> line % 64 & 1;
+    }
+}
+
+uint64_t shards_disk_bytes(const struct shards *shards) {
+    uint64_t words = 0;
+    for (unsigned i = 0; i < SHARDS; i++)
+        words += shards->shards[i].words;
+    return words * sizeof(uint64_t) + shards->copies_bytes;
+}
+
+uint64_t shards_memory_bytes(const struct shards *shards) {
+    return atomic_load(&shards->largest_table) * shards->threads + shards->copies_bytes +
+           sizeof(uint64_t) * SHARDS * WRITE_WORDS;
+}
