@@ -14,6 +14,7 @@
 #include "interrupt.h"
 #include "json.h"
 #include "message.h"
+#include "output.h"
 #include "shards.h"
 #include "store.h"
 #include "temporary.h"
@@ -92,6 +93,7 @@ static void report_json(const struct dedup *dedup, FILE *stream, double seconds)
 }
 
 static void report(const struct dedup *dedup, bool json, double seconds) {
+    if (dedup->output.has_no_reader) return;
     /* Standard output may be where the lines are. */
     if (json) report_json(dedup, dedup->output.path != NULL ? stdout : stderr, seconds);
     if (json || dedup->quiet) return;
@@ -175,6 +177,7 @@ static int run(const struct arguments *arguments) {
     dedup.remembers = dedup.folder != NULL;
     char temporary[TEMPORARY_BYTES];
     interrupt_begin();
+    output_outlive_reader();
     if (!dedup.remembers) {
         code = temporary_make("dedup", temporary);
         dedup.folder = temporary;
@@ -190,6 +193,7 @@ static int run(const struct arguments *arguments) {
     dedup_note_free(&dedup.note);
     code = close_cascade(&dedup, code);
     if (!dedup.remembers) temporary_remove(temporary);
+    if (dedup.output.has_no_reader) output_end_with_reader();
     return code;
 }
 

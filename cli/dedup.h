@@ -20,6 +20,7 @@ struct dedup_output {
     FILE *stream;
     const char *path; /* of --out; NULL: standard output */
     bool is_regular;
+    bool has_no_reader;   /* it is a pipe whose other end was closed */
     struct behind behind; /* of a regular file */
 };
 

@@ -13,8 +13,10 @@
 #define KEPT_BYTES ((uint64_t)256 << 20)
 #define STEP_BYTES ((uint64_t)8 << 20)
 
-static int fail(const struct dedup_output *output, const char *attempt) {
+static int fail(struct dedup_output *output, const char *attempt) {
     int error = errno != 0 ? errno : EIO;
+    output->has_no_reader = error == EPIPE;
+    if (output->has_no_reader) return EXIT_ENVIRONMENT; /* that is told by a signal, at the end */
     if (error == EINTR && interrupt_requested())
         return message_fail(interrupt_code(), "interrupted while nobody took the lines");
     return message_fail(EXIT_ENVIRONMENT, "cannot %s %s: %s; make room or choose another place",

@@ -52,6 +52,15 @@ int output_flush(void) {
     return fail_write(errno);
 }
 
+void output_outlive_reader(void) {
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void output_end_with_reader(void) {
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
 int output_end(int code) {
     errno = 0;
     bool failed = ferror(stdout) != 0;

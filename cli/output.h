@@ -16,6 +16,11 @@ int output_write(const void *data, size_t size);
 /* Writes what is buffered. */
 int output_flush(void);
 
+/* For a command that has something to tidy up first: between the two, a reader that left is EPIPE, an error of the
+ * write. The second ends the process as it would have ended; it does not return. */
+void output_outlive_reader(void);
+void output_end_with_reader(void);
+
 /* Flushes and closes standard output; code is what the program would end with. Returns what it
  * should end with: success turns into EXIT_ENVIRONMENT if something could not be written. */
 int output_end(int code);

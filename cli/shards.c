@@ -77,7 +77,9 @@ static int open_file(const struct shards *shards, const char *name, unsigned num
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor >= 0) unlink(path); /* nothing stays behind, however the process ends */
+    return descriptor;
 }
 
 int shards_open(const char *folder, uint64_t memory_bytes, struct shards **out) {

@@ -20,10 +20,10 @@ enum { SHARDS_FINGERPRINT_BITS = 62 };
 
 struct shards;
 
-/* Shards in a folder, which must outlive them and is empty; memory_bytes is what finding may use. The caller frees
+/* Shards in a folder, which is empty and looks so: their files have no names. memory_bytes is what finding may use. The caller frees
  * them. Returns EXIT_DONE; or EXIT_ENVIRONMENT after saying why, as the next two do. */
 int shards_open(const char *folder, uint64_t memory_bytes, struct shards **out);
-void shards_free(struct shards *shards); /* takes NULL; files stay */
+void shards_free(struct shards *shards); /* takes NULL */
 
 /* The hashes of the next lines. */
 int shards_add(struct shards *shards, const lethe_hash *hashes, size_t count);

@@ -101,6 +101,15 @@ def test_ctrl_c_while_a_file_is_printed(tmp_path):
     assert not any((tmp_path / "temporary").iterdir())
 
 
+@pytest.mark.parametrize("way", ["read twice", "as they come"])
+def test_a_reader_that_leaves(way, tmp_path):
+    blocked = Blocked(tmp_path, *([] if way == "read twice" else ["--window", "24h"]))
+    blocked.process.stdout.close()
+    errors = blocked.process.stderr.read()
+    assert blocked.process.wait() == -signal.SIGPIPE and errors == b""
+    assert not any((tmp_path / "temporary").iterdir())
+
+
 def test_no_room_for_the_shards(tmp_path, lethe):
     (tmp_path / "in").write_bytes(text(make_lines(12, 300000, 200000)))
     limit = ["prlimit", "--fsize=10000", "env", "--ignore-signal=XFSZ", BINARIES / "lethe"]
