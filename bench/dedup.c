@@ -2,7 +2,8 @@
  *
  * Lines are ids like UUIDs, a tenth of them copies of earlier ones. Memory is that of the process. All in the C
  * locale, where sort is fastest; it uses both cores, and so does lethe. 10 million lines; with --full 200 million,
- * 7.4 GB, for which awk is left out: it would need 30 GB. What lethe prints is compared with what awk prints, or counted.
+ * 7.4 GB, for which awk is left out: it would need 30 GB. Files are read twice by lethe; from a pipe, a filter on disk is
+ * asked. What it prints is counted, and compared with what awk prints where there is that and no filter.
  * TMPDIR names where the files go. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ static void report_way(struct report *report, const char *way, uint64_t count,
 }
 
 /* Of new lines one in a million may be dropped, no copy may be printed: at most six standard deviations less. */
-static void check(const char *folder, uint64_t originals) {
+static void count_lines(const char *folder, uint64_t originals) {
     char command[COMMAND_BYTES];
     snprintf(command, sizeof command,
              "cd '%s' && n=$(wc -l < unique) && test $n -le %" PRIu64 " && test $n -ge %" PRIu64,
@@ -67,15 +68,27 @@ static void check(const char *folder, uint64_t originals) {
     shell_run(command);
 }
 
+/* A way of lethe, from the file or from a pipe. */
+static void run_lethe(struct report *report, const char *folder, const char *memory, bool is_piped,
+                      uint64_t count, int runs, double sort_seconds) {
+    char lethe[SHELL_PATH_BYTES], command[COMMAND_BYTES], way[64];
+    shell_find_lethe(lethe);
+    snprintf(command, sizeof command,
+             "cd '%s' && %s TMPDIR=. '%s' dedup -q --memory %s %s > unique", folder,
+             is_piped ? "cat lines |" : "", lethe, memory, is_piped ? "" : "lines");
+    struct shell_cost ours = shell_best(command, runs);
+    snprintf(way, sizeof way, "%slethe dedup --memory %s", is_piped ? "cat | " : "", memory);
+    report_way(report, way, count, ours, sort_seconds / ours.seconds);
+}
+
 static int run_dedup(const struct bench_options *options) {
     static const char *const memories[] = {"256MiB", "64MiB"};
     uint64_t count = options->full ? 200000000 : options->quick ? 200000 : 10000000;
     int runs = options->full ? 1 : options->runs;
     const char *base = getenv("TMPDIR");
-    char folder[SHELL_PATH_BYTES / 4], lethe[SHELL_PATH_BYTES], command[COMMAND_BYTES];
+    char folder[SHELL_PATH_BYTES / 4], command[COMMAND_BYTES];
     snprintf(folder, sizeof folder, "%s/lethe-lines-XXXXXX", base != NULL ? base : "/tmp");
     bench_require(mkdtemp(folder) != NULL, "making a folder");
-    shell_find_lethe(lethe);
     snprintf(command, sizeof command, "%s/lines", folder);
     uint64_t originals = write_lines(command, count, options->seed);
     struct report report;
@@ -91,15 +104,13 @@ static int run_dedup(const struct bench_options *options) {
         report_way(&report, "awk '!s[$0]++'", count, awk, sort.seconds / awk.seconds);
     }
     for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++) {
-        char way[64];
-        snprintf(command, sizeof command,
-                 "cd '%s' && TMPDIR=. exec '%s' dedup -q --memory %s lines > unique", folder, lethe,
-                 memories[i]);
-        struct shell_cost ours = shell_best(command, runs);
-        check(folder, originals);
-        snprintf(way, sizeof way, "lethe dedup --memory %s", memories[i]);
-        report_way(&report, way, count, ours, sort.seconds / ours.seconds);
+        run_lethe(&report, folder, memories[i], false, count, runs, sort.seconds);
+        snprintf(command, sizeof command, "cd '%s' && cmp unique exact", folder);
+        if (!options->full && !options->quick) shell_run(command);
+        count_lines(folder, originals);
     }
+    run_lethe(&report, folder, memories[0], true, count, runs, sort.seconds);
+    count_lines(folder, originals);
     report_end(&report);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     shell_run(command);

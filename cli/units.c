@@ -117,7 +117,8 @@ enum unit_problem units_parse_count(const char *text, uint64_t *out) {
     if (problem != UNIT_FINE) return problem;
     /* A power of ten goes into the exponent, where it can meet a fraction without overflow. */
     static const char letters[] = "kMGT";
-    const char *letter = *number.rest != '\0' ? strchr(letters, *number.rest) : NULL;
+    char unit = *number.rest == 'K' ? 'k' : *number.rest;
+    const char *letter = unit != '\0' ? strchr(letters, unit) : NULL;
     if (letter != NULL) {
         number.exponent += 3 * (int)(letter - letters + 1);
         number.rest++;

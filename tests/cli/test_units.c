@@ -41,6 +41,7 @@ static void counts(void **state) {
         {"500", UNIT_FINE, 500},
         {"007", UNIT_FINE, 7},
         {"10k", UNIT_FINE, 10000},
+        {"10K", UNIT_FINE, 10000},
         {"10M", UNIT_FINE, 10000000},
         {"2.5G", UNIT_FINE, 2500000000},
         {"1T", UNIT_FINE, 1000000000000},

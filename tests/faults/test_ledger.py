@@ -54,6 +54,30 @@ def test_killed_again_and_again(store, make_stream):
     assert code == 0, errors
 
 
+def test_a_sketch_beside_the_ledger(store, make_stream):
+    """Killed while it counts into a sketch, and fed again when the window has forgotten: the ledger has not."""
+    draw, words = random.Random(5), ["--sketch", "4MiB", "--top", "400", "--batch", "300"]
+    stream = make_stream(9, 12000, least=1)
+    for kill in range(12):
+        process = store.start(*MODE, *words, "--from-start", str(stream.path))
+        try:
+            process.communicate(timeout=draw.random() * 0.4)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        if kill % 4 == 3:
+            time.sleep(1.6)
+    for _ in range(2):
+        assert count(store, *words, "--from-start", str(stream.path))[0] == 0
+        code, output, errors = store.lethe("get", *stream.truth)
+        assert code == 0, errors
+        found = dict((key, int(value)) for key, value in (line.split("\t") for line in output.splitlines()))
+        assert found == dict(stream.truth)  # in so much memory no two keys collide
+        time.sleep(2.5)
+    code, _, errors = store.lethe("check")
+    assert code == 0, errors
+
+
 @pytest.fixture
 def filled(store, make_stream):
     """A store whose log is dropped, so that the ledger alone knows the ids of the first stream."""
