@@ -31,7 +31,7 @@ enum {
     SHARDS = 1 << SHARD_BITS,
     STEP_BITS = SHARD_BITS + 2,
     STEP_MOST = (1 << STEP_BITS) - 1,
-    WRITE_WORDS = 8 * 1024, /* of a shard, gathered before they are written */
+    WRITE_WORDS = 4 * 1024, /* of a shard, gathered before they are written */
     READ_WORDS = 32 * 1024,
     AHEAD = 32, /* words whose slots are asked for together */
     MOST_THREADS = 8,
