@@ -183,9 +183,7 @@ static int run(const struct arguments *arguments) {
         dedup.folder = temporary;
     }
     if (code != EXIT_DONE) return code;
-    if (suits_twice(&dedup, &options)) {
-        dedup.memory_bytes -= dedup.memory_bytes / 4; /* the rest is for marks and buffers */
-    } else {
+    if (!suits_twice(&dedup, &options)) {
         divide_memory(&dedup, &options);
         code = open_cascade(&dedup, &options);
     }

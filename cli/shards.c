@@ -39,6 +39,8 @@ enum {
 };
 
 #define STEP_BYTES ((uint64_t)1 << 20)
+#define PROCESS_BYTES ((uint64_t)16 << 20)
+#define GATHERING_BYTES (sizeof(uint64_t) * SHARDS * WRITE_WORDS)
 
 _Static_assert(SHARDS_FINGERPRINT_BITS == 64 - STEP_BITS + SHARD_BITS, "what is left of a hash");
 
@@ -85,7 +87,7 @@ static int open_file(const struct shards *shards, const char *name, unsigned num
 int shards_open(const char *folder, uint64_t memory_bytes, struct shards **out) {
     *out = NULL;
     struct shards *shards = calloc(1, sizeof *shards);
-    uint64_t *gathering = malloc(sizeof(uint64_t) * SHARDS * WRITE_WORDS);
+    uint64_t *gathering = malloc(GATHERING_BYTES);
     if (shards == NULL || gathering == NULL) {
         free(shards);
         free(gathering);
@@ -96,7 +98,7 @@ int shards_open(const char *folder, uint64_t memory_bytes, struct shards **out) 
     shards->gathering = gathering;
     for (unsigned i = 0; i < SHARDS; i++)
         shards->shards[i] = (struct shard){.descriptor = -1,
-                                           .gathering = gathering + i * WRITE_WORDS,
+                                           .gathering = gathering + (size_t)i * WRITE_WORDS,
                                            .behind = {.step_bytes = STEP_BYTES}};
     *out = shards;
     for (unsigned i = 0; i < SHARDS; i++) {
@@ -206,9 +208,10 @@ static void answer(struct search *search, const struct question *questions, size
 /* Judges the lines of some words; *line is that of the last word before them, and becomes that of the last. */
 static void go_through(struct search *search, size_t count, uint64_t *line) {
     struct question questions[AHEAD];
+    const uint64_t *words = search->words; /* count of them were read */
     size_t asked = 0;
     for (size_t i = 0; i < count && !search->is_full; i++) {
-        uint64_t step = search->words[i] & STEP_MOST, hash = search->words[i] - step, rest;
+        uint64_t word = words[i], step = word & STEP_MOST, hash = word - step, rest;
         *line += step;
         bool is_here = step != STEP_MOST && multiply(hash, search->parts, &rest) == search->part;
         if (!is_here) continue;
@@ -254,10 +257,18 @@ static bool go_through_part(struct search *search) {
     return true;
 }
 
+/* What tables may take, beside the marks and what the process needs anyway; not much less than there is, if that
+ * is little. */
+static uint64_t table_bytes(const struct shards *shards) {
+    uint64_t others = shards->copies_bytes + GATHERING_BYTES + PROCESS_BYTES;
+    uint64_t least = shards->memory_bytes / 4;
+    return shards->memory_bytes > others + least ? shards->memory_bytes - others : least;
+}
+
 static bool go_through_shard(struct search *search) {
     struct shards *shards = search->shards;
-    uint64_t wanted = search->shard->words + search->shard->words / 2 + 2 * AHEAD;
-    uint64_t most = shards->memory_bytes / shards->threads / sizeof(uint64_t);
+    uint64_t wanted = search->shard->words + search->shard->words / 2 + (uint64_t)2 * AHEAD;
+    uint64_t most = table_bytes(shards) / shards->threads / sizeof(uint64_t);
     search->parts = wanted / most + 1;
     /* Parts are about equal; a fiftieth more is for those that are larger. */
     search->slots =
@@ -281,7 +292,7 @@ static bool go_through_shard(struct search *search) {
 
 static void *go_through_shards(void *context) {
     struct shards *shards = context;
-    struct search *search = malloc(sizeof *search);
+    struct search *search = calloc(1, sizeof *search);
     bool fine = search != NULL;
     unsigned number;
     while (fine && !atomic_load(&shards->failed) &&
@@ -355,5 +366,5 @@ uint64_t shards_disk_bytes(const struct shards *shards) {
 
 uint64_t shards_memory_bytes(const struct shards *shards) {
     return atomic_load(&shards->largest_table) * shards->threads + shards->copies_bytes +
-           sizeof(uint64_t) * SHARDS * WRITE_WORDS;
+           GATHERING_BYTES;
 }

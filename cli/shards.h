@@ -20,7 +20,7 @@ enum { SHARDS_FINGERPRINT_BITS = 62 };
 
 struct shards;
 
-/* Shards in a folder, which is empty and looks so: their files have no names. memory_bytes is what finding may use. The caller frees
+/* Shards in a folder, which is empty and looks so: their files have no names. memory_bytes is what the process may use, nearly. The caller frees
  * them. Returns EXIT_DONE; or EXIT_ENVIRONMENT after saying why, as the next two do. */
 int shards_open(const char *folder, uint64_t memory_bytes, struct shards **out);
 void shards_free(struct shards *shards); /* takes NULL */
