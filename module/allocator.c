@@ -18,31 +18,36 @@
 
 enum { ALIGNMENT = 64, LARGE_BYTES = 256 * 1024 };
 
-/* Hands the whole pages in a block back to the system, which gives zeros when they are touched again. Stores how many
- * bytes there are before and behind them. False when there are none, or the system did not take them. */
-static bool hand_back(unsigned char *block, size_t size, size_t *before, size_t *behind) {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)block;
-    uintptr_t from = (start + page - 1) & ~(page - 1), to = (start + size) & ~(page - 1);
+static uintptr_t page_bytes(void) {
+    return (uintptr_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What is allocated behind a block, so that the page it ends in is all its own. */
+static size_t padding_of(size_t size) {
+    return size >= LARGE_BYTES ? page_bytes() - 1 : 0;
+}
+
+/* Hands a block's pages back to the system, which gives zeros when they are touched again: all but the first, part of which
+ * is another's. Stores how many bytes of the block are in that. False when the block is not large, or the system did not
+ * take them. */
+static bool hand_back(unsigned char *block, size_t size, size_t *before) {
+    uintptr_t page = page_bytes(), start = (uintptr_t)block;
+    uintptr_t from = (start + page - 1) & ~(page - 1), to = (start + size + page - 1) & ~(page - 1);
     *before = from - start;
-    *behind = start + size - to;
     return size >= LARGE_BYTES && madvise(block + *before, to - from, MADV_DONTNEED) == 0;
 }
 
 static void clear(unsigned char *block, size_t size) {
-    size_t before, behind;
-    if (hand_back(block, size, &before, &behind)) {
-        memset(block, 0, before);
-        memset(block + size - behind, 0, behind);
-    } else {
-        memset(block, 0, size);
-    }
+    size_t before;
+    memset(block, 0, hand_back(block, size, &before) ? before : size);
 }
 
 static void *allocate_zeroed(void *context, size_t size) {
     (void)context;
-    if (size > SIZE_MAX - ALIGNMENT) return NULL;
+    size_t more = ALIGNMENT + padding_of(size);
+    if (size > SIZE_MAX - more) return NULL;
     unsigned char *raw =
-        redis.TryAlloc != NULL ? redis.TryAlloc(size + ALIGNMENT) : redis.Alloc(size + ALIGNMENT);
+        redis.TryAlloc != NULL ? redis.TryAlloc(size + more) : redis.Alloc(size + more);
     if (raw == NULL) return NULL;
     /* At least one byte before it, at most 64: whatever raw is aligned to. */
     size_t shift = ALIGNMENT - (uintptr_t)raw % ALIGNMENT;
@@ -55,8 +60,8 @@ static void *allocate_zeroed(void *context, size_t size) {
 static void release(void *context, void *block, size_t size) {
     (void)context;
     unsigned char *bytes = block;
-    size_t before, behind;
-    (void)hand_back(bytes, size, &before, &behind);
+    size_t before;
+    (void)hand_back(bytes, size, &before);
     redis.Free(bytes - bytes[-1]);
 }
 

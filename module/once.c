@@ -261,6 +261,9 @@ static bool repeat(void *value, uint8_t code, struct effect_reader *reader, bool
 
 enum { WORK_SEGMENTS = 4 };
 
+/* A window visits all its blocks in 31 periods, half a mebibyte whenever its clock moves. */
+#define PIECE_OF_A_LAP ((uint64_t)31 << 19)
+
 /* No time passes: only memory of what was forgotten goes back, a few segments at once. */
 static void give_back(void *value) {
     struct once *table = value;
@@ -270,9 +273,11 @@ static void give_back(void *value) {
 static bool is_due(const void *value, uint64_t now_ms) {
     const struct once *table = value;
     lethe_window_stats stats = lethe_window_info(table->window, table->head.clock_ms);
-    bool has_new_period = now_ms / table->period_ms != stats.clock_ms / table->period_ms ||
-                          now_ms - stats.clock_ms >= table->period_ms;
-    return (stats.ids > 0 || stats.parts > 1) && has_new_period;
+    /* A large window is told the time more often, so that it need not do much at once. */
+    uint64_t pieces = 1 + stats.memory_bytes / PIECE_OF_A_LAP;
+    bool is_late = now_ms / table->period_ms != stats.clock_ms / table->period_ms ||
+                   now_ms - stats.clock_ms >= table->period_ms / pieces;
+    return (stats.ids > 0 || stats.parts > 1) && is_late;
 }
 
 /* --- Saving and loading */

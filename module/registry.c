@@ -133,9 +133,8 @@ static void tick(redis_context *context, struct ticket *ticket) {
             effect_u8('W');
             effect_send(context, name);
             registry_counts.ticks++;
-        } else if (value->type->give_back != NULL) {
-            value->type->give_back(value);
         }
+        if (value->type->give_back != NULL) value->type->give_back(value);
         warn_if_large(context, ticket, value, name);
     }
     redis.CloseKey(key);

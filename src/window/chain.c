@@ -15,6 +15,8 @@
  * SIZE    A new table is made for the ids that would arrive in a window at the present rate, 10%
  *         more, but at most four times what is remembered now: a burst is not a trend. When the rate
  *         has fallen to an eighth of what the newest table was made for, a smaller one takes over.
+ * PAUSES  What has to be done to a whole table is done a little at a time, by the calls that come in any case: the sweep (table.c), a
+ *         piece for each time that the clock shows, and giving memory back. A table that has expired is not swept any more.
  * MEMORY  An expired table's segments go back a few at a time, with the calls that come in any case.
  *         At the cap, policy refuse makes a smaller table while it is worth it and then says
  *         LETHE_EFULL; policy degrade makes one with shorter remainders. It leaves some room
@@ -32,6 +34,7 @@ static inline void advance(lethe_chain *chain, uint64_t now_ms) {
     if (now_ms > LETHE_CHAIN_MAX_TIME_MS) now_ms = LETHE_CHAIN_MAX_TIME_MS;
     chain->clock_ms = now_ms;
     if (now_ms >= chain->period_end_ms) lethe_chain_begin_period(chain);
+    if (chain->is_sweeping) lethe_chain_sweep(chain);
 }
 
 /* The period a reader sees at now_ms. */
@@ -120,7 +123,7 @@ lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids,
 /* Whether a call may go straight to the one table there is: most may. */
 static inline bool is_plain(const lethe_chain *chain, uint64_t now_ms) {
     return now_ms < chain->period_end_ms && chain->table_count == 1 && chain->grave_count == 0 &&
-           !chain->options.refresh_on_duplicate;
+           !chain->is_sweeping && !chain->options.refresh_on_duplicate;
 }
 
 static __attribute__((noinline)) lethe_status check_and_record_in_all(lethe_chain *chain,
@@ -294,5 +297,6 @@ void lethe_chain_merge(lethe_chain *chain, lethe_chain *other) {
     chain->fresh += other->fresh;
     chain->duplicates += other->duplicates;
     chain->refused += other->refused;
+    chain->is_sweeping = true;
     lethe_chain_note_peak(chain);
 }

@@ -15,6 +15,9 @@ enum { LETHE_CHAIN_MAX_TABLES = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX
 /* One segment of expired tables is given back in so many calls. */
 enum { LETHE_CHAIN_CALLS_A_DIG = 256 };
 
+/* So much of the tables is swept at once, whenever the clock moves, while there is something to sweep. */
+enum { LETHE_CHAIN_SWEEP_BYTES = 512 * 1024 };
+
 /* Later times are taken for this one, so that no product of a time overflows. */
 #define LETHE_CHAIN_MAX_TIME_MS (UINT64_MAX / 64)
 
@@ -30,6 +33,7 @@ typedef struct lethe_chain {
         *graves[LETHE_CHAIN_MAX_GRAVES]; /* expired tables whose memory is on its way back */
     unsigned grave_count;
     unsigned calls_until_dig;
+    bool is_sweeping;                   /* a table's sweep may lag behind */
     uint64_t arrivals, arrivals_before; /* recorded in this period, and in the one before */
     uint64_t fresh, duplicates, refused;
     uint64_t peak_memory_bytes;
@@ -65,6 +69,9 @@ void lethe_chain_note_peak(lethe_chain *chain);
 LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);
 /* Follows the clock into a later period. */
 void lethe_chain_begin_period(lethe_chain *chain);
+/* Goes on with the sweep of the tables by a small piece. To be called once for each time that the clock shows, so that a copy
+ * whose clock shows the same times is swept alike. */
+void lethe_chain_sweep(lethe_chain *chain);
 /* Gives back at most budget segments of expired tables; true when there are none left. */
 bool lethe_chain_dig(lethe_chain *chain, unsigned budget);
 

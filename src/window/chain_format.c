@@ -152,6 +152,7 @@ lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder) {
         status = decode_table(chain, decoder, &chain->tables[chain->table_count]);
         if (status == LETHE_OK) chain->table_count++;
     }
+    chain->is_sweeping = true;
     if (status != LETHE_OK) lethe_chain_drop(chain);
     return status;
 }

@@ -104,6 +104,15 @@ bool lethe_chain_dig(lethe_chain *chain, unsigned budget) {
     return chain->grave_count == 0;
 }
 
+void lethe_chain_sweep(lethe_chain *chain) {
+    size_t left = LETHE_CHAIN_SWEEP_BYTES;
+    chain->is_sweeping = false;
+    for (unsigned i = 0; i < chain->table_count; i++) {
+        left -= lethe_table_sweep(chain->tables[i], left);
+        chain->is_sweeping |= lethe_table_sweep_lag(chain->tables[i]) > 0;
+    }
+}
+
 static void bury(lethe_chain *chain, lethe_table *table) {
     lethe_chain_note_peak(chain);
     if (chain->grave_count == LETHE_CHAIN_MAX_GRAVES) {
@@ -356,9 +365,15 @@ static void relax(lethe_chain *chain) {
         chain->is_capped = false;
 }
 
-/* Replaces the newest table by an empty one of its shape, when all it holds has expired: its blocks
- * would otherwise have to be swept before their stamps come round again. Without memory for that, they
- * are. */
+/* Whether all that the newest table holds has expired, and its blocks would have to be swept all the same before their
+ * stamps come round again. */
+static bool is_stale(const lethe_chain *chain) {
+    const lethe_table *newest = chain->tables[0];
+    return lethe_table_alive_at(newest, chain->period) == 0 &&
+           lethe_table_is_urgent_at(newest, chain->period);
+}
+
+/* Replaces the newest table by an empty one of its shape. Without memory for that, it is swept. */
 static void renew(lethe_chain *chain) {
     const struct lethe_table_shape *shape = &chain->tables[0]->shape;
     lethe_table *table = lethe_table_new(shape, chain->period, chain->options.allocator);
@@ -376,11 +391,15 @@ void lethe_chain_begin_period(lethe_chain *chain) {
     lethe_chain_set_clock(chain, chain->clock_ms);
     chain->arrivals_before = chain->period == before + 1 ? chain->arrivals : 0;
     chain->arrivals = 0;
-    if (chain->period - before > chain->generations) renew(chain);
+    if (chain->period - before > chain->generations || is_stale(chain)) renew(chain);
     for (unsigned i = chain->table_count; i-- > 0;) {
-        lethe_table_advance(chain->tables[i], chain->period);
-        if (i > 0 && chain->tables[i]->alive == 0) retire(chain, i);
+        if (i > 0 && lethe_table_alive_at(chain->tables[i], chain->period) == 0) {
+            retire(chain, i);
+        } else {
+            lethe_table_advance(chain->tables[i], chain->period);
+        }
     }
+    chain->is_sweeping = true;
     lethe_chain_dig(chain, 4);
     relax(chain);
     adapt(chain);

@@ -8,9 +8,10 @@
  * I1      An id has two blocks, in one segment, and its entry is in one of them: first in the one that was
  *         emptier, and if both are full, one of their entries moves to its own other block. That fills all
  *         blocks nearly to the end. Should no entry be able to move, the table says that it is full.
- * I2      A block's stamp is the period of its last write, modulo 256. Stamps are unambiguous
- *         since a slow sweep visits every block once in 63 periods, one more than a window can have, and a table that slept longer
- *         is replaced.
+ * I2      A block's stamp is the period of its last write, modulo 256. A writer tells stamps apart that are less than 64 periods
+ *         old. None is older, since a slow sweep is to visit every block once in 31 periods and may lag behind by almost as
+ *         much; a table that slept longer is replaced. So the sweep can go in small pieces, and nobody waits for all of a
+ *         period's. Where it should be follows from the period, and how far it lags from where it is.
  * I3      An entry recorded in period i is alive through period i + G. With G periods to a window W,
  *         an id recorded at any moment of period i is recognised for at least W (P1) and at
  *         most W + one period (P3).
@@ -37,7 +38,8 @@
 /* What must be saved for a block to take two lines. */
 #define TWO_LINES_PENALTY 1.05
 
-enum { MIN_BLOCKS = 2, SWEEP_PERIODS = 63 };
+/* A lap of the sweep, and the age that stamps never reach: two laps and what a period's beginning adds. */
+enum { MIN_BLOCKS = 2, LAP_PERIODS = 31, STAMP_PERIODS = 63 };
 
 /* Fills in what follows from the rest. */
 static void derive_sizes(struct lethe_table_shape *shape) {
@@ -127,6 +129,21 @@ lethe_table_operations_for(const struct lethe_table_operations *set,
     return set + i;
 }
 
+static uint64_t blocks_of(const struct lethe_table_shape *shape) {
+    return shape->segments * shape->blocks;
+}
+
+/* The block that a sweep which lags behind nothing visits next in a period. */
+static uint64_t sweep_target(const struct lethe_table_shape *shape, uint64_t period) {
+    return blocks_of(shape) * (period % LAP_PERIODS) / LAP_PERIODS;
+}
+
+uint64_t lethe_table_sweep_lag(const lethe_table *table) {
+    uint64_t target = sweep_target(&table->shape, table->period), total = blocks_of(&table->shape);
+    uint64_t at = table->sweep_block % total;
+    return target >= at ? target - at : target + total - at;
+}
+
 lethe_table *lethe_table_new(const struct lethe_table_shape *shape, uint64_t period,
                              const lethe_allocator *allocator) {
     size_t pointers_bytes;
@@ -134,6 +151,7 @@ lethe_table *lethe_table_new(const struct lethe_table_shape *shape, uint64_t per
     lethe_table *table = lethe_alloc_zeroed(allocator, sizeof *table);
     if (table == NULL) return NULL;
     *table = (lethe_table){.shape = *shape, .allocator = allocator, .period = period};
+    table->sweep_block = sweep_target(shape, period);
     const struct lethe_table_operations *set = lethe_table_portable;
     table->remainder_mask = (UINT64_C(1) << shape->queue.bits) - 1;
 #if defined(__x86_64__)
@@ -201,13 +219,15 @@ bool lethe_table_oldest_at(const lethe_table *table, uint64_t period, uint64_t *
     return any;
 }
 
-/* Counts a block's living entries into recorded; false when it breaks I2 or its own invariants. */
-static bool recount_block(lethe_table *table, const unsigned char *block) {
+/* Counts a block's living entries into recorded; false when it breaks I2 or its own invariants. A stamp older than
+ * oldest is made new: the sweep would come too late for it. */
+static bool recount_block(lethe_table *table, unsigned char *block, uint64_t oldest) {
     const struct lethe_queue_shape *queue = &table->shape.queue;
     if (!lethe_queue_is_valid(queue, block)) return false;
     uint64_t elapsed = (uint8_t)((uint8_t)table->period - lethe_queue_stamp(queue, block));
     lethe_queue_ages ages = lethe_queue_stored_ages(queue, block);
-    if (ages != 0 && elapsed > SWEEP_PERIODS) return false;
+    if (ages != 0 && elapsed > STAMP_PERIODS) return false;
+    if (ages != 0 && elapsed > oldest) lethe_queue_refresh(queue, block, table->period);
     for (uint64_t age = elapsed; ages != 0; ages >>= 1) {
         if ((ages & 1) == 0) {
             age++;
@@ -221,15 +241,54 @@ static bool recount_block(lethe_table *table, const unsigned char *block) {
 bool lethe_table_recount(lethe_table *table) {
     for (unsigned i = 0; i < LETHE_TABLE_PERIODS; i++)
         table->recorded[i] = 0;
+    /* Since the sweep's last visit to a block it has done what lies between, and may have fallen behind since. */
+    uint64_t total = blocks_of(&table->shape), lag = lethe_table_sweep_lag(table);
+    uint64_t at = table->sweep_block % total;
     for (uint64_t i = 0; i < table->shape.segments; i++) {
         if (table->segments[i] == NULL) continue;
         for (uint64_t block = 0; block < table->shape.blocks; block++) {
-            if (!recount_block(table, lethe_table_block(table, table->segments[i], block)))
+            uint64_t number = i * table->shape.blocks + block;
+            uint64_t behind = number < at ? at - number : total + at - number;
+            uint64_t oldest = LAP_PERIODS * (behind + lag) / total;
+            if (!recount_block(table, lethe_table_block(table, table->segments[i], block), oldest))
                 return false;
         }
     }
     table->alive = lethe_table_alive_at(table, table->period);
     return true;
+}
+
+static void sweep_blocks(lethe_table *table, uint64_t count) {
+    uint64_t total = blocks_of(&table->shape);
+    while (count > 0) {
+        if (table->sweep_block >= total) table->sweep_block = 0;
+        uint64_t piece = total - table->sweep_block;
+        if (piece > count) piece = count;
+        table->operations->sweep(table, table->sweep_block, piece, table->period);
+        table->sweep_block += piece;
+        count -= piece;
+    }
+}
+
+size_t lethe_table_sweep(lethe_table *table, size_t most_bytes) {
+    uint64_t lag = lethe_table_sweep_lag(table);
+    uint64_t most = most_bytes / table->shape.queue.block_bytes;
+    uint64_t count = lag < most ? lag : most;
+    sweep_blocks(table, count);
+    return (size_t)count * table->shape.queue.block_bytes;
+}
+
+/* How far the sweep would lag behind if it stood still for fewer periods than stamps last. */
+static uint64_t lag_after(const lethe_table *table, uint64_t elapsed) {
+    uint64_t periods = table->period % LAP_PERIODS + elapsed;
+    uint64_t laps = periods / LAP_PERIODS * blocks_of(&table->shape);
+    return lethe_table_sweep_lag(table) + laps + sweep_target(&table->shape, periods) -
+           sweep_target(&table->shape, table->period);
+}
+
+bool lethe_table_is_urgent_at(const lethe_table *table, uint64_t period) {
+    uint64_t elapsed = period - table->period;
+    return elapsed >= STAMP_PERIODS || lag_after(table, elapsed) >= blocks_of(&table->shape);
 }
 
 void lethe_table_advance(lethe_table *table, uint64_t period) {
@@ -239,23 +298,21 @@ void lethe_table_advance(lethe_table *table, uint64_t period) {
         /* The period that comes takes the place of one that expired long ago. */
         table->recorded[(table->period + step) % LETHE_TABLE_PERIODS] = 0;
     }
+    bool has_slept = elapsed >= STAMP_PERIODS;
+    uint64_t lag = has_slept ? 0 : lag_after(table, elapsed), total = blocks_of(&table->shape);
     table->period = period;
     table->alive = lethe_table_alive_at(table, period);
-    if (elapsed >= SWEEP_PERIODS) {
+    if (has_slept) {
         /* Stamps would wrap around, and what expired long ago look young: all of it goes. */
         while (!lethe_table_free_some(table, 64)) {
         }
+    } else if (lag >= total) {
+        /* What is a lap behind can't wait. */
+        uint64_t urgent = lag - total + 1;
+        sweep_blocks(table, urgent < total ? urgent : total);
+        if (urgent < total) return;
+    } else {
         return;
     }
-    uint64_t total = table->shape.segments * table->shape.blocks;
-    uint64_t share = total / SWEEP_PERIODS + 1;
-    uint64_t count = share * elapsed;
-    while (count > 0) {
-        if (table->sweep_block >= total) table->sweep_block = 0;
-        uint64_t piece = total - table->sweep_block;
-        if (piece > count) piece = count;
-        table->operations->sweep(table, table->sweep_block, piece, period);
-        table->sweep_block += piece;
-        count -= piece;
-    }
+    table->sweep_block = sweep_target(&table->shape, period);
 }

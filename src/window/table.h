@@ -119,8 +119,17 @@ bool lethe_table_free_some(lethe_table *table, unsigned budget);
 /* Allocates segment number index if need be; false when there is no memory. */
 bool lethe_table_ensure_segment(lethe_table *table, uint64_t index);
 
-/* Brings the table's counts to period, and sweeps a little. */
+/* Brings the table's counts to period. Sweeps only what can't wait any longer: nothing, where lethe_table_sweep is called
+ * often enough. */
 void lethe_table_advance(lethe_table *table, uint64_t period);
+
+/* Whether there would be something that can't wait. */
+bool lethe_table_is_urgent_at(const lethe_table *table, uint64_t period);
+
+/* Goes on with the sweep, over at most that many bytes of blocks. Returns how many. */
+size_t lethe_table_sweep(lethe_table *table, size_t most_bytes);
+/* The blocks that the sweep is behind. */
+uint64_t lethe_table_sweep_lag(const lethe_table *table);
 
 /* Derives the counts from the segments, for a table that was loaded; false when a block is not one
  * that these functions could have made. Cost: O(segments). */
