@@ -16,7 +16,7 @@
  *         more, but at most four times what is remembered now: a burst is not a trend. When the rate
  *         has fallen to an eighth of what the newest table was made for, a smaller one takes over.
  * PAUSES  What has to be done to a whole table is done a little at a time, by the calls that come in any case: the sweep (table.c), a
- *         piece for each time that the clock shows, and giving memory back. A table that has expired is not swept any more.
+ *         piece every few milliseconds, and giving memory back. A table that has expired is not swept any more.
  * MEMORY  An expired table's segments go back a few at a time, with the calls that come in any case.
  *         At the cap, policy refuse makes a smaller table while it is worth it and then says
  *         LETHE_EFULL; policy degrade makes one with shorter remainders. It leaves some room
@@ -32,9 +32,10 @@ static inline void advance(lethe_chain *chain, uint64_t now_ms) {
     }
     if (now_ms <= chain->clock_ms) return;
     if (now_ms > LETHE_CHAIN_MAX_TIME_MS) now_ms = LETHE_CHAIN_MAX_TIME_MS;
+    bool may_sweep = now_ms / LETHE_CHAIN_SWEEP_MS != chain->clock_ms / LETHE_CHAIN_SWEEP_MS;
     chain->clock_ms = now_ms;
     if (now_ms >= chain->period_end_ms) lethe_chain_begin_period(chain);
-    if (chain->is_sweeping) lethe_chain_sweep(chain);
+    if (chain->is_sweeping && may_sweep) lethe_chain_sweep(chain);
 }
 
 /* The period a reader sees at now_ms. */

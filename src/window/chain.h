@@ -15,8 +15,8 @@ enum { LETHE_CHAIN_MAX_TABLES = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX
 /* One segment of expired tables is given back in so many calls. */
 enum { LETHE_CHAIN_CALLS_A_DIG = 256 };
 
-/* So much of the tables is swept at once, whenever the clock moves, while there is something to sweep. */
-enum { LETHE_CHAIN_SWEEP_BYTES = 512 * 1024 };
+/* So much of the tables is swept at once, so often at the most, while there is something to sweep. */
+enum { LETHE_CHAIN_SWEEP_BYTES = 512 * 1024, LETHE_CHAIN_SWEEP_MS = 8 };
 
 /* Later times are taken for this one, so that no product of a time overflows. */
 #define LETHE_CHAIN_MAX_TIME_MS (UINT64_MAX / 64)
@@ -69,8 +69,8 @@ void lethe_chain_note_peak(lethe_chain *chain);
 LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);
 /* Follows the clock into a later period. */
 void lethe_chain_begin_period(lethe_chain *chain);
-/* Goes on with the sweep of the tables by a small piece. To be called once for each time that the clock shows, so that a copy
- * whose clock shows the same times is swept alike. */
+/* Goes on with the sweep of the tables by a small piece. When that is done depends on nothing but the times that the clock
+ * shows, so that a copy whose clock shows the same times is swept alike. */
 void lethe_chain_sweep(lethe_chain *chain);
 /* Gives back at most budget segments of expired tables; true when there are none left. */
 bool lethe_chain_dig(lethe_chain *chain, unsigned budget);

@@ -204,6 +204,8 @@ ALWAYS_INLINE bool ensure_exists(const struct lethe_queue_shape *shape, lethe_ta
     if (__builtin_expect(place->first != NULL, 1)) return true;
     if (!lethe_table_ensure_segment(table, segment_of(table, id))) return false;
     *place = place_of(shape, table, id);
+    /* It is zero. But to read it first would fault twice, for a page to read and for one to write. */
+    *(volatile unsigned char *)place->first = 0;
     return true;
 }
 
