@@ -290,12 +290,103 @@ static void a_table_holds_what_it_was_planned_for(void **state) {
     }
 }
 
+/* How many periods ago the oldest of the blocks with entries was written or swept. */
+static unsigned oldest_stamp(const lethe_table *table) {
+    const struct lethe_queue_shape *queue = &table->shape.queue;
+    unsigned oldest = 0;
+    for (uint64_t i = 0; i < table->shape.segments * table->shape.blocks; i++) {
+        unsigned char *segment = table->segments[i / table->shape.blocks];
+        if (segment == NULL) continue;
+        const unsigned char *block = lethe_table_block(table, segment, i % table->shape.blocks);
+        unsigned age = (uint8_t)((uint8_t)table->period - lethe_queue_stamp(queue, block));
+        if (lethe_queue_stored_ages(queue, block) != 0 && age > oldest) oldest = age;
+    }
+    return oldest;
+}
+
+static lethe_table *make_swept(unsigned generations, uint64_t period) {
+    struct lethe_table_shape shape;
+    assert_true(make_shape(48, generations, 64, KEYS, false, &shape));
+    lethe_table *table = lethe_table_new(&shape, period, NULL);
+    assert_non_null(table);
+    return table;
+}
+
+/* A table that was saved and loaded has the bytes that it had. */
+static void assert_recount_writes_nothing(lethe_table *table) {
+    size_t size = table->shape.segment_bytes;
+    unsigned char *copy = malloc(table->shape.segments * size);
+    assert_non_null(copy);
+    for (uint64_t i = 0; i < table->shape.segments; i++) {
+        if (table->segments[i] != NULL) memcpy(copy + i * size, table->segments[i], size);
+    }
+    assert_counts_are_right(table);
+    for (uint64_t i = 0; i < table->shape.segments; i++) {
+        if (table->segments[i] != NULL)
+            assert_memory_equal(copy + i * size, table->segments[i], size);
+    }
+    free(copy);
+}
+
+/* Goal:   however far the sweep lags behind, no stamp grows older than a writer can tell, and counts are exact.
+ * Method: periods of a trickle of ids; now and then a longer sleep, and a piece of the sweep, or none for long. */
+static void a_sweep_may_lag_behind(void **state) {
+    (void)state;
+    static const unsigned generations[] = {14, 30, 62};
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct test_random random = {seed};
+        uint64_t period = test_random_below(&random, 1000);
+        lethe_table *table = make_swept(generations[seed % 3], period);
+        for (int step = 0; step < 3000; step++) {
+            for (int i = 0; i < 8; i++) {
+                uint64_t key = test_random_below(&random, UINT64_MAX);
+                assert_int_equal(table->operations->insert(table, hash_of(key), period),
+                                 LETHE_TABLE_ADDED);
+            }
+            bool is_lazy = step / 200 % 2 == 0;
+            size_t most_bytes = is_lazy ? 0 : 64 * test_random_below(&random, 40);
+            assert_true(lethe_table_sweep(table, most_bytes) <= most_bytes);
+            assert_true(oldest_stamp(table) < 63);
+            if (step % 20 == 0) assert_recount_writes_nothing(table);
+            uint64_t sleep = test_random_below(&random, 10) > 0 ? 1 : 62;
+            period += 1 + test_random_below(&random, sleep);
+            lethe_table_advance(table, period);
+        }
+        lethe_table_free(table);
+    }
+}
+
+/* Goal:   a table whose sweep took 63 periods for a lap, as they once did, can be gone on with.
+ * Method: blocks as old as that let them be, wherever the sweep stands, are counted as a loaded table's are; then nobody
+ *         sweeps but what has to be. */
+static void an_older_sweep_is_gone_on_with(void **state) {
+    (void)state;
+    for (uint64_t first = 0; first < 70; first++) {
+        lethe_table *table = make_swept(62, first);
+        uint64_t total = table->shape.segments * table->shape.blocks, key = 0;
+        for (uint64_t age = 0; age < 63; age++) {
+            table->period = first + age;
+            for (int i = 0; i < 20; i++, key++)
+                (void)table->operations->insert(table, hash_of(key), table->period);
+        }
+        table->sweep_block = total * first / 69;
+        assert_counts_are_right(table);
+        for (int step = 0; step < 130; step++) {
+            lethe_table_advance(table, table->period + 1);
+            assert_true(oldest_stamp(table) <= 63);
+        }
+        lethe_table_free(table);
+    }
+}
+
 int main(void) {
     if (!has_bmi2()) print_message("no BMI2 here: the portable path is compared with itself\n");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_paths_do_the_same),
         cmocka_unit_test(usual_shapes_are_usual),
         cmocka_unit_test(a_table_holds_what_it_was_planned_for),
+        cmocka_unit_test(a_sweep_may_lag_behind),
+        cmocka_unit_test(an_older_sweep_is_gone_on_with),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }
