@@ -259,7 +259,8 @@ static bool repeat(void *value, uint8_t code, struct effect_reader *reader, bool
 
 /* --- Forgetting */
 
-enum { WORK_SEGMENTS = 4 };
+/* Giving one back takes half a millisecond. */
+enum { WORK_SEGMENTS = 2 };
 
 /* A window visits all its blocks in 31 periods, half a mebibyte whenever its clock moves. */
 #define PIECE_OF_A_LAP ((uint64_t)31 << 19)

@@ -400,7 +400,7 @@ void lethe_chain_begin_period(lethe_chain *chain) {
         }
     }
     chain->is_sweeping = true;
-    lethe_chain_dig(chain, 4);
+    lethe_chain_dig(chain, 1);
     relax(chain);
     adapt(chain);
 }
