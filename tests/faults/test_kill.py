@@ -91,7 +91,7 @@ def test_killed_at_each_write_and_sync(store, make_stream, tmp_path, mode, power
     words = [*mode.split(), "--window", "1h", "--batch", "200", "--sync", "always"]
     trial = store.copy_to(tmp_path / "trial")
     total = operations_of_a_run(trial, stream, words, tmp_path, {})
-    step = 1 if LONG else max(1, total // 25)
+    step = 1 if LONG else max(1, total // 15)
     for at in range(1, total + 1, step):
         trial = store.copy_to(tmp_path / "trial")
         journal = tmp_path / "journal"
