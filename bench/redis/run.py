@@ -76,9 +76,9 @@ def ways(client):
             ("ONCE.MINCRBY", ["ONCE.MINCRBY", "table", *pairs], BATCH)]
 
 
-def measure(port, command, commands, pipeline):
+def measure(port, command, commands, clients, pipeline):
     """Commands a second."""
-    words = ["redis-benchmark", "-p", str(port), "-c", "1" if pipeline == 1 else "4", "-P", str(pipeline), "-n",
+    words = ["redis-benchmark", "-p", str(port), "-c", str(clients), "-P", str(pipeline), "-n",
              str(commands), "-r", "2000000000", "-q", "--precision", "3", *command]
     output = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
     return float(re.findall(r"([0-9.]+) requests per second", output)[-1])
@@ -104,7 +104,7 @@ def speed(client, port, operations, runs):
                     continue
                 count = max(operations // (20 if depth == 1 and each == 1 else each), 1000)
                 before = main_thread_s(client)
-                rate = measure(port, command, count, depth) * each
+                rate = measure(port, command, count, 1 if pipeline == 1 else 4, depth) * each
                 used_us = (main_thread_s(client) - before) / (count * each) * 1e6
                 best[name, pipeline] = max(best.get((name, pipeline), 0), rate)
                 least[name, pipeline] = min(least.get((name, pipeline), used_us), used_us)
