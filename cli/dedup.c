@@ -207,7 +207,7 @@ const struct command command_dedup = {
         (const char *const[]){
             "Prints the lines of the files, or of standard input, in their order, and leaves out "
             "those that came before: like `awk '!seen[$0]++'`, but in memory that does not grow. "
-            "Fingerprints of lines are kept on disk, two to eight bytes each. A line that is new "
+            "Fingerprints of lines are kept on disk, a few bytes each. A line that is new "
             "is taken for a copy, and dropped, with the small probability `--error`; a copy is "
             "never printed. The summary tells how many lines were probably dropped wrongly.",
             "Without `--db`, what was seen is forgotten at the end; meanwhile it lies in a folder "

@@ -74,12 +74,14 @@ static bool parse_weight(lethe_bytes text, uint64_t *out) {
     return text.size > 0 && value > 0;
 }
 
-static int fail_field(const struct inputs *inputs, uint64_t line, uint64_t wanted, uint64_t count) {
+static int fail_field(const struct inputs *inputs, uint64_t line, uint64_t wanted, uint64_t count,
+                      bool has_weights) {
     struct freq_place place;
     return message_fail(EXIT_BAD_DATA,
                         "%s has %" PRIu64 " field%s, and field %" PRIu64
-                        " is wanted; check --field, --weight-field and --delimiter",
-                        freq_line_name(inputs, line, &place), count, count == 1 ? "" : "s", wanted);
+                        " is wanted; check --field%s and --delimiter",
+                        freq_line_name(inputs, line, &place), count, count == 1 ? "" : "s", wanted,
+                        has_weights ? ", --weight-field" : "");
 }
 
 static int fail_weight(const struct inputs *inputs, uint64_t line, lethe_bytes text) {
@@ -98,11 +100,11 @@ static int take_fields(const struct line_batch *lines, const struct inputs *inpu
     for (size_t i = 0; i < lines->count; i++) {
         uint64_t count = 0;
         if (!find_field(lines->lines[i], fields->key, fields->delimiter, &out->keys[i], &count))
-            return fail_field(inputs, out->first_line + i, fields->key, count);
+            return fail_field(inputs, out->first_line + i, fields->key, count, fields->weight != 0);
         if (fields->weight == 0) continue;
         lethe_bytes weight;
         if (!find_field(lines->lines[i], fields->weight, fields->delimiter, &weight, &count))
-            return fail_field(inputs, out->first_line + i, fields->weight, count);
+            return fail_field(inputs, out->first_line + i, fields->weight, count, true);
         if (!parse_weight(weight, &out->weights[i]))
             return fail_weight(inputs, out->first_line + i, weight);
     }
