@@ -25,13 +25,10 @@ static redis_type *handle;
 
 /* --- Making one */
 
-/* After every effect, here and on replicas: the window's clock is the table's, whatever the effect was. Under a
- * cap nothing waits to be given back: it would count against the cap, and a copy that was loaded from a
- * snapshot has nothing waiting. */
+/* After every effect, here and on replicas: the window's clock is the table's, whatever the effect was. */
 static void complete(void *value) {
     struct once *table = value;
-    unsigned budget = table->is_capped ? UINT32_MAX : 0;
-    (void)lethe_window_work(table->window, table->head.clock_ms, budget);
+    (void)lethe_window_work(table->window, table->head.clock_ms, 0);
 }
 
 static void fill(struct once *table, lethe_window *window) {
@@ -39,7 +36,6 @@ static void fill(struct once *table, lethe_window *window) {
     table->window = window;
     table->seed = stats.seed;
     table->period_ms = stats.period_ms;
-    table->is_capped = stats.max_memory_bytes > 0;
     counters_init(&table->counters, stats.seed);
 }
 

@@ -11,7 +11,6 @@ struct once {
     struct counters counters;
     uint64_t seed;
     uint64_t period_ms; /* how often the window forgets */
-    bool is_capped;     /* it has a memory cap */
 };
 
 /* Opens the table for a change, making it if there is none. False with the error replied. */

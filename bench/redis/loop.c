@@ -1,19 +1,20 @@
 /* loop.c - how long a server's main thread works between two waits for its clients.
  *
  * Preloaded into redis-server, it takes the place of epoll_wait. What the thread has used of the CPU since it last
- * waited is a pause that every client saw, whatever else the machine was doing meanwhile. The longest and the number above
- * five milliseconds are in the file that LOOP_FILE names, for another process to read and to set to zero. */
+ * waited is a pause that every client saw, whatever else the machine was doing meanwhile. The file that LOOP_FILE names has the
+ * longest with its page faults, the number above five milliseconds, and the sum, for another process to read and to set to zero. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 struct shared {
-    uint64_t longest_ns, loops, over_5ms;
+    uint64_t longest_ns, faults_of_longest, over_5ms, sum_ns;
 };
 
 static struct shared *shared;
@@ -24,6 +25,12 @@ static uint64_t cpu_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (uint64_t)(usage.ru_minflt + usage.ru_majflt);
 }
 
 static void start(void) {
@@ -37,15 +44,19 @@ static void start(void) {
 }
 
 int epoll_wait(int descriptor, struct epoll_event *events, int most, int timeout_ms) {
-    static __thread uint64_t woken_ns;
+    static __thread uint64_t woken_ns, faults_before;
     if (real_wait == NULL) start();
     if (shared != NULL && woken_ns != 0 && gettid() == owner) {
         uint64_t used_ns = cpu_ns() - woken_ns;
-        shared->loops++;
-        if (used_ns > shared->longest_ns) shared->longest_ns = used_ns;
+        shared->sum_ns += used_ns;
+        if (used_ns > shared->longest_ns) {
+            shared->longest_ns = used_ns;
+            shared->faults_of_longest = faults() - faults_before;
+        }
         if (used_ns > 5000000) shared->over_5ms++;
     }
     int count = real_wait(descriptor, events, most, timeout_ms);
+    faults_before = faults();
     woken_ns = cpu_ns();
     return count;
 }

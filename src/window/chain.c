@@ -17,7 +17,8 @@
  *         has fallen to an eighth of what the newest table was made for, a smaller one takes over.
  * PAUSES  What has to be done to a whole table is done a little at a time, by the calls that come in any case: the sweep (table.c), a
  *         piece every few milliseconds, and giving memory back. A table that has expired is not swept any more.
- * MEMORY  An expired table's segments go back a few at a time, with the calls that come in any case.
+ * MEMORY  An expired table's segments go back a few at a time, with the calls that come in any case; under a cap, at the
+ *         latest when another table needs the room.
  *         At the cap, policy refuse makes a smaller table while it is worth it and then says
  *         LETHE_EFULL; policy degrade makes one with shorter remainders. It leaves some room
  *         to the tables that may follow, since a cap that is used up can't degrade any more; only
@@ -277,7 +278,8 @@ lethe_status lethe_chain_can_merge(const lethe_chain *chain, const lethe_chain *
     if (tables > LETHE_CHAIN_MAX_MERGED) return LETHE_EFULL;
     uint64_t cap = chain->options.max_memory_bytes;
     /* Other's graves stay with it, and none of its tables will grow. */
-    bool over = cap != 0 && lethe_chain_committed_bytes(chain) + lethe_chain_memory(other) > cap;
+    bool over =
+        cap != 0 && lethe_chain_committed_bytes(chain) + lethe_chain_living_bytes(other) > cap;
     return over ? LETHE_EFULL : LETHE_OK;
 }
 
@@ -294,6 +296,7 @@ void lethe_chain_merge(lethe_chain *chain, lethe_chain *other) {
         }
     }
     other->table_count = kept;
+    lethe_chain_make_way(chain, lethe_chain_committed_bytes(chain));
     advance(chain, other->clock_ms);
     chain->fresh += other->fresh;
     chain->duplicates += other->duplicates;

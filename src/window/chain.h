@@ -62,8 +62,13 @@ void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms);
 uint64_t lethe_chain_start_of(const lethe_chain *chain, uint64_t period);
 /* All there is, without the chain itself, which is part of its stripe. */
 uint64_t lethe_chain_memory(const lethe_chain *chain);
+/* That without what is on its way back. Decisions under a cap go by this: when memory goes back differs between copies of a
+ * window, and what they decide must not. */
+uint64_t lethe_chain_living_bytes(const lethe_chain *chain);
 /* What that may come to with the tables it has. */
 uint64_t lethe_chain_committed_bytes(const lethe_chain *chain);
+/* Gives back what waits for it until the cap leaves room for so many bytes of tables. */
+void lethe_chain_make_way(lethe_chain *chain, uint64_t needed_bytes);
 void lethe_chain_note_peak(lethe_chain *chain);
 /* Makes another table the newest, or goes on with an older one. Errors: LETHE_EFULL, LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);

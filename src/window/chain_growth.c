@@ -65,13 +65,19 @@ void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms) {
     chain->period_end_ms = lethe_chain_start_of(chain, chain->period + 1);
 }
 
-uint64_t lethe_chain_memory(const lethe_chain *chain) {
+static uint64_t memory_of(lethe_table *const *tables, unsigned count) {
     uint64_t bytes = 0;
-    for (unsigned i = 0; i < chain->table_count; i++)
-        bytes += lethe_table_allocated_bytes(chain->tables[i]);
-    for (unsigned i = 0; i < chain->grave_count; i++)
-        bytes += lethe_table_allocated_bytes(chain->graves[i]);
+    for (unsigned i = 0; i < count; i++)
+        bytes += lethe_table_allocated_bytes(tables[i]);
     return bytes;
+}
+
+uint64_t lethe_chain_living_bytes(const lethe_chain *chain) {
+    return memory_of(chain->tables, chain->table_count);
+}
+
+uint64_t lethe_chain_memory(const lethe_chain *chain) {
+    return lethe_chain_living_bytes(chain) + memory_of(chain->graves, chain->grave_count);
 }
 
 uint64_t lethe_chain_committed_bytes(const lethe_chain *chain) {
@@ -81,8 +87,6 @@ uint64_t lethe_chain_committed_bytes(const lethe_chain *chain) {
         bytes += i == 0 ? lethe_table_planned_bytes(&chain->tables[i]->shape)
                         : lethe_table_allocated_bytes(chain->tables[i]);
     }
-    for (unsigned i = 0; i < chain->grave_count; i++)
-        bytes += lethe_table_allocated_bytes(chain->graves[i]);
     return bytes;
 }
 
@@ -110,6 +114,14 @@ void lethe_chain_sweep(lethe_chain *chain) {
     for (unsigned i = 0; i < chain->table_count; i++) {
         left -= lethe_table_sweep(chain->tables[i], left);
         chain->is_sweeping |= lethe_table_sweep_lag(chain->tables[i]) > 0;
+    }
+}
+
+void lethe_chain_make_way(lethe_chain *chain, uint64_t needed_bytes) {
+    uint64_t cap = chain->options.max_memory_bytes;
+    if (cap == 0) return;
+    while (needed_bytes + memory_of(chain->graves, chain->grave_count) > cap) {
+        if (lethe_chain_dig(chain, 1)) return;
     }
 }
 
@@ -229,16 +241,13 @@ static lethe_status open_table(lethe_chain *chain, uint64_t capacity, double sha
     if (chain->table_count == LETHE_CHAIN_MAX_TABLES) return LETHE_EFULL;
     struct lethe_table_shape shape;
     lethe_status status = plan_within(chain, capacity, share, &shape);
-    if (status == LETHE_EFULL && chain->grave_count > 0) {
-        while (!lethe_chain_dig(chain, LETHE_CHAIN_MAX_GRAVES)) {
-        }
-        status = plan_within(chain, capacity, share, &shape);
-    }
     bool is_short = status != LETHE_OK || shape.capacity < capacity ||
                     lethe_table_error(&shape, shape.capacity) > share * 1.001;
     /* What an older table was made with shows until it has expired. */
     chain->is_capped = is_short || (chain->is_capped && error_of_all(chain) > chain->options.error);
     if (status != LETHE_OK) return status;
+    lethe_chain_make_way(chain,
+                         lethe_chain_committed_bytes(chain) + lethe_table_planned_bytes(&shape));
     lethe_table *table = lethe_table_new(&shape, chain->period, chain->options.allocator);
     if (table == NULL) return LETHE_ENOMEM;
     put_first(chain, table, chain->table_count);
@@ -266,7 +275,9 @@ static lethe_status reopen_table(lethe_chain *chain) {
     if (refuses && error > chain->options.error) return LETHE_EFULL;
     uint64_t cap = chain->options.max_memory_bytes;
     uint64_t growth = lethe_table_planned_bytes(&table->shape) - lethe_table_allocated_bytes(table);
-    if (cap != 0 && lethe_chain_memory(chain) + growth > cap) return LETHE_EFULL;
+    uint64_t needed = lethe_chain_living_bytes(chain) + growth;
+    if (cap != 0 && needed > cap) return LETHE_EFULL;
+    lethe_chain_make_way(chain, needed);
     put_first(chain, table, best);
     return LETHE_OK;
 }
@@ -380,10 +391,7 @@ static void renew(lethe_chain *chain) {
     if (table == NULL) return;
     bury(chain, chain->tables[0]);
     chain->tables[0] = table;
-    /* Under a cap the old memory must be gone before the new is asked for. */
-    while (chain->options.max_memory_bytes != 0 &&
-           !lethe_chain_dig(chain, LETHE_CHAIN_MAX_GRAVES)) {
-    }
+    lethe_chain_make_way(chain, lethe_chain_committed_bytes(chain));
 }
 
 void lethe_chain_begin_period(lethe_chain *chain) {
