@@ -91,6 +91,7 @@ void finish_change(redis_context *context, struct opened *opened, redis_string *
     if (value->type->complete != NULL) value->type->complete(opened->value);
     redis.CloseKey(opened->key);
     effect_send(context, name);
+    if (event == NULL && opened->is_new) event = event_of(value->type, value->type->create_word);
     if (event != NULL) announce(context, name, event);
 }
 

@@ -30,6 +30,15 @@ bool chunks_append(struct chunks *chunks, char *data, size_t size) {
     return true;
 }
 
+bool chunks_append_copy(struct chunks *chunks, const char *data, size_t size) {
+    char *copy = redis.TryAlloc != NULL ? redis.TryAlloc(size) : redis.Alloc(size);
+    if (copy == NULL) return false;
+    memcpy(copy, data, size);
+    if (chunks_append(chunks, copy, size)) return true;
+    redis.Free(copy);
+    return false;
+}
+
 void chunks_drop(struct chunks *chunks) {
     for (size_t i = 0; i < chunks->count; i++)
         redis.Free(chunks->data[i]);

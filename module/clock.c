@@ -7,9 +7,14 @@
  * hosts can neither shorten a window nor stretch it.
  *
  * The wall clock is asked only after a restart from this server's own file, since no other clock
- * knows how long the server was down. The file tells how far the wall clock was from the value's; if
- * the wall clock has gone back since, nothing has elapsed. A value that comes from elsewhere (a master's
- * snapshot, RESTORE, MIGRATE), or whose distance is not known, goes on where it was. */
+ * knows how long the server was down. The file tells how far the wall clock was from the value's, and which host's it
+ * was; if the wall clock has gone back since, nothing has elapsed. A value that comes from elsewhere (a master's
+ * snapshot, RESTORE, MIGRATE), be it that such a snapshot or command has become this server's own file or part of its log, or
+ * whose distance is not known, goes on where it was. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "frame.h"
 
 bool clock_is_replica, clock_is_loading_own_file;
@@ -55,6 +60,22 @@ void value_start_clock(struct value *value) {
     value->clock_ms = (uint64_t)redis.Milliseconds();
     value->anchor_us = monotonic_us();
     value->skew_ms = 0;
+}
+
+const unsigned char *clock_host(void) {
+    static unsigned char host[CLOCK_HOST_BYTES];
+    static bool is_known;
+    if (is_known) return host;
+    /* The system's own number, where it has one, and its name: images are cloned, and names are given twice. */
+    char text[320] = {0};
+    FILE *file = fopen("/etc/machine-id", "re");
+    size_t size = file != NULL ? fread(text, 1, 64, file) : 0;
+    if (file != NULL) fclose(file);
+    (void)gethostname(text + size, sizeof text - size - 1);
+    uint64_t hash = lethe_hash_bytes(0, text, strlen(text)).low | 1; /* zeros mean: not known */
+    memcpy(host, &hash, sizeof host);
+    is_known = true;
+    return host;
 }
 
 void value_catch_up(struct value *value) {

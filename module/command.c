@@ -17,16 +17,26 @@ static bool describe(redis_context *context, const char *name, const struct comm
     redis_command *created = redis.GetCommand(context, name);
     if (created == NULL) return false;
     bool has_unknown_keys = strstr(command->flags, "getkeys-api") != NULL;
+    bool is_merge = command->key_flags == KEY_MERGES;
+    int last_key = is_merge ? command->first_key : command->last_key;
     redis_key_spec specs[3] = {
         {
-            .flags = (uint64_t)command->key_flags,
+            .flags = is_merge ? KEY_CHANGES : (uint64_t)command->key_flags,
             .search = REDIS_SEARCH_INDEX,
             .begin.index.position = command->first_key,
             .find = REDIS_FIND_RANGE,
-            .keys.range = {command->last_key == -1 ? -1 : command->last_key - command->first_key, 1,
-                           0},
+            .keys.range = {last_key == -1 ? -1 : last_key - command->first_key, 1, 0},
         },
     };
+    if (is_merge) {
+        specs[1] = (redis_key_spec){
+            .flags = KEY_READS,
+            .search = REDIS_SEARCH_INDEX,
+            .begin.index.position = command->last_key,
+            .find = REDIS_FIND_RANGE,
+            .keys.range = {0, 1, 0},
+        };
+    }
     if (has_unknown_keys) {
         /* The keys of the command that is called: only it knows them. */
         specs[1] = (redis_key_spec){
@@ -86,11 +96,12 @@ bool commands_register(redis_context *context, const struct value_type *type) {
          "Loads a value that DUMP of this type wrote, piece by piece",
          "O(size) for the last piece, O(1) for others", load_arguments},
         {"DUMP", dump_command, "readonly", 3, KEY_READS, 1, 1,
-         "One piece of a value, to be loaded by LOAD of this type", "O(size)", dump_arguments},
+         "One piece of a value, to be loaded by LOAD of this type",
+         "O(size) for piece 0, O(1) for the others", dump_arguments},
         {0},
     };
     const struct command merging[] = {
-        {"MERGE", merge_command, "write deny-oom", 3, KEY_CHANGES, 1, 2,
+        {"MERGE", merge_command, "write deny-oom", 3, KEY_MERGES, 1, 2,
          "Takes over all that another value holds", "O(size of the other)", merge_arguments},
         {0},
     };

@@ -141,8 +141,12 @@ bool counters_remove(struct counters *counters, const char *name, size_t size) {
     counters->count--;
     counters->bytes -= redis.MallocSize(counter);
     redis.Free(counter);
-    if (counters->buckets > FEWEST_BUCKETS && counters->count < counters->buckets / 4)
+    /* Four, so that there are never more than four times as many buckets as counters for long. */
+    for (int i = 0;
+         i < 4 && counters->buckets > FEWEST_BUCKETS && counters->count < counters->buckets / 4;
+         i++) {
         merge_one(counters);
+    }
     return true;
 }
 

@@ -65,6 +65,10 @@ void effect_send(redis_context *context, redis_string *key) {
     if (effect.size == EFFECT_HEAD_BYTES) registry_counts.no_ops++;
     redis.Replicate(context, effect.type->effect_name, "sb", key, (const char *)effect.data,
                     effect.size);
+    if (effect.capacity <= KEPT_BYTES) return;
+    redis.Free(effect.data);
+    effect.data = NULL;
+    effect.capacity = effect.size = 0;
 }
 
 const void *effect_read_bytes(struct effect_reader *reader, size_t size) {
@@ -144,6 +148,8 @@ int effect_command(redis_context *context, redis_string **arguments, int count) 
     redis.CloseKey(opened.key);
     redis.ReplicateVerbatim(context);
     if (!is_applied) return reply_error(context, "ERR no memory for what the master did");
-    announce(context, arguments[1], "effect");
+    /* That time passes is no event, as it is none on the master. */
+    bool is_tick = reader.left == 1 && *reader.data == 'W';
+    if (!is_tick) announce(context, arguments[1], "effect");
     return redis.ReplyWithSimpleString(context, "OK");
 }

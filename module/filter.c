@@ -26,7 +26,7 @@ static int add(redis_context *context, redis_string **arguments, int count, bool
     if (is_array) redis.ReplyWithArray(context, (long)items);
     for (size_t i = 0; i < items; i++) {
         if (i < done) {
-            is_changed = is_changed || was_there[i] == 0;
+            is_changed = is_changed || was_there[i] == 0 || type->filter->counts_copies;
             redis.ReplyWithLongLong(context, was_there[i] == 0);
         } else {
             reply_status(context, status);

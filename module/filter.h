@@ -15,6 +15,7 @@ struct filter {
 
 /* What a filter can do with items, given by their hashes; a value is what the type makes. */
 struct filter_operations {
+    bool counts_copies; /* to add what is there already is a change too */
     /* Adds all, or the first few (*done) and then the status says why; was_there[i] becomes 1 or 0. */
     lethe_status (*add)(void *value, const lethe_hash *hashes, size_t count, uint8_t *was_there,
                         size_t *done);

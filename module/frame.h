@@ -37,6 +37,8 @@ struct chunks {
 /* Takes over data. False when the piece can't follow those that are there, because the one before it was not
  * a full one; data is then still the caller's. */
 bool chunks_append(struct chunks *chunks, char *data, size_t size);
+/* Takes a copy; false for want of memory too. */
+bool chunks_append_copy(struct chunks *chunks, const char *data, size_t size);
 void chunks_drop(struct chunks *chunks);
 /* Whether they end with the right checksum. */
 bool chunks_are_whole(const struct chunks *chunks);
@@ -169,12 +171,26 @@ enum { VALUE_ENCODING_VERSION = 1 };
 /* Later times are taken for this one. */
 #define VALUE_MAX_TIME_MS (UINT64_MAX / 128)
 
+/* A value that is being loaded; takes the pieces over. NULL when there is no memory. */
+struct value *value_partial(const struct value_type *type, struct chunks *chunks);
+/* The whole of a value, as pieces; on error they are still the caller's to drop. */
+lethe_status value_to_chunks(const struct value *value, struct chunks *out);
+
 /* The digest of saved bytes: what equal values have in common. */
 lethe_status hash_of_saved(lethe_status (*save)(const void *, lethe_sink), const void *value,
                            lethe_hash *out);
 
 /* Memory for the arguments of one command; valid until the next call. */
 void *scratch(size_t count, size_t size);
+/* Gives it back after a large command; between commands. */
+void scratch_trim(void);
+
+/* Buffers that are used again and again are given back when they have become larger than this. */
+enum { KEPT_BYTES = 1 << 20 };
+
+/* What it takes to release memory, in the server's measure: above 64 it is done in the background. Two mebibytes take half
+ * a millisecond. */
+size_t effort_of_bytes(uint64_t bytes);
 
 /* Hashes items into scratch memory, with a byte for the answer to each behind them. */
 lethe_hash *hash_items(uint64_t seed, redis_string **items, size_t count, uint8_t **answers);
@@ -197,6 +213,10 @@ void value_catch_up(struct value *value);
 /* skew_ms as it is now. */
 int64_t value_skew(const struct value *value);
 
+/* A mark of this host, under which its wall clock's distance is saved. */
+enum { CLOCK_HOST_BYTES = 3 };
+const unsigned char *clock_host(void);
+
 extern bool clock_is_replica;          /* what this server is */
 extern bool clock_is_loading_own_file; /* rather than a master's snapshot */
 
@@ -216,6 +236,9 @@ struct registry_counts {
     uint64_t effects, no_ops;
 };
 extern struct registry_counts registry_counts;
+
+/* Forgets what DUMP has kept for nobody: transfer.c. */
+void transfer_tick(void);
 
 /* --- Effects: effect.c, and docs/format/module.md */
 
@@ -260,7 +283,8 @@ enum {
     KEY_READS = REDIS_KEY_READ_ONLY | REDIS_KEY_ACCESS,
     KEY_CHANGES = REDIS_KEY_READ_WRITE | REDIS_KEY_ACCESS | REDIS_KEY_UPDATE,
     KEY_CREATES = REDIS_KEY_READ_WRITE | REDIS_KEY_INSERT,
-    KEY_REMOVES = REDIS_KEY_READ_WRITE | REDIS_KEY_DELETE
+    KEY_REMOVES = REDIS_KEY_READ_WRITE | REDIS_KEY_DELETE,
+    KEY_MERGES = -1 /* the first is changed, the last is read */
 };
 /* All commands of a type: its own and those that every type has. */
 bool commands_register(redis_context *context, const struct value_type *type);

@@ -153,7 +153,8 @@ static void test(const void *value, const lethe_hash *hashes, size_t count, uint
     lethe_gaussian_test_batch(((const struct gbf *)value)->gaussian, hashes, count, is_there);
 }
 
-static const struct filter_operations operations = {.add = add, .test = test};
+static const struct filter_operations operations = {
+    .counts_copies = true, .add = add, .test = test};
 
 static lethe_status merge(void *value, const void *other) {
     return lethe_gaussian_union(((struct gbf *)value)->gaussian,

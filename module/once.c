@@ -370,8 +370,8 @@ static size_t memory(const void *value) {
 
 static size_t allocations(const void *value) {
     const struct once *table = value;
-    uint64_t segments = lethe_window_info(table->window, table->head.clock_ms).memory_bytes >> 20;
-    return table->counters.count + table->counters.segment_count + (size_t)segments + 1;
+    uint64_t bytes = lethe_window_info(table->window, table->head.clock_ms).memory_bytes;
+    return table->counters.count + table->counters.segment_count + effort_of_bytes(bytes);
 }
 
 static void digest_counter(void *context, struct counter *counter) {

@@ -16,12 +16,17 @@
 
 enum { FIRST_INNER = 3 }; /* the position of the command that is called */
 
-/* Tells the server which arguments are keys: the table, and the inner command's. */
+/* Tells the server which arguments are keys: the table, and the inner command's. An ONCE.CALL in
+ * an ONCE.CALL will be refused; the keys in it are not asked for, since that could go deeper than the stack. */
 static int report_keys(redis_context *context, redis_string **arguments, int count) {
+    static bool is_reporting;
     redis.KeyAtPosWithFlags(context, 1, REDIS_KEY_READ_WRITE | REDIS_KEY_ACCESS | REDIS_KEY_UPDATE);
+    if (is_reporting) return REDIS_OK;
+    is_reporting = true;
     int keys = 0, *flags = NULL;
     int *positions = redis.GetCommandKeysWithFlags(context, arguments + FIRST_INNER,
                                                    count - FIRST_INNER, &keys, &flags);
+    is_reporting = false;
     for (int i = 0; positions != NULL && i < keys; i++)
         redis.KeyAtPosWithFlags(context, FIRST_INNER + positions[i], flags[i]);
     redis.Free(positions);
@@ -39,8 +44,10 @@ static bool has_flag(redis_reply *flags, const char *wanted) {
     return false;
 }
 
+static const char not_plain[] = "ERR only plain write commands can be called";
+
 /* Asks the server what kind of command it is; NULL if it may be called, or why not. */
-static const char *judge_command(redis_context *context, redis_string *name) {
+static const char *judge_name(redis_context *context, redis_string *name) {
     redis_reply *reply = redis.Call(context, "COMMAND", "cs", "INFO", name);
     if (reply == NULL) return "ERR the command can't be looked up";
     const char *problem = "ERR unknown command to call";
@@ -51,9 +58,30 @@ static const char *judge_command(redis_context *context, redis_string *name) {
         redis_reply *flags = redis.CallReplyArrayElement(command, 2);
         bool is_plain = has_flag(flags, "write") && !has_flag(flags, "noscript") &&
                         !has_flag(flags, "blocking") && !has_flag(flags, "admin");
-        problem = is_plain ? NULL : "ERR only plain write commands can be called";
+        problem = is_plain ? NULL : not_plain;
     }
     redis.FreeCallReply(reply);
+    return problem;
+}
+
+/* A command like XGROUP is judged with its second word, as XGROUP|CREATE. */
+static const char *judge_command(redis_context *context, redis_string **arguments, int count) {
+    redis_string *name = arguments[FIRST_INNER];
+    /* It would wait for another server. */
+    if (is_word(name, "MIGRATE")) return not_plain;
+    const char *problem = judge_name(context, name);
+    if (problem != not_plain || count < FIRST_INNER + 2) return problem;
+    size_t size, more;
+    const char *word = redis.StringPtrLen(name, &size);
+    const char *second = redis.StringPtrLen(arguments[FIRST_INNER + 1], &more);
+    char both[64];
+    if (size + 1 + more > sizeof both) return problem;
+    memcpy(both, word, size);
+    both[size] = '|';
+    memcpy(both + size + 1, second, more);
+    redis_string *joined = redis.CreateString(context, both, size + 1 + more);
+    if (judge_name(context, joined) == NULL) problem = NULL;
+    redis.FreeString(context, joined);
     return problem;
 }
 
@@ -91,9 +119,8 @@ static const char *judge_caller(redis_context *context, redis_string **arguments
 }
 
 static const char *judge(redis_context *context, redis_string **arguments, int count) {
-    if (is_word(arguments[FIRST_INNER], "ONCE.CALL"))
-        return "ERR only plain write commands can be called";
-    const char *problem = judge_command(context, arguments[FIRST_INNER]);
+    if (is_word(arguments[FIRST_INNER], "ONCE.CALL")) return not_plain;
+    const char *problem = judge_command(context, arguments, count);
     if (problem == NULL) problem = judge_keys(context, arguments, count);
     if (problem == NULL) problem = judge_caller(context, arguments, count);
     return problem;
@@ -156,6 +183,8 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     if (opened.is_new) {
         /* The effect that has begun would not survive the call, if that has one of its own. */
         effect_send(context, arguments[1]);
+        announce(context, arguments[1], "once.create");
+        opened.is_new = false;
         effect_begin(&table->head);
     }
     uint8_t answer;

@@ -177,9 +177,10 @@ int once_scan(redis_context *context, redis_string **arguments, int count) {
     if (table == NULL) {
         cursor = 0;
     } else {
+        uint64_t most = (uint64_t)options.count * 10; /* buckets: most may be empty */
         do {
             cursor = counters_scan(&table->counters, cursor, collect, &found);
-        } while (cursor != 0 && found.count < (size_t)options.count);
+        } while (cursor != 0 && found.count < (size_t)options.count && --most > 0);
     }
     redis_string *text = redis.CreateStringPrintf(context, "%llu", (unsigned long long)cursor);
     redis.ReplyWithArray(context, 2);

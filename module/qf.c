@@ -115,7 +115,7 @@ static void remove_items(void *value, const lethe_hash *hashes, size_t count, ui
 }
 
 static const struct filter_operations operations = {
-    .add = add, .test = test, .remove = remove_items};
+    .counts_copies = true, .add = add, .test = test, .remove = remove_items};
 
 /* A reply has 63 bits. */
 static uint64_t within_reply(uint64_t number) {

@@ -165,6 +165,8 @@ static void on_timer(redis_context *context, void *data) {
     /* During a manual failover the data must stand still, or the server stops itself. */
     bool must_wait = redis.AvoidReplicaTraffic != NULL && redis.AvoidReplicaTraffic() != 0;
     if ((flags & REDIS_FLAG_LOADING) == 0 && !must_wait) tick_some(context);
+    transfer_tick();
+    scratch_trim();
     redis.CreateTimer(context, (long long)settings_tick_ms, on_timer, NULL);
 }
 

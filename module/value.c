@@ -28,15 +28,25 @@ static void drop_partial(struct value *value) {
     value->partial = NULL;
 }
 
+static struct {
+    void *memory;
+    size_t capacity;
+} scratched;
+
 void *scratch(size_t count, size_t size) {
-    static void *memory;
-    static size_t capacity;
-    if (count * size > capacity) {
-        capacity = 2 * count * size;
-        redis.Free(memory);
-        memory = redis.Alloc(capacity);
+    if (count * size > scratched.capacity) {
+        scratched.capacity = 2 * count * size;
+        redis.Free(scratched.memory);
+        scratched.memory = redis.Alloc(scratched.capacity);
     }
-    return memory;
+    return scratched.memory;
+}
+
+void scratch_trim(void) {
+    if (scratched.capacity <= KEPT_BYTES) return;
+    redis.Free(scratched.memory);
+    scratched.memory = NULL;
+    scratched.capacity = 0;
 }
 
 lethe_hash *hash_items(uint64_t seed, redis_string **items, size_t count, uint8_t **answers) {
@@ -59,8 +69,7 @@ void value_release(void *value) {
     redis.Free(value);
 }
 
-/* skew_ms is for a file that this server will read again; elsewhere it means nothing, and would make each piece
- * that DUMP gives out belong to another moment. */
+/* skew_ms is for a file that this server, or another one on its host, will read again; elsewhere it means nothing. */
 static lethe_status save_value(const void *value, int64_t skew_ms, lethe_sink sink) {
     const struct value *head = value;
     unsigned char bytes[HEAD_BYTES] = {0};
@@ -68,6 +77,7 @@ static lethe_status save_value(const void *value, int64_t skew_ms, lethe_sink si
     memcpy(bytes, mark, 8);
     memcpy(bytes + 8, &version, 4);
     memcpy(bytes + 12, head->type->name, 9);
+    if (skew_ms != SKEW_UNKNOWN) memcpy(bytes + 21, clock_host(), CLOCK_HOST_BYTES);
     memcpy(bytes + 24, &head->clock_ms, 8);
     memcpy(bytes + 32, &skew_ms, 8);
     lethe_status status = sink.write(sink.context, bytes, sizeof bytes);
@@ -77,16 +87,16 @@ static lethe_status save_value(const void *value, int64_t skew_ms, lethe_sink si
 /* Fills in the head; false when it is not one of this type. */
 static bool read_head(struct value *value, struct chunk_reader *reader) {
     unsigned char bytes[HEAD_BYTES];
-    static const unsigned char zeros[3] = {0};
     uint32_t version;
     lethe_source source = chunk_reader_source(reader);
     if (source.read(source.context, bytes, sizeof bytes) != LETHE_OK) return false;
     memcpy(&version, bytes + 8, 4);
     memcpy(&value->clock_ms, bytes + 24, 8);
     memcpy(&value->skew_ms, bytes + 32, 8);
+    /* Another host's wall clock tells nothing here. */
+    if (memcmp(bytes + 21, clock_host(), CLOCK_HOST_BYTES) != 0) value->skew_ms = SKEW_UNKNOWN;
     return memcmp(bytes, mark, 8) == 0 && version == FORMAT_VERSION &&
-           memcmp(bytes + 12, value->type->name, 9) == 0 && memcmp(bytes + 21, zeros, 3) == 0 &&
-           value->clock_ms <= VALUE_MAX_TIME_MS;
+           memcmp(bytes + 12, value->type->name, 9) == 0 && value->clock_ms <= VALUE_MAX_TIME_MS;
 }
 
 void *value_load(const struct value_type *type, const struct chunks *chunks) {
@@ -154,7 +164,7 @@ static bool load_pieces(redis_io *io, struct chunks *chunks) {
     }
 }
 
-static struct value *partial_value(const struct value_type *type, struct chunks *chunks) {
+struct value *value_partial(const struct value_type *type, struct chunks *chunks) {
     struct value *value = value_new(type);
     if (value == NULL) return NULL;
     value->partial = redis.Alloc(sizeof *value->partial);
@@ -177,7 +187,7 @@ void *value_from_snapshot(const struct value_type *type, redis_io *io, int versi
     struct value *value = NULL;
     uint64_t kind = redis.LoadUnsigned(io);
     if (!redis.IsIOError(io) && kind <= KIND_PARTIAL && load_pieces(io, &chunks))
-        value = kind == KIND_WHOLE ? value_load(type, &chunks) : partial_value(type, &chunks);
+        value = kind == KIND_WHOLE ? value_load(type, &chunks) : value_partial(type, &chunks);
     chunks_drop(&chunks);
     if (value == NULL) {
         redis.LogIOError(io, "warning", "a %s is damaged", type->prefix);
@@ -218,19 +228,17 @@ static void rewrite_log(redis_io *io, redis_string *key, void *value) {
 
 static lethe_status emit_to_chunks(void *context, const char *data, size_t size, bool is_last) {
     (void)is_last;
-    char *copy = redis.Alloc(size);
-    if (copy == NULL) return LETHE_ENOMEM;
-    memcpy(copy, data, size);
-    if (chunks_append(context, copy, size)) return LETHE_OK;
-    redis.Free(copy);
-    return LETHE_ENOMEM;
+    return chunks_append_copy(context, data, size) ? LETHE_OK : LETHE_ENOMEM;
+}
+
+lethe_status value_to_chunks(const struct value *value, struct chunks *out) {
+    return save_in_pieces(value, SKEW_UNKNOWN, emit_to_chunks, out);
 }
 
 static struct value *copy_whole(const struct value *value) {
     struct chunks chunks = {0};
     struct value *copy = NULL;
-    if (save_in_pieces(value, SKEW_UNKNOWN, emit_to_chunks, &chunks) == LETHE_OK)
-        copy = value_load(value->type, &chunks);
+    if (value_to_chunks(value, &chunks) == LETHE_OK) copy = value_load(value->type, &chunks);
     chunks_drop(&chunks);
     if (copy == NULL) return NULL;
     /* The same time, to the microsecond. */
@@ -242,13 +250,12 @@ static struct value *copy_whole(const struct value *value) {
 static struct value *copy_partial(const struct value *value) {
     struct chunks chunks = {0};
     for (size_t i = 0; i < value->partial->count; i++) {
-        if (emit_to_chunks(&chunks, value->partial->data[i], value->partial->sizes[i], false) !=
-            LETHE_OK) {
+        if (!chunks_append_copy(&chunks, value->partial->data[i], value->partial->sizes[i])) {
             chunks_drop(&chunks);
             return NULL;
         }
     }
-    return partial_value(value->type, &chunks);
+    return value_partial(value->type, &chunks);
 }
 
 static void *copy_value(redis_key_context *context, const void *value) {
@@ -269,12 +276,16 @@ static size_t memory_of_value(redis_key_context *context, const void *value, siz
     return head->type->value_bytes + head->type->memory(value);
 }
 
+size_t effort_of_bytes(uint64_t bytes) {
+    return (size_t)(bytes >> 15) + 1;
+}
+
 static size_t effort_of_value(redis_key_context *context, const void *value) {
     (void)context;
     const struct value *head = value;
-    if (head->partial != NULL) return head->partial->count;
+    if (head->partial != NULL) return effort_of_bytes(head->partial->bytes);
     if (head->type->allocations != NULL) return head->type->allocations(value);
-    return (head->type->memory(value) >> 20) + 1;
+    return effort_of_bytes(head->type->memory(value));
 }
 
 static void note_unlink(redis_key_context *context, const void *value) {
@@ -375,113 +386,4 @@ lethe_status hash_of_saved(lethe_status (*save)(const void *, lethe_sink), const
     redis.Free(hashing.buffer);
     *out = hashing.hash;
     return status;
-}
-
-/* --- PREFIX.LOAD and PREFIX.DUMP */
-
-/* Replaces what is under the key by the value that the pieces make. */
-static int finish_load(redis_context *context, redis_string *name, struct opened *opened) {
-    struct value *partial = opened->value;
-    struct value *value = value_load(partial->type, partial->partial);
-    if (value == NULL) {
-        redis.DeleteKey(opened->key);
-        redis.CloseKey(opened->key);
-        redis.ReplicateVerbatim(context);
-        return reply_error(context, "ERR the pieces are not a saved value of this type; dropped");
-    }
-    registry_add(value, name, redis.GetSelectedDb(context));
-    void *previous = NULL;
-    redis.ModuleTypeReplaceValue(opened->key, *value->type->handle, value, &previous);
-    value_release(previous);
-    redis.CloseKey(opened->key);
-    announce(context, name, "load");
-    redis.ReplicateVerbatim(context);
-    return redis.ReplyWithSimpleString(context, "OK");
-}
-
-/* The key's value, if pieces can be added to it: number 0 makes one in an empty key. */
-static bool open_partial(redis_context *context, redis_string *name, const struct value_type *type,
-                         long long number, struct opened *out) {
-    out->key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE);
-    out->value = NULL;
-    bool is_empty = redis.KeyType(out->key) == REDIS_KEY_EMPTY;
-    if (is_empty && number == 0) {
-        struct chunks none = {0};
-        struct value *value = partial_value(type, &none);
-        registry_add(value, name, redis.GetSelectedDb(context));
-        redis.ModuleTypeSetValue(out->key, *type->handle, value);
-        out->value = value;
-        return true;
-    }
-    if (!is_empty && redis.ModuleTypeGetType(out->key) == *type->handle) {
-        struct value *value = redis.ModuleTypeGetValue(out->key);
-        if (value->partial != NULL && (uint64_t)number == value->partial->count) {
-            out->value = value;
-            return true;
-        }
-    }
-    redis.CloseKey(out->key);
-    reply_error(context, is_empty || number != 0 ? "ERR not the next piece of this key"
-                                                 : "BUSYKEY the key exists already");
-    return false;
-}
-
-int load_command(redis_context *context, redis_string **arguments, int count) {
-    const struct value_type *type = type_of_command(arguments[0]);
-    long long number, is_last;
-    if (count != 5) return redis.WrongArity(context);
-    if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0 ||
-        redis.StringToLongLong(arguments[3], &is_last) != REDIS_OK || is_last < 0 || is_last > 1) {
-        return reply_error(context, "ERR a piece has a number, from 0 on, and 1 if it is the last");
-    }
-    size_t size;
-    const char *data = redis.StringPtrLen(arguments[4], &size);
-    if (size == 0 || size > CHUNK_BYTES + CHUNK_TRAILER_BYTES ||
-        (is_last == 0 && size != CHUNK_BYTES)) {
-        return reply_error(context, "ERR pieces have 1 MiB, and only the last may be shorter");
-    }
-    struct opened opened;
-    if (!open_partial(context, arguments[1], type, number, &opened)) return REDIS_OK;
-    struct value *value = opened.value;
-    if (emit_to_chunks(value->partial, data, size, is_last == 1) != LETHE_OK) {
-        redis.CloseKey(opened.key);
-        return reply_error(context, "ERR the piece can't follow those before");
-    }
-    if (is_last == 1) return finish_load(context, arguments[1], &opened);
-    redis.CloseKey(opened.key);
-    announce(context, arguments[1], "load");
-    redis.ReplicateVerbatim(context);
-    return redis.ReplyWithSimpleString(context, "OK");
-}
-
-/* Keeps one piece out of all. */
-struct dumping {
-    redis_context *context;
-    long long wanted, number;
-};
-
-static lethe_status emit_to_reply(void *context, const char *data, size_t size, bool is_last) {
-    struct dumping *dumping = context;
-    if (dumping->number++ != dumping->wanted) return LETHE_OK;
-    redis.ReplyWithArray(dumping->context, 3);
-    redis.ReplyWithLongLong(dumping->context, dumping->wanted);
-    redis.ReplyWithLongLong(dumping->context, is_last);
-    redis.ReplyWithStringBuffer(dumping->context, data, size);
-    return LETHE_EBUSY; /* enough */
-}
-
-int dump_command(redis_context *context, redis_string **arguments, int count) {
-    const struct value_type *type = type_of_command(arguments[0]);
-    long long number;
-    if (count != 3) return redis.WrongArity(context);
-    if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0)
-        return reply_error(context, "ERR a piece has a number, from 0 on");
-    struct opened opened;
-    if (!open_value(context, arguments[1], type, OPEN_TO_READ, &opened)) return REDIS_OK;
-    if (opened.value == NULL) return redis.ReplyWithNull(context);
-    struct dumping dumping = {.context = context, .wanted = number};
-    lethe_status status = save_in_pieces(opened.value, SKEW_UNKNOWN, emit_to_reply, &dumping);
-    redis.CloseKey(opened.key);
-    if (status == LETHE_EBUSY) return REDIS_OK;
-    return status == LETHE_OK ? redis.ReplyWithNull(context) : reply_status(context, status);
 }

@@ -78,7 +78,7 @@ def wait_for(condition, seconds=30, what="condition"):
 class Server:
     """One server process. Options are those of redis.conf."""
 
-    def __init__(self, folder, module=True, skew=None, address="127.0.0.1", prefix=(), **options):
+    def __init__(self, folder, module=True, skew=None, host=None, address="127.0.0.1", prefix=(), **options):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -89,6 +89,7 @@ class Server:
         self.address = address
         self.prefix = list(prefix)
         self.skew_ms = skew
+        self.host = host
         self.process = None
         self.client = redis.Redis(address, self.port, socket_timeout=120)
         self.client.response_callbacks.pop("COMMAND") # its answers are looked at as they are
@@ -107,6 +108,8 @@ class Server:
         if self.skew_ms is not None:
             preloaded.append(skew_library(self.folder))
             environment["SKEW_MS"] = str(self.skew_ms)
+            if self.host is not None:
+                environment["SKEW_HOST"] = self.host
         environment["LD_PRELOAD"] = ":".join(preloaded)
         self.process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL,
                                         stderr=open(self.folder / "errors", "ab"),

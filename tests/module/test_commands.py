@@ -6,7 +6,7 @@ import time
 
 import pytest
 import redis
-from servers import table_info
+from servers import table_info, wait_for
 
 FIRST = -(1 << 63)
 LAST = (1 << 63) - 1
@@ -336,14 +336,60 @@ def test_notifications(server):
     assert found == [b"once.incrby", b"once.del"]
 
 
+def test_a_table_that_a_refused_command_made_is_announced(server):
+    server.client.set("s", "text")
+    with server.client.pipeline() as watcher:
+        watcher.watch("t")
+        with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+            server.call("ONCE.CALL", "t", "a", "LPUSH", "s", 1)
+        assert server.client.exists("t") == 1
+        watcher.multi()
+        watcher.set("k", 1)
+        with pytest.raises(redis.WatchError):
+            watcher.execute()
+
+
+def test_counters_shrink_back(server):
+    """After many were removed, little memory is left and a scan is short again."""
+    names = [f"n{i}" for i in range(50000)]
+    server.call("ONCE.CREATE", "t")
+    empty = server.client.memory_usage("t")
+    for at in range(0, len(names), 1000):
+        server.call("ONCE.MINCRBY", "t", *[word for name in names[at:at + 1000] for word in (name, name, 1)])
+    full = server.client.memory_usage("t")
+    for at in range(10, len(names), 1000):
+        server.call("ONCE.DEL", "t", *names[at:at + 1000])
+    window = table_info(server.client)["window_bytes"]
+    assert server.client.memory_usage("t") - window < (full - empty) / 50
+    cursor, calls, found = 0, 0, []
+    while True:
+        cursor, part = server.call("ONCE.SCAN", "t", cursor, "COUNT", 10)
+        calls, found = calls + 1, found + part[::2]
+        if int(cursor) == 0:
+            break
+    assert sorted(set(found)) == sorted(name.encode() for name in names[:10])
+    assert calls <= 20
+
+
 def test_memory_is_counted_and_given_back(server):
+    before = server.client.info("memory")["used_memory"]
     server.call("ONCE.CREATE", "t", "CAPACITY", 1000000)
     server.call("ONCE.ADD", "t", *[f"id-{i}" for i in range(100000)])
     used = server.client.memory_usage("t")
     assert 1000000 < used < 10000000
     assert server.client.info("memory")["used_memory"] > used
+    freed = server.client.info("memory")["lazyfreed_objects"]
     assert server.client.unlink("t") == 1
+    wait_for(lambda: server.client.info("memory")["used_memory"] < before + used // 4)
+    # In the background: it would take milliseconds.
+    assert server.client.info("memory")["lazyfreed_objects"] > freed
+    server.call("ONCE.ADD", "t", *[f"id-{i}" for i in range(300000)])
+    server.call("FBF.ADD", "f", "x")
+    assert server.client.info("memory")["used_memory"] > before + used // 2
     assert server.client.flushall(asynchronous=True)
+    wait_for(lambda: server.client.info("memory")["used_memory"] < before + used // 4)
+    wait_for(lambda: server.client.info("lethe")["lethe_keys"] == 0)
+    assert server.call("ONCE.ADD", "t", "id-0") == [1]
 
 
 def test_rename_move_copy_expire_swap(server):

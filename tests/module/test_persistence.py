@@ -128,6 +128,35 @@ def test_a_large_table_goes_in_pieces(start):
     assert server.client.unlink("t", "u") == 2
 
 
+def test_pieces_are_of_one_moment(server):
+    """The table is written and its time passes while its pieces are asked for; what they make is what was there at piece 0."""
+    server.call("ONCE.CREATE", "t", "CAPACITY", 600000, "WINDOW", 2000)
+    for i in range(0, 500000, 50000):
+        server.call("ONCE.ADD", "t", *range(i, i + 50000))
+    server.call("ONCE.INCRBY", "t", "marked", "x", 5)
+    counts = server.client.info("lethe")["lethe_keys"]
+    number, is_last = 0, 0
+    while not is_last:
+        _, is_last, data = server.call("ONCE.DUMP", "t", number)
+        assert server.call("ONCE.LOAD", "u", number, is_last, data) == b"OK"
+        server.call("ONCE.INCRBY", "t", f"later-{number}", "x", 1)
+        server.call("ONCE.CREATE", f"small-{number}")
+        if not is_last:
+            with pytest.raises(redis.ResponseError, match="another value"):
+                server.call("ONCE.DUMP", f"small-{number}", 0)
+        time.sleep(0.1)
+        number += 1
+    assert number > 2
+    assert server.call("ONCE.GET", "u", "x") == 5
+    assert server.call("ONCE.GET", "t", "x") == 5 + number
+    assert server.client.info("lethe")["lethe_keys"] == counts + 1 + number
+    for wrong in (number - 1, 1):
+        with pytest.raises(redis.ResponseError, match="begin again"):
+            server.call("ONCE.DUMP", "t", wrong)
+    assert server.call("ONCE.DUMP", "small-0", 0)[:2] == [0, 1]
+    assert server.call("ONCE.DUMP", "small-0", 1) is None
+
+
 def test_pieces_out_of_order_are_refused(server):
     server.call("ONCE.INCRBY", "t", "a", "x", 1)
     _, is_last, data = server.call("ONCE.DUMP", "t", 0)
@@ -195,6 +224,30 @@ def test_a_wall_clock_that_went_back_forgets_nothing_early(start, way):
     assert server.call("ONCE.SEEN", "t", "a") == [1]
     time.sleep(2)
     assert server.call("ONCE.SEEN", "t", "a") == [0]
+
+
+@pytest.mark.parametrize("way", ["migrated", "replicated"])
+def test_another_hosts_wall_clock_is_not_believed(start, way):
+    """What came from elsewhere has become this host's own file, whose wall clock is an hour ahead: no hour has passed."""
+    server, other = start(), start(skew=3600000, host="another", appendonly="yes" if way == "migrated" else "no",
+                                   appendfsync="always")
+    server.call("ONCE.CREATE", "t", "WINDOW", 60000)
+    server.call("ONCE.ADD", "t", "a")
+    if way == "migrated":
+        server.call("MIGRATE", "127.0.0.1", other.port, "t", 0, 5000)
+    else:
+        other.follow(server)
+        other.catch_up_with(server)
+        assert (other.folder / "dump.rdb").exists() # as the master sent it
+    other.kill()
+    other.start()
+    assert other.call("ONCE.SEEN", "t", "a") == [1]
+    assert other.call("ONCE.ADD", "t", "a", "b") == [0, 1]
+    other.call("SAVE")
+    other.kill()
+    other.skew_ms += 120000
+    other.start() # but of its own it believes what has passed
+    assert other.call("ONCE.SEEN", "t", "a", "b") == ([1, 1] if way == "migrated" else [0, 0])
 
 
 def test_evictions_are_told(start):

@@ -239,13 +239,14 @@ def test_in_transactions_and_scripts(server):
     pipe.execute_command("QF.COUNT", "q", "a")
     assert pipe.execute() == [1, [1]]
     assert server.client.eval("return redis.call('QF.MADD', KEYS[1], 'a', 'b')", 1, "q") == [0, 1]
-    watcher = server.client.pipeline()
-    watcher.watch("q")
-    server.call("QF.REMOVE", "q", "a")
-    watcher.multi()
-    watcher.execute_command("QF.ADD", "q", "c")
-    with pytest.raises(redis.WatchError):
-        watcher.execute()
+    for words in (["QF.ADD", "q", "a"], ["QF.REMOVE", "q", "a"]): # another copy is a change, too
+        watcher = server.client.pipeline()
+        watcher.watch("q")
+        server.call(*words)
+        watcher.multi()
+        watcher.execute_command("QF.ADD", "q", "c")
+        with pytest.raises(redis.WatchError):
+            watcher.execute()
 
 
 def test_when_memory_is_short(start):

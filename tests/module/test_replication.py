@@ -138,6 +138,57 @@ def test_a_duplicate_is_sent_as_well(server):
         assert decode_effect(commands[0][2])[1] == [("T", [1])]
 
 
+def test_duplicates_among_others_are_sent_as_well(server):
+    """In a transaction, in a script, and among the operations of one command."""
+    server.call("ONCE.INCRBY", "t", "a", "x", 1)
+    stream = Stream(server.port)
+    with server.client.pipeline(transaction=True) as pipe:
+        pipe.execute_command("ONCE.INCRBY", "t", "a", "x", 1)
+        pipe.execute_command("ONCE.ADD", "t", "a")
+        assert pipe.execute() == [[0, 1], [0]]
+    script = "return redis.call('ONCE.INCRBY', KEYS[1], 'a', 'x', 1)"
+    assert server.client.eval(script, 1, "t") == [0, 1]
+    assert server.call("ONCE.MINCRBY", "t", "a", "x", 1, "b", "x", 1, "a", "x", 1) == [[0, 1], [1, 2], [0, 2]]
+    server.call("PUBLISH", "the", "end")
+    commands = stream.commands(lambda command: command[0].upper() == b"PUBLISH")
+    stream.close()
+    steps = [decode_effect(words[2])[1] for words in commands if words[0] == b"ONCE.EFFECT"]
+    assert steps == [[("T", [1])]] * 3 + [[("T", [1, 0, 1]), ("S", b"x", 2)]]
+
+
+def test_expiry_is_the_masters(pair):
+    """A table that expires is gone from the replica and the log as any key is; its successor knows nothing of its ids."""
+    master, replica = pair
+    master.call("ONCE.CREATE", "t", "WINDOW", 60000)
+    master.call("ONCE.INCRBY", "t", "a", "x", 1)
+    master.client.pexpire("t", 300)
+    assert master.call("ONCE.INCRBY", "t", "a", "x", 1) == [0, 1]
+    wait_for(lambda: replica.client.dbsize() == 0 and master.client.dbsize() == 0)
+    assert master.call("ONCE.INCRBY", "t", "a", "x", 1) == [1, 1]
+    replica.catch_up_with(master)
+    assert replica.digest() == master.digest()
+    wait_for(lambda: replica.client.info("lethe")["lethe_keys"] == 1)
+
+
+def test_that_time_passes_is_no_event(pair):
+    """Neither on the master nor on its replica."""
+    master, replica = pair
+    master.call("ONCE.CREATE", "t", "WINDOW", 1000)
+    master.call("ONCE.ADD", "t", "a")
+    replica.catch_up_with(master)
+    watchers = []
+    for server in pair:
+        server.client.config_set("notify-keyspace-events", "KEAd")
+        events = server.client.pubsub()
+        events.psubscribe("__keyspace@0__:t")
+        assert events.get_message(timeout=5)["type"] == "psubscribe"
+        watchers.append(events)
+    ticks = replica.call("ONCE.INFO", "t")[3]
+    wait_for(lambda: replica.call("ONCE.SEEN", "t", "a") == [0])
+    assert replica.call("ONCE.INFO", "t")[3] > ticks
+    assert [events.get_message(timeout=0.3) for events in watchers] == [None, None]
+
+
 def test_wait_after_a_duplicate_waits_for_the_original(pair):
     """The replica is stopped: the original does not reach it, and WAIT on the retry must not say it did."""
     master, replica = pair

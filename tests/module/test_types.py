@@ -103,7 +103,13 @@ def test_access_is_by_key_and_command(server):
     reader = redis.Redis(port=server.port, username="reader", password="x")
     assert reader.execute_command("ONCE.GET", "t", "x") == 1
     denied(reader, "ONCE.INCRBY", "t", "b", "x", 1)
-    server.call("ACL", "DELUSER", "u", "reader")
+    server.call("ACL", "SETUSER", "merger", "on", "nopass", "~into", "%R~from", "+@all")
+    merger = redis.Redis(port=server.port, username="merger", password="x")
+    server.call("FBF.RESERVE", "into", "SEED", 1)
+    server.call("FBF.RESERVE", "from", "SEED", 1)
+    assert merger.execute_command("FBF.MERGE", "into", "from") == b"OK"
+    denied(merger, "FBF.MERGE", "from", "into")
+    server.call("ACL", "DELUSER", "u", "reader", "merger")
 
 
 def test_call_takes_plain_writes_only(server):
@@ -113,10 +119,33 @@ def test_call_takes_plain_writes_only(server):
                   ["COPY", "t", "k"], ["MULTI"], ["EXEC"], ["SUBSCRIBE", "c"], ["CONFIG", "SET", "a", "b"],
                   ["BLPOP", "k", 0], ["SHUTDOWN"], ["NONSENSE"], ["SET", "k"], ["WAIT", 0, 0],
                   ["ONCE.CALL", "u", "i", "SET", "k", "v"], ["ONCE.INCRBY", "t", "i", "c", 1], [""],
-                  ["PUBLISH", "c", "m"], ["SCRIPT", "FLUSH"], ["FUNCTION", "FLUSH"]):
+                  ["PUBLISH", "c", "m"], ["SCRIPT", "FLUSH"], ["FUNCTION", "FLUSH"], ["XGROUP"], ["XGROUP", "HELP"],
+                  ["XGROUP", "x" * 100], ["MIGRATE", "127.0.0.1", 1, "k", 0, 1]):
         error_of(server, "ONCE.CALL", "t", "id", *words)
     assert server.call("ONCE.SEEN", "t", "id") == [0]
     assert server.client.get("k") == b"1"
+
+
+def test_calls_within_calls_end(server):
+    """However deep: refused, and the keys of the outermost are found without going down."""
+    deep = 20000 * ["ONCE.CALL", "t", "i"] + ["SET", "k", "v"]
+    assert server.call("COMMAND", "GETKEYS", *deep) == [b"t", b"t"]
+    error_of(server, *deep)
+    error_of(server, "ONCE.CALL", "t", "i", "once.call", "u", "j", "SET", "k", "v")
+    assert server.client.exists("u", "k") == 0
+    assert server.call("ONCE.SEEN", "t", "i") == [0]
+    server.call("ACL", "SETUSER", "limited", "on", "nopass", "~t", "+@all")
+    with redis.Redis(port=server.port, username="limited", password="x") as link, pytest.raises(redis.ResponseError):
+        link.execute_command(*deep)
+    server.call("ACL", "DELUSER", "limited")
+    assert server.client.ping()
+
+
+def test_call_takes_commands_of_two_words(server):
+    assert server.call("ONCE.CALL", "t", "a", "XGROUP", "CREATE", "s", "g", "$", "MKSTREAM") == [1, b"OK"]
+    assert server.call("ONCE.CALL", "t", "a", "XGROUP", "CREATE", "s", "g", "$", "MKSTREAM") == [0, None]
+    assert "BUSYGROUP" in error_of(server, "ONCE.CALL", "t", "b", "xgroup", "create", "s", "g", "$")
+    assert server.client.type("s") == b"stream"
 
 
 def test_call_remembers_only_what_succeeded(server):
