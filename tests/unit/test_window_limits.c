@@ -719,6 +719,40 @@ static void memory_is_given_back(void **state) {
     }
 }
 
+/* Goal: no single call gives back much memory, also when all has expired at once; with a cap, where that leaves room for another
+ * table. Method: many segments, one id in each, a jump of the clock; two segments and what lists them may go with a call. */
+static void run_slow_release(uint64_t cap) {
+    enum { WINDOW_MS = 28000, MOST_BLOCKS = 4, CALLS = 60000 };
+    struct test_heap heap;
+    test_heap_init(&heap, SIZE_MAX);
+    lethe_window *window = make(&(lethe_window_options){.window_ms = WINDOW_MS,
+                                                        .capacity = 10000000,
+                                                        .max_memory_bytes = cap,
+                                                        .allocator = &heap.allocator});
+    uint64_t id = 0;
+    for (; id < 500; id++)
+        assert_ok(lethe_window_record(window, hash_of(id), 1000));
+    size_t full = heap.live_blocks, most = 0;
+    assert_true(full > 15);
+    for (uint64_t end = id + CALLS; id < end; id++) {
+        size_t before = heap.live_blocks;
+        lethe_window_answer answer;
+        /* The same few ids, so that no segment is taken while others are given back. */
+        assert_ok(lethe_window_check_and_record(window, hash_of(id % 2), 5 * WINDOW_MS, &answer));
+        size_t now = heap.live_blocks;
+        if (now < before && before - now > most) most = before - now;
+    }
+    assert_in_range(most, 1, MOST_BLOCKS);
+    assert_true(heap.live_blocks < full / 2);
+    lethe_window_free(window);
+}
+
+static void a_call_gives_back_little(void **state) {
+    (void)state;
+    run_slow_release(0);
+    run_slow_release(100 << 20);
+}
+
 static void assert_same_bytes(const lethe_window *one, const lethe_window *other) {
     lethe_memory_writer first = {0}, second = {0};
     assert_ok(lethe_window_save(one, lethe_sink_to_memory(&first)));
@@ -792,6 +826,7 @@ int main(void) {
         cmocka_unit_test(a_merge_stays_within_the_cap),
         cmocka_unit_test(an_id_takes_few_bits),
         cmocka_unit_test(memory_is_given_back),
+        cmocka_unit_test(a_call_gives_back_little),
         cmocka_unit_test(giving_back_late_decides_nothing),
     };
     return cmocka_run_group_tests_name("window_limits", tests, NULL, NULL);
