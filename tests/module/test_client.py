@@ -1,15 +1,21 @@
 """Goal:   the Python package does what its README says, and its example prints what it should.
-Method: the example against a server; a client whose server dies and comes back, and one whose connection is cut
-        between operation and answer."""
+Method: the example against a server; clients that retry by themselves and lose connection, answer or replica at each
+        step of an operation; servers that die, come back, or change places; errors as older and newer versions of
+        redis-py make them."""
 
+import contextlib
+import functools
+import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
-from servers import SOURCE
+from redis.cluster import ClusterNode, RedisCluster
+from servers import SOURCE, wait_for
 
 PACKAGE = SOURCE / "clients/python"
 sys.path.insert(0, str(PACKAGE))
@@ -67,3 +73,94 @@ def test_a_server_that_dies_and_comes_back(start):
     worker.join()
     assert all(done)
     assert table.get("n") == 400
+
+
+# What redis-py does by itself when it is told to retry, and newer versions untold.
+RETRIES = {"retry_on_timeout": True, "retry_on_error": [redis.ConnectionError]}
+
+
+def plain(port, **options):
+    return redis.Redis(port=port, **options)
+
+
+def pooled(port, **options):
+    return redis.Redis(connection_pool=redis.ConnectionPool(port=port, **options))
+
+
+def pooled_and_blocking(port, **options):
+    return redis.Redis(connection_pool=redis.BlockingConnectionPool(port=port, max_connections=1, **options))
+
+
+def clustered(port, **options):
+    options.pop("retry_on_error", None) # which this one does not take
+    return RedisCluster(startup_nodes=[ClusterNode("127.0.0.1", port)], **options)
+
+
+CLIENTS = [plain, pooled, pooled_and_blocking, clustered]
+
+
+@pytest.fixture
+def small_cluster(start):
+    """One master that has all slots, and its replica."""
+    master, replica = (start(cluster_enabled="yes", cluster_announce_ip="127.0.0.1") for _ in range(2))
+    master.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    replica.call("CLUSTER", "MEET", "127.0.0.1", master.port)
+    wait_for(lambda: b"cluster_state:ok" in replica.call("CLUSTER", "INFO"), what="the same cluster")
+    replica.call("CLUSTER", "REPLICATE", master.call("CLUSTER", "MYID"))
+    wait_for(replica.is_synced, what="link to the master")
+    return master, replica
+
+
+@pytest.fixture
+def servers_of(request, monkeypatch):
+    """The master and replica that a kind of client is for."""
+    def find(connect):
+        if connect is clustered: # then the package makes clients of its own
+            monkeypatch.setattr(redis, "Redis", functools.partial(redis.Redis, **RETRIES))
+        return request.getfixturevalue("small_cluster" if connect is clustered else "pair")
+    return find
+
+
+@contextlib.contextmanager
+def stopped(server):
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+
+
+def calls(server, command):
+    return server.client.info("commandstats").get("cmdstat_" + command, {"calls": 0})["calls"]
+
+
+def waiting(server):
+    return server.client.info("clients")["blocked_clients"]
+
+
+@pytest.mark.parametrize("connect", CLIENTS)
+def test_a_wait_that_times_out_is_no_success(servers_of, connect):
+    """Sent again alone, on a new connection, WAIT has nothing to wait for, and says that all is well."""
+    master, replica = servers_of(connect)
+    table = Once(connect(master.port, socket_timeout=0.3, **RETRIES), "t", wait=1)
+    assert table.incrby("n", 1).values == (1,)
+    with stopped(replica), pytest.raises(Unacknowledged) as caught:
+        table.incrby("n", 1, timeout=1)
+    assert table.incrby("n", 1, id=caught.value.id) == (False, (2,), caught.value.id)
+
+
+@pytest.mark.parametrize("connect", CLIENTS)
+def test_the_operation_goes_before_each_wait(servers_of, connect):
+    """The connection is cut during WAIT."""
+    master, replica = servers_of(connect)
+    table = Once(connect(master.port, **RETRIES), "t", wait=1, wait_ms=60000)
+    table.incrby("n", 1)
+    with ThreadPoolExecutor() as background:
+        with stopped(replica):
+            result = background.submit(table.incrby, "n", 1)
+            for attempt in range(2, 5):
+                wait_for(lambda: (calls(master, "ONCE.INCRBY"), waiting(master)) == (attempt, 1) or result.done())
+                assert not result.done()
+                master.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        assert result.result() == (True, (2,), result.result().id)
+    assert calls(master, "ONCE.INCRBY") == 5

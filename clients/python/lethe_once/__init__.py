@@ -15,7 +15,9 @@ import time
 import uuid
 
 import redis
+from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, ConnectionError, ReadOnlyError, ResponseError, TimeoutError
+from redis.retry import Retry
 
 __all__ = ["Once", "Result", "Unacknowledged"]
 
@@ -42,6 +44,22 @@ def _is_passing(error):
     return isinstance(error, ResponseError) and str(error).split(" ", 1)[0] in _PASSING_WORDS
 
 
+def _exchange(connection, *commands):
+    """Sends commands at once and reads an answer to each. They share one connection, or fail together; execute_command
+    might send one of them again on a new connection, where a WAIT has nothing to wait for."""
+    answers, unread = [], len(commands)
+    try:
+        connection.send_packed_command(connection.pack_commands(commands))
+        while unread > 0:
+            unread -= 1
+            answers.append(connection.read_response())
+    except BaseException:
+        if unread > 0:
+            connection.disconnect() # or another command would be given the answers that are still to come
+        raise
+    return answers
+
+
 class _Route:
     """Where a table is. In a cluster its slot is asked for anew when a server is gone or says that it moved."""
 
@@ -57,15 +75,14 @@ class _Route:
 
     def server(self, address):
         if address not in self.servers:
-            self.servers[address] = redis.Redis(*address, **self.options)
+            self.servers[address] = redis.Redis(*address, retry=Retry(NoBackoff(), 0), **self.options)
         return self.servers[address]
 
     @staticmethod
     def _slots(server):
         """CLUSTER SLOTS as it comes, without what redis-py makes of it."""
         with server.client() as one:
-            one.connection.send_command("CLUSTER", "SLOTS")
-            return one.connection.read_response()
+            return _exchange(one.connection, ("CLUSTER", "SLOTS"))[0]
 
     def find(self):
         """Asks one server after another for the slot's owner."""
@@ -177,13 +194,15 @@ class Once:
     # What follows is how a command gets to the server that has the table, until there is an answer.
 
     def _attempt(self, wait, asked, words):
-        """Once there and back. The operation and its WAIT go down one connection."""
+        """Once there and back: whether enough replicas have it, and the answer."""
+        commands = [words]
+        if asked is not None:
+            commands.insert(0, ("ASKING",))
+        if wait > 0:
+            commands.append(("WAIT", wait, self.wait_ms))
         with self._route.connect(asked) as one:
-            if asked is not None:
-                one.execute_command("ASKING")
-            answer = one.execute_command(*words)
-            enough = wait == 0 or one.execute_command("WAIT", wait, self.wait_ms) >= wait
-            return answer, enough
+            answers = _exchange(one.connection, *commands)
+        return wait == 0 or answers[-1] >= wait, answers[asked is not None]
 
     def _run(self, identity, wait, timeout, *words):
         wait = self.wait if wait is None else wait
@@ -193,7 +212,7 @@ class Once:
             attempts += 1
             reason, cause = f"fewer than {wait} replicas", None
             try:
-                answer, is_enough = self._attempt(wait, asked, words)
+                is_enough, answer = self._attempt(wait, asked, words)
                 if is_enough:
                     return answer, attempts
                 asked = self._route.lose(reason)
