@@ -5,7 +5,9 @@ Method: the example against a server; clients that retry by themselves and lose 
 
 import contextlib
 import functools
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -130,6 +132,39 @@ def stopped(server):
         server.process.send_signal(signal.SIGCONT)
 
 
+class Proxy:
+    """Stands between clients and a server. Of the answers it loses as many as it is told to, each with its connection."""
+
+    def __init__(self, server):
+        self.target, self.to_lose = ("127.0.0.1", server.port), 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError): # when the listener is closed
+            while True:
+                threading.Thread(target=self.carry, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def carry(self, near):
+        with near, socket.create_connection(self.target) as far, contextlib.suppress(OSError):
+            while True:
+                for one in select.select([near, far], [], [])[0]:
+                    content = one.recv(65536)
+                    if not content:
+                        return
+                    if one is far and self.to_lose > 0:
+                        self.to_lose -= 1
+                        return
+                    (near if one is far else far).sendall(content)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+
 def calls(server, command):
     return server.client.info("commandstats").get("cmdstat_" + command, {"calls": 0})["calls"]
 
@@ -164,3 +199,21 @@ def test_the_operation_goes_before_each_wait(servers_of, connect):
                 master.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         assert result.result() == (True, (2,), result.result().id)
     assert calls(master, "ONCE.INCRBY") == 5
+
+
+@pytest.mark.parametrize("options", [{}, RETRIES])
+def test_an_answer_is_lost(server, options):
+    """What was made here and applied is not taken for somebody else's, whoever sent it again."""
+    with Proxy(server) as proxy:
+        table = Once(redis.Redis(port=proxy.port, **options), "t")
+        for lost in range(3):
+            proxy.to_lose = lost
+            result = table.incrby("n", 1)
+            assert result.applied and result.values == (lost + 1,)
+        for lost in range(3):
+            proxy.to_lose = lost
+            assert table.call("INCR", "k") == (True, 1 if lost == 0 else None)
+        assert server.call("GET", "k") == b"3"
+        proxy.to_lose = 1
+        assert table.call("INCR", "k", id="mine") == (False, None) # who knows whose it was
+        assert server.call("GET", "k") == b"4"

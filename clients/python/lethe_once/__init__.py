@@ -44,6 +44,11 @@ def _is_passing(error):
     return isinstance(error, ResponseError) and str(error).split(" ", 1)[0] in _PASSING_WORDS
 
 
+def _is_applied(answer, given_id, attempts):
+    """A copy of an id that was made here can only be a copy of this very operation."""
+    return bool(answer[0]) or (given_id is None and attempts > 1)
+
+
 def _exchange(connection, *commands):
     """Sends commands at once and reads an answer to each. They share one connection, or fail together; execute_command
     might send one of them again on a new connection, where a WAIT has nothing to wait for."""
@@ -156,15 +161,14 @@ class Once:
         identity = id if id is not None else uuid.uuid4().hex
         answer, attempts = self._run(identity, wait, timeout, "ONCE.INCRBY", self.table, identity, counter, delta,
                                      *more)
-        # A copy of an id that was made here can only be a copy of this very operation.
-        applied = bool(answer[0]) or (id is None and attempts > 1)
-        return Result(applied, tuple(answer[1:]), identity)
+        return Result(_is_applied(answer, id, attempts), tuple(answer[1:]), identity)
 
     def call(self, *command, id=None, wait=None, timeout=None):
-        """Runs a write command once: (True, its reply), or (False, None) if it was done before."""
+        """Runs a write command once: (True, its reply), or (False, None) if it was done before. Without an id it makes
+        one; then it is (True, None) if it was done by this very call, and the reply was lost on the way."""
         identity = id if id is not None else uuid.uuid4().hex
-        answer, _ = self._run(identity, wait, timeout, "ONCE.CALL", self.table, identity, *command)
-        return bool(answer[0]), answer[1]
+        answer, attempts = self._run(identity, wait, timeout, "ONCE.CALL", self.table, identity, *command)
+        return _is_applied(answer, id, attempts), answer[1]
 
     def idempotent(self, id, **options):
         """Decorates a function that returns a write command: calling it runs that command once for each id, which
