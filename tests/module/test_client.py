@@ -16,11 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
-from redis.cluster import ClusterNode, RedisCluster
+from redis.cluster import ClusterNode, ClusterParser, RedisCluster
+from redis.exceptions import AskError, ClusterDownError, MasterDownError, MovedError, ReadOnlyError, TryAgainError
 from servers import SOURCE, wait_for
 
 PACKAGE = SOURCE / "clients/python"
 sys.path.insert(0, str(PACKAGE))
+import lethe_once # noqa: E402
 from lethe_once import Once, Unacknowledged # noqa: E402
 
 EXPECTED = """\
@@ -217,3 +219,63 @@ def test_an_answer_is_lost(server, options):
         proxy.to_lose = 1
         assert table.call("INCR", "k", id="mine") == (False, None) # who knows whose it was
         assert server.call("GET", "k") == b"4"
+
+
+@pytest.mark.parametrize("error, is_passing", [
+    (redis.ResponseError("MOVED 3999 127.0.0.1:6381"), True), (MovedError("3999 127.0.0.1:6381"), True),
+    (redis.ResponseError("ASK 3999 127.0.0.1:6381"), True), (AskError("3999 127.0.0.1:6381"), True),
+    (redis.ResponseError("TRYAGAIN Multiple keys request"), True), (TryAgainError("Multiple keys request"), True),
+    (redis.ResponseError("CLUSTERDOWN The cluster is down"), True), (ClusterDownError("The cluster is down"), True),
+    (redis.ResponseError("MASTERDOWN Link with MASTER is down"), True), (MasterDownError("Link is down"), True),
+    (redis.ResponseError("READONLY You can't write"), True), (ReadOnlyError("You can't write"), True),
+    (redis.ResponseError("UNBLOCKED force unblock from blocking operation, instance state changed"), True),
+    (redis.ResponseError("ERR WAIT cannot be used with replica instances."), True),
+    (redis.ResponseError("WAIT cannot be used with replica instances."), True), # ERR is cut off, too
+    (redis.ResponseError("NOREPLICAS Not enough good replicas to write."), True),
+    (redis.ResponseError("BUSY Redis is busy running a script."), True), (redis.ResponseError("TRYAGAIN"), True),
+    (redis.ResponseError("BUSYKEY Target key name already exists."), False),
+    (redis.ResponseError("WRONGTYPE Operation against a key"), False), (redis.ResponseError("ERR FULL"), False),
+    (redis.ResponseError("wrong number of arguments for 'wait' command"), False)])
+def test_errors_that_pass(error, is_passing):
+    assert lethe_once._is_passing(error) is is_passing
+
+
+@pytest.mark.parametrize("named, meant", [("10.0.0.7:6381", ("10.0.0.7", 6381)), (":6381", ("asked", 6381)),
+                                          ("?:6381", ("asked", 6381)), ("fe80::1:6381", ("fe80::1", 6381))])
+def test_where_an_error_points_to(named, meant):
+    class Cluster:
+        get_nodes = staticmethod(list)
+        get_connection_kwargs = staticmethod(dict)
+    route = lethe_once._Route(Cluster(), "t")
+    for error in redis.ResponseError("ASK 3999 " + named), AskError("3999 " + named):
+        assert route.lose(error, ("asked", 1)) == meant and route.address is None
+    for error in redis.ResponseError("MOVED 3999 " + named), MovedError("3999 " + named):
+        assert route.lose(error, ("asked", 1)) is None and route.address == meant
+        assert route.lose(redis.ConnectionError("gone"), meant) is None and route.address is None
+
+
+@pytest.mark.parametrize("endpoint", ["ip", "unknown-endpoint"])
+@pytest.mark.parametrize("has_classes", [False, True])
+def test_a_table_moves(start, monkeypatch, has_classes, endpoint):
+    """Errors as they come, and as a newer redis-py makes them; with a host, and without."""
+    source, target = (start(cluster_enabled="yes", cluster_announce_ip="127.0.0.1") for _ in range(2))
+    source.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    target.call("CLUSTER", "MEET", "127.0.0.1", source.port)
+    wait_for(lambda: b"cluster_state:ok" in target.call("CLUSTER", "INFO"), what="one cluster")
+    wait_for(lambda: b"cluster_known_nodes:2" in source.call("CLUSTER", "INFO"), what="one cluster")
+    table = Once(clustered(source.port), "t")
+    if has_classes:
+        monkeypatch.setattr(redis.connection.DefaultParser, "EXCEPTION_CLASSES", ClusterParser.EXCEPTION_CLASSES)
+    for node in (source, target):
+        node.call("CONFIG", "SET", "cluster-preferred-endpoint-type", endpoint)
+    assert table.incrby("n", 1).values == (1,)
+    slot = source.call("CLUSTER", "KEYSLOT", "t")
+    source_id, target_id = source.call("CLUSTER", "MYID"), target.call("CLUSTER", "MYID")
+    target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", source_id)
+    source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", target_id)
+    source.call("MIGRATE", "127.0.0.1", target.port, "t", 0, 10000)
+    assert table.incrby("n", 1, timeout=5).values == (2,)
+    for node in (target, source):
+        node.call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+    assert table.incrby("n", 1, timeout=5).values == (3,)
+    assert target.call("ONCE.GET", "t", "n") == 3

@@ -23,10 +23,13 @@ __all__ = ["Once", "Result", "Unacknowledged"]
 
 Result = collections.namedtuple("Result", "applied values id")
 
-# Answers that say "not here" or "not now".
-_PASSING = (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError)
-_PASSING_WORDS = ("MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "LOADING", "READONLY",
-                  "FAILOVER")
+# What a server's answer begins with that says "not here" or "not now". The last is for a WAIT on a master that was one
+# when it took the operation.
+_PASSING = ("MOVED ", "ASK ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ", "NOREPLICAS ", "LOADING ", "READONLY ",
+            "FAILOVER ", "BUSY ", "UNBLOCKED ", "WAIT cannot be used ")
+# Newer versions of redis-py make classes of some of these words and cut them off; older ones lack some of the classes.
+_WORDS = {"MovedError": "MOVED", "AskError": "ASK", "ClusterDownError": "CLUSTERDOWN", "TryAgainError": "TRYAGAIN",
+          "MasterDownError": "MASTERDOWN"}
 
 
 class Unacknowledged(Exception):
@@ -38,10 +41,23 @@ class Unacknowledged(Exception):
         self.id = identity
 
 
+def _text(error):
+    """What the server said, but for ERR."""
+    word, text = _WORDS.get(type(error).__name__), str(error)
+    if word is not None and not text.startswith(word):
+        return f"{word} {text}"
+    return text.removeprefix("ERR ")
+
+
 def _is_passing(error):
-    if isinstance(error, _PASSING):
+    if isinstance(error, (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError)):
         return True
-    return isinstance(error, ResponseError) and str(error).split(" ", 1)[0] in _PASSING_WORDS
+    return isinstance(error, ResponseError) and (_text(error) + " ").startswith(_PASSING)
+
+
+def _host(name, asked):
+    """A node that does not know how it is called is where it was asked."""
+    return asked if name in (None, "", "?") else name
 
 
 def _is_applied(answer, given_id, attempts):
@@ -98,35 +114,36 @@ class _Route:
                 ranges = self._slots(self.server(asked))
             except (redis.RedisError, OSError):
                 continue
-            found = [((one[2][0] or asked[0].encode()), one[2][1]) for one in ranges if one[0] <= slot <= one[1]]
-            for one in ranges:
-                for node in one[2:]:
-                    address = (node[0].decode() if node[0] else asked[0], node[1])
-                    if address not in self.known:
-                        self.known.append(address)
-            if found:
-                return found[0][0].decode(), found[0][1]
+            owner = None
+            for first, last, *nodes in ranges:
+                places = [(_host(node[0] and node[0].decode(), asked[0]), node[1]) for node in nodes]
+                self.known += [place for place in places if place not in self.known]
+                if first <= slot <= last:
+                    owner = places[0]
+            if owner is not None:
+                return owner
         raise ConnectionError("no server of the cluster knows where the table is")
 
-    def connect(self, asked=None):
-        """A connection to the table's server, or to the one that an ASK named."""
-        if not self.is_cluster:
-            return self.client.client()
-        if asked is None and self.address is None:
+    def locate(self):
+        """The table's server; None if there is no cluster."""
+        if self.is_cluster and self.address is None:
             self.address = self.find()
-        return self.server(asked or self.address).client()
+        return self.address
 
-    def lose(self, error):
-        """After an error: where to ask next, if it says so for this once."""
-        words = str(error).split(" ")
+    def connect(self, address):
+        return self.client.client() if address is None else self.server(address).client()
+
+    def lose(self, error, address):
+        """After an error at an address: where to ask next, if it says so for this once."""
         self.address = None
-        if not self.is_cluster or len(words) != 3 or words[0] not in ("MOVED", "ASK"):
+        text = _text(error)
+        if address is None or not text.startswith(("MOVED ", "ASK ")):
             return None
-        host, port = words[2].rsplit(":", 1)
-        address = (host, int(port))
-        if words[0] == "ASK":
-            return address
-        self.address = address
+        host, port = getattr(error, "node_addr", None) or text.split(" ")[-1].rsplit(":", 1)
+        named = (_host(host, address[0]), int(port))
+        if text.startswith("ASK "):
+            return named
+        self.address = named
         return None
 
 
@@ -197,16 +214,16 @@ class Once:
 
     # What follows is how a command gets to the server that has the table, until there is an answer.
 
-    def _attempt(self, wait, asked, words):
+    def _attempt(self, wait, address, is_asked, words):
         """Once there and back: whether enough replicas have it, and the answer."""
         commands = [words]
-        if asked is not None:
+        if is_asked:
             commands.insert(0, ("ASKING",))
         if wait > 0:
             commands.append(("WAIT", wait, self.wait_ms))
-        with self._route.connect(asked) as one:
+        with self._route.connect(address) as one:
             answers = _exchange(one.connection, *commands)
-        return wait == 0 or answers[-1] >= wait, answers[asked is not None]
+        return wait == 0 or answers[-1] >= wait, answers[is_asked]
 
     def _run(self, identity, wait, timeout, *words):
         wait = self.wait if wait is None else wait
@@ -214,19 +231,20 @@ class Once:
         attempts, asked, pause = 0, None, 0.01
         while True:
             attempts += 1
-            reason, cause = f"fewer than {wait} replicas", None
+            address, cause = asked, None
             try:
-                is_enough, answer = self._attempt(wait, asked, words)
+                address = asked or self._route.locate()
+                is_enough, answer = self._attempt(wait, address, asked is not None, words)
                 if is_enough:
                     return answer, attempts
-                asked = self._route.lose(reason)
-            except redis.RedisError as error:
-                if not _is_passing(error):
+                error = f"fewer than {wait} replicas"
+            except redis.RedisError as error_:
+                if not _is_passing(error_):
                     raise
-                asked = self._route.lose(error)
-                reason, cause = str(error) or type(error).__name__, error
+                error = cause = error_
+            asked = self._route.lose(error, address)
             if time.monotonic() > end:
-                raise Unacknowledged(identity, reason) from cause
+                raise Unacknowledged(identity, _text(error) or type(error).__name__) from cause
             if asked is None:
                 time.sleep(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, 0.5)
