@@ -221,6 +221,37 @@ def test_an_answer_is_lost(server, options):
         assert server.call("GET", "k") == b"4"
 
 
+def test_no_copy_is_sent_when_the_first_may_be_forgotten(server):
+    """Answers are lost for longer than ids are remembered."""
+    with Proxy(server) as proxy:
+        table = Once(redis.Redis(port=proxy.port), "t", timeout=10)
+        table.create(window_ms=1000)
+        proxy.to_lose = 1000000
+        threading.Timer(2.5, setattr, (proxy, "to_lose", 0)).start()
+        with pytest.raises(Unacknowledged):
+            table.incrby("n", 1)
+        assert proxy.to_lose == 0 # it came to an end because of the window, not of the time
+        assert table.get("n") == 1
+
+
+def test_the_time_is_half_the_window_at_most(server):
+    table = Once(server.client, "t", wait_ms=50)
+    table.create(window_ms=1000)
+    begin = time.monotonic()
+    with pytest.raises(Unacknowledged, match="fewer than 1 replicas"):
+        table.incrby("n", 1, wait=1) # there is no replica
+    assert 0.3 < time.monotonic() - begin < 15
+    assert calls(server, "ONCE.INCRBY") > 1
+
+
+def test_a_window_that_may_not_be_asked_for(server):
+    server.call("ACL", "SETUSER", "counter", "on", "nopass", "~*", "+@all", "-once.info")
+    client = redis.Redis(port=server.port, username="counter", password="any")
+    with pytest.raises(Unacknowledged):
+        Once(client, "t", wait=1, wait_ms=50, timeout=0.5).incrby("n", 1)
+    assert server.call("ONCE.GET", "t", "n") == 1
+
+
 @pytest.mark.parametrize("error, is_passing", [
     (redis.ResponseError("MOVED 3999 127.0.0.1:6381"), True), (MovedError("3999 127.0.0.1:6381"), True),
     (redis.ResponseError("ASK 3999 127.0.0.1:6381"), True), (AskError("3999 127.0.0.1:6381"), True),

@@ -10,6 +10,7 @@ lost connections and failovers are retried here, until there is an answer or the
 
 import collections
 import functools
+import math
 import random
 import time
 import uuid
@@ -39,6 +40,10 @@ class Unacknowledged(Exception):
     def __init__(self, identity, reason):
         super().__init__(f"not acknowledged in time ({reason}); id {identity}")
         self.id = identity
+
+
+class _TooLate(Exception):
+    """The time was up before a copy went out."""
 
 
 def _text(error):
@@ -126,9 +131,10 @@ class _Route:
 
     def locate(self):
         """The table's server; None if there is no cluster."""
-        if self.is_cluster and self.address is None:
-            self.address = self.find()
-        return self.address
+        address = self.address # another thread may lose it meanwhile
+        if self.is_cluster and address is None:
+            address = self.address = self.find()
+        return address
 
     def connect(self, address):
         return self.client.client() if address is None else self.server(address).client()
@@ -149,7 +155,8 @@ class _Route:
 
 class Once:
     """One once-table. client is a redis.Redis or a redis.cluster.RedisCluster; wait is how many replicas must have
-    an operation before it counts as acknowledged, timeout for how many seconds to try."""
+    an operation before it counts as acknowledged, timeout for how many seconds to try: at most half the table's
+    window, whatever it says."""
 
     def __init__(self, client, table, wait=0, timeout=30.0, wait_ms=1000):
         self.client = client
@@ -214,7 +221,7 @@ class Once:
 
     # What follows is how a command gets to the server that has the table, until there is an answer.
 
-    def _attempt(self, wait, address, is_asked, words):
+    def _attempt(self, wait, address, is_asked, words, end=math.inf):
         """Once there and back: whether enough replicas have it, and the answer."""
         commands = [words]
         if is_asked:
@@ -222,29 +229,51 @@ class Once:
         if wait > 0:
             commands.append(("WAIT", wait, self.wait_ms))
         with self._route.connect(address) as one:
+            if time.monotonic() > end:
+                raise _TooLate
             answers = _exchange(one.connection, *commands)
         return wait == 0 or answers[-1] >= wait, answers[is_asked]
 
+    def _window(self, address, is_asked):
+        """For how many seconds the table remembers ids. A table that does not exist has none to forget, and a user who
+        may not ask is trusted to have chosen the time well."""
+        try:
+            info = self._attempt(0, address, is_asked, ("ONCE.INFO", self.table))[1]
+        except ResponseError as error:
+            if _is_passing(error):
+                raise
+            return math.inf
+        if not isinstance(info, dict):
+            info = dict(zip(info[::2], info[1::2]))
+        return info.get(b"window_ms", info.get("window_ms", math.inf)) / 1000
+
     def _run(self, identity, wait, timeout, *words):
         wait = self.wait if wait is None else wait
-        end = time.monotonic() + (self.timeout if timeout is None else timeout)
+        begin = time.monotonic()
+        end = begin + (self.timeout if timeout is None else timeout)
         attempts, asked, pause = 0, None, 0.01
         while True:
             attempts += 1
-            address, cause = asked, None
+            address = asked
             try:
                 address = asked or self._route.locate()
-                is_enough, answer = self._attempt(wait, address, asked is not None, words)
+                if attempts > 1 and identity is not None:
+                    # A copy that comes when the first is forgotten would be applied again.
+                    end = min(end, begin + self._window(address, asked is not None) / 2)
+                is_enough, answer = self._attempt(wait, address, asked is not None, words,
+                                                  end if attempts > 1 else math.inf)
                 if is_enough:
                     return answer, attempts
-                error = f"fewer than {wait} replicas"
-            except redis.RedisError as error_:
-                if not _is_passing(error_):
+                reason, cause = f"fewer than {wait} replicas", None
+            except _TooLate:
+                raise Unacknowledged(identity, reason) from cause
+            except redis.RedisError as error:
+                if not _is_passing(error):
                     raise
-                error = cause = error_
-            asked = self._route.lose(error, address)
+                reason, cause = _text(error) or type(error).__name__, error
+            asked = self._route.lose(cause, address)
             if time.monotonic() > end:
-                raise Unacknowledged(identity, _text(error) or type(error).__name__) from cause
+                raise Unacknowledged(identity, reason) from cause
             if asked is None:
                 time.sleep(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, 0.5)
