@@ -310,3 +310,48 @@ def test_a_table_moves(start, monkeypatch, has_classes, endpoint):
         node.call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
     assert table.incrby("n", 1, timeout=5).values == (3,)
     assert target.call("ONCE.GET", "t", "n") == 3
+
+
+def fail_over(master, replica):
+    """A planned one: the two change places, and nothing is lost."""
+    wait_for(lambda: master.call("FAILOVER", "TO", "127.0.0.1", replica.port), what="a replica to take over")
+    wait_for(lambda: replica.client.info("replication")["role"] == "master", what="the failover")
+    wait_for(master.is_synced, what="link to the new master")
+
+
+def test_planned_failovers(pair):
+    """Clients stay with one server, which is a replica every other time; they wait until it is the master again."""
+    master, replica = pair
+    stop = threading.Event()
+    def work(port):
+        table, done = Once(redis.Redis(port=port, socket_timeout=5), "t", wait=1, wait_ms=500, timeout=60), 0
+        while not stop.is_set():
+            assert table.incrby("n", 1).applied
+            done += 1
+        return done
+    with ThreadPoolExecutor() as background:
+        results = [background.submit(work, port) for port in 2 * [master.port] + 2 * [replica.port]]
+        try:
+            for one, other in 2 * [(master, replica), (replica, master)]:
+                before = one.call("ONCE.GET", "t", "n") or 0
+                wait_for(lambda: (one.call("ONCE.GET", "t", "n") or 0) > before + 100, what="some load")
+                fail_over(one, other)
+        finally:
+            stop.set()
+            wait_for(lambda: all(one.done() for one in results[:2]), what="the clients of the master")
+            fail_over(master, replica) # so that the others come to an end as well
+        total = sum(one.result() for one in results)
+    assert replica.call("ONCE.GET", "t", "n") == total
+
+
+def test_a_failover_during_wait(pair, start):
+    """The server lets go of whoever waits for more replicas than there are."""
+    master, replica = pair
+    table = Once(redis.Redis(port=master.port), "t", wait=2, wait_ms=60000, timeout=60)
+    with ThreadPoolExecutor() as background:
+        result = background.submit(table.incrby, "n", 1)
+        wait_for(lambda: waiting(master) == 1)
+        fail_over(master, replica)
+        fail_over(replica, master)
+        start().follow(master)
+        assert result.result()[:2] == (True, (1,))
