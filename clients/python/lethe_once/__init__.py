@@ -24,8 +24,8 @@ __all__ = ["Once", "Result", "Unacknowledged"]
 
 Result = collections.namedtuple("Result", "applied values id")
 
-# What a server's answer begins with that says "not here" or "not now". The last is for a WAIT on a master that was one
-# when it took the operation.
+# What a server's answer begins with that says "not here" or "not now". The last two come when a master is made a replica
+# between an operation and the end of its WAIT.
 _PASSING = ("MOVED ", "ASK ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ", "NOREPLICAS ", "LOADING ", "READONLY ",
             "FAILOVER ", "BUSY ", "UNBLOCKED ", "WAIT cannot be used ")
 # Newer versions of redis-py make classes of some of these words and cut them off; older ones lack some of the classes.
@@ -205,7 +205,7 @@ class Once:
         return decorate
 
     def add(self, *ids, **options):
-        """Remembers ids: for each whether it is new."""
+        """Remembers ids: for each whether it is new. One whose first answer was lost on the way is told as old."""
         answer, _ = self._run(ids[0], options.get("wait"), options.get("timeout"), "ONCE.ADD", self.table, *ids)
         return [bool(one) for one in answer]
 
