@@ -84,6 +84,15 @@ static bool read_address(const char *from, size_t size, struct redis_address *ou
     return number > 0 && number <= UINT16_MAX;
 }
 
+/* Whether the last address is one of those before it. */
+static bool is_named_twice(const struct redis_url *url) {
+    const struct redis_address *last = &url->addresses[url->count - 1];
+    for (const struct redis_address *one = url->addresses; one < last; one++) {
+        if (one->port == last->port && strcmp(one->host, last->host) == 0) return true;
+    }
+    return false;
+}
+
 static void show(struct redis_url *url) {
     size_t used = 0;
     for (size_t i = 0; i < url->count && used + 1 < sizeof url->shown; i++) {
@@ -111,7 +120,8 @@ int redis_url_parse(const char *text, struct redis_url *out) {
         if (code != EXIT_DONE) return code;
         text = at + 1;
     }
-    for (const char *from = text;; from += 1) {
+    size_t number = 1; /* of the address in the text */
+    for (const char *from = text;; from++, number++) {
         size_t size = strcspn(from, ",");
         if (out->count == REDIS_ADDRESSES_LIMIT) {
             return message_fail(EXIT_USAGE,
@@ -121,9 +131,10 @@ int redis_url_parse(const char *text, struct redis_url *out) {
         }
         if (!read_address(from, size, &out->addresses[out->count++])) {
             /* It is not shown: a URL without its @ has a password here. */
-            return message_fail(EXIT_USAGE, "--redis: address %zu is no host:port; %s", out->count,
+            return message_fail(EXIT_USAGE, "--redis: address %zu is no host:port; %s", number,
                                 form);
         }
+        if (is_named_twice(out)) out->count--;
         from += size;
         if (*from == '\0') break;
     }

@@ -18,7 +18,7 @@ struct redis_address {
 };
 
 struct redis_url {
-    struct redis_address addresses[REDIS_ADDRESSES_LIMIT];
+    struct redis_address addresses[REDIS_ADDRESSES_LIMIT]; /* no two alike */
     size_t count;
     char user[REDIS_SECRET_BYTES], password[REDIS_SECRET_BYTES]; /* empty: none */
     char shown[REDIS_SHOWN_BYTES]; /* the addresses without the secrets, for messages */

@@ -244,6 +244,22 @@ def test_a_server_that_dies_and_comes_back(start):
     assert listed(url_of(server)) == totals
 
 
+def test_an_address_that_is_named_twice(start):
+    """It is one server, also when its connection is lost and another one is looked for."""
+    server = start(appendonly="yes", appendfsync="always")
+    lines, totals = make_events(10000, 27)
+    feed = Feed(url_of(server, server, server), lines=lines)
+    feed.write(0.5)
+    server.kill()
+    feed.write(0.6)
+    time.sleep(0.5)
+    server.start()
+    feed.write(1)
+    summary = feed.finish()
+    assert summary["applied"] + summary["doubtful"] == 10000
+    assert listed(url_of(server)) == totals
+
+
 def test_a_server_that_stays_away(start):
     server = start()
     lines, _ = make_events(4000, 7)
