@@ -287,7 +287,7 @@ static int send_parcel(struct load *load, struct leg *leg, const struct event_ba
         .size = parcel->text.size,
         .ends = is_many ? NULL : parcel->ends,
         .commands = is_many ? 1 : parcel->count,
-        .again = {.data = partition->create.data, .size = partition->create.size},
+        .creation = {.data = partition->create.data, .size = partition->create.size},
         .tolerated = is_many ? NULL : refusals,
         .on_reply = on_reply,
         .on_done = on_done,

@@ -231,7 +231,7 @@ static bool read_redirection(const char *text, const struct redis_address *from,
 
 /* How long a request waits before it is sent again: a little more each time. */
 static uint64_t delay_of(const struct redis_request *request) {
-    uint64_t delay_ms = UINT64_C(5) << (request->attempts < 10 ? request->attempts : 10);
+    uint64_t delay_ms = UINT64_C(5) << (request->failures < 10 ? request->failures : 10);
     return delay_ms < DELAY_MOST_MS ? delay_ms : DELAY_MOST_MS;
 }
 
@@ -254,6 +254,7 @@ static void on_again(void *context, struct redis_link *link, struct redis_reques
     bool is_moved = strncmp(text, "MOVED ", 6) == 0, is_asked = strncmp(text, "ASK ", 4) == 0;
     note_problem(client, link, text);
     client->resent++;
+    request->failures++;
     request->is_asked_once = false;
     request->not_before_ms = now_ms();
     if ((is_moved || is_asked) && client->is_cluster &&
@@ -266,8 +267,8 @@ static void on_again(void *context, struct redis_link *link, struct redis_reques
             if (place != NO_LINK) client->link_of_slot[request->slot] = (uint16_t)place;
         }
         /* Two servers that send each other's requests to and fro are not to be asked without end. */
-        if (request->attempts > 3) request->not_before_ms += delay_of(request);
-        client->needs_map = client->needs_map || (is_moved && request->attempts > 3);
+        if (request->failures > 3) request->not_before_ms += delay_of(request);
+        client->needs_map = client->needs_map || (is_moved && request->failures > 3);
     } else {
         request->not_before_ms += delay_of(request);
         client->needs_map = client->is_cluster;
@@ -277,6 +278,10 @@ static void on_again(void *context, struct redis_link *link, struct redis_reques
         }
     }
     redis_list_append(&client->waiting, request);
+}
+
+static void on_created(void *context, struct redis_link *link, struct redis_request *request) {
+    if (!redis_link_send(link, request, now_ms())) fail_memory(context);
 }
 
 static void on_refusal(void *context, struct redis_link *link, const char *text) {
@@ -382,7 +387,7 @@ int redis_client_work(struct redis_client *client, int timeout_ms) {
     if (polled == NULL) return fail_memory(client);
     wait_for_links(client, polled, timeout_ms);
     now = now_ms();
-    struct redis_link_events events = {client, on_done, on_again, on_lost, on_refusal};
+    struct redis_link_events events = {client, on_done, on_created, on_again, on_lost, on_refusal};
     for (size_t i = 0; i < count; i++) {
         struct redis_link *link = client->links[i];
         bool can_read = (polled[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
@@ -401,7 +406,7 @@ void redis_client_submit(struct redis_client *client, struct redis_request *requ
     request->is_done = false;
     request->is_uncertain = false;
     request->is_asked_once = false;
-    request->attempts = 0;
+    request->failures = 0;
     request->first_ms = now_ms();
     request->not_before_ms = 0;
     client->open_count++;

@@ -1,8 +1,8 @@
 /* redis_link.c - one connection: what was sent, what it is answered with, and what is unconfirmed.
  *
  * I1  expected has an entry for each answer that is still to come, in the order in which the commands went out.
- * I2  A request on the link is in exactly one of in_flight and answered; the one that the next answer of a
- *     request belongs to is the first in in_flight.
+ * I2  A request on the link is in exactly one of creating, in_flight and answered; the one that the next answer to a
+ *     creation belongs to is the first in creating, and that of any other command the first in in_flight.
  * I3  A write in answered was sent before the WAIT that is under way, or unconfirmed counts it. Only requests
  *     that were all answered when a WAIT's own answer comes are confirmed by it; answers come in order, so
  *     these are all in answered by then. */
@@ -91,6 +91,7 @@ static void close_context(struct redis_link *link) {
     link->expected_count = 0;
     link->is_waiting = false;
     link->unconfirmed = 0;
+    memset(link->has_key, 0, sizeof link->has_key);
 }
 
 /* Each failure in a row doubles the time until the next try. */
@@ -120,23 +121,42 @@ bool redis_link_has_room(const struct redis_link *link) {
     return link->state == LINK_READY && link->in_flight_count < IN_FLIGHT_MOST;
 }
 
-bool redis_link_send(struct redis_link *link, struct redis_request *request, uint64_t now_ms) {
+static bool has_key(const struct redis_link *link, unsigned slot) {
+    return (link->has_key[slot / 8] >> slot % 8 & 1) != 0;
+}
+
+static void note_key(struct redis_link *link, unsigned slot, bool is_there) {
+    unsigned char bit = (unsigned char)(1U << slot % 8);
+    link->has_key[slot / 8] &= (unsigned char)~bit;
+    if (is_there) link->has_key[slot / 8] |= bit;
+}
+
+/* Writes one command of a request; ASKING is good for one command only. */
+static bool write_one(struct redis_link *link, lethe_bytes text,
+                      struct redis_expectation expectation, uint64_t now_ms) {
     static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
-    struct redis_expectation nothing = {.kind = EXPECT_NOTHING};
+    if (expectation.request->is_asked_once &&
+        !write_commands(link, (lethe_bytes){asking, sizeof asking - 1},
+                        (struct redis_expectation){.kind = EXPECT_NOTHING}, now_ms)) {
+        return false;
+    }
+    return write_commands(link, text, expectation, now_ms);
+}
+
+bool redis_link_send(struct redis_link *link, struct redis_request *request, uint64_t now_ms) {
     bool fits = true;
     request->has_failed = false;
-    if (request->attempts++ > 0 && request->again.size > 0 && !request->is_asked_once) {
-        fits = write_commands(link, request->again, nothing, now_ms);
+    if (request->creation.size > 0 && !has_key(link, request->slot)) {
+        redis_list_append(&link->creating, request);
+        link->in_flight_count++;
+        return write_one(link, request->creation,
+                         (struct redis_expectation){EXPECT_CREATION, request, 0}, now_ms);
     }
     size_t from = 0;
     for (size_t i = 0; i < request->commands && fits; i++) {
         size_t end = request->ends != NULL ? request->ends[i] : request->size;
-        if (request->is_asked_once) {
-            fits = write_commands(link, (lethe_bytes){asking, sizeof asking - 1}, nothing, now_ms);
-        }
-        struct redis_expectation answer = {EXPECT_ANSWER, request, i};
-        fits = fits && write_commands(link, (lethe_bytes){request->text + from, end - from}, answer,
-                                      now_ms);
+        fits = write_one(link, (lethe_bytes){request->text + from, end - from},
+                         (struct redis_expectation){EXPECT_ANSWER, request, i}, now_ms);
         from = end;
     }
     redis_list_append(&link->in_flight, request);
@@ -182,6 +202,7 @@ void redis_link_lose(struct redis_link *link, uint64_t now_ms, const char *why,
     events->on_lost(events->context, link, copy);
     hand_back(link, &link->answered, false, copy, events);
     hand_back(link, &link->in_flight, true, copy, events);
+    hand_back(link, &link->creating, false, copy, events);
 }
 
 void redis_link_free(struct redis_link *link) {
@@ -252,6 +273,20 @@ static void take_wait(struct redis_link *link, const redisReply *reply, unsigned
     }
 }
 
+/* An answer to what makes a key, which may be there already. */
+static void take_creation(struct redis_link *link, const redisReply *reply,
+                          const struct redis_link_events *events) {
+    struct redis_request *request = redis_list_take(&link->creating);
+    link->in_flight_count--;
+    if (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "BUSYKEY", 7) == 0) {
+        note_key(link, request->slot, true);
+        events->on_created(events->context, link, request);
+        return;
+    }
+    if (!is_temporary(reply->str)) events->on_refusal(events->context, link, reply->str);
+    events->on_again(events->context, link, request, reply->str);
+}
+
 /* Takes one answer. */
 static void take(struct redis_link *link, const redisReply *reply, unsigned replicas,
                  const struct redis_link_events *events) {
@@ -269,6 +304,9 @@ static void take(struct redis_link *link, const redisReply *reply, unsigned repl
     case EXPECT_WAIT:
         take_wait(link, reply, replicas, events);
         return;
+    case EXPECT_CREATION:
+        take_creation(link, reply, events);
+        return;
     case EXPECT_ANSWER:
         break;
     }
@@ -276,6 +314,8 @@ static void take(struct redis_link *link, const redisReply *reply, unsigned repl
         request->on_reply(request, expectation.command, reply);
     } else {
         request->has_failed = true;
+        note_key(link, request->slot,
+                 false); /* until the error passes, everything may be otherwise */
         snprintf(link->problem, sizeof link->problem, "%s", reply->str);
         if (!is_temporary(reply->str)) events->on_refusal(events->context, link, reply->str);
     }

@@ -3,6 +3,10 @@
  * Nothing here waits: the client asks each link for its descriptor, waits for all of them together, and lets
  * each do what it can. What a link can't finish it hands back, to be sent again.
  *
+ * A key may be gone whenever a connection is new: a server came back empty, or a replica that never had it took over.
+ * Whoever counts first would then make it, with what the server has as its default instead of the table's window. So a
+ * request that has a creation waits, once for each key and connection, until that was answered.
+ *
  * With a number of replicas to wait for, a link sends WAIT behind what it has written, and a write is finished only
  * when that was answered by enough of them: WAIT speaks of the writes of its own connection alone, so a request that
  * is handed back has to be sent again before anybody waits again. */
@@ -15,6 +19,7 @@
 #include <stdint.h>
 
 #include "lethe/hash.h"
+#include "redis_slots.h"
 #include "redis_url.h"
 
 /* One or more commands that are sent, answered and, if need be, sent again together. The caller owns it, and keeps
@@ -26,7 +31,8 @@ struct redis_request {
     size_t size;
     const size_t *ends; /* where each command ends in text; NULL: there is one */
     size_t commands;
-    lethe_bytes again; /* a command that goes before them when they are sent again; or nothing */
+    lethe_bytes
+        creation; /* makes the key if it is not there, before anything else is sent; or nothing */
     const char *const *tolerated; /* errors that begin so are answers; ends with NULL; or NULL */
     /* An answer to one of the commands, which is no error but a tolerated one. May come several times. */
     void (*on_reply)(struct redis_request *request, size_t command, const redisReply *reply);
@@ -39,7 +45,7 @@ struct redis_request {
     struct redis_request *next;
     uint64_t first_ms;      /* when it was submitted */
     uint64_t not_before_ms; /* when to send it */
-    unsigned attempts;
+    unsigned failures;
     bool has_failed;    /* an answer says: send again */
     bool is_asked_once; /* sent this once to: */
     struct redis_address asked;
@@ -56,7 +62,7 @@ enum redis_link_state { LINK_CLOSED = 0, LINK_CONNECTING, LINK_READY };
 
 /* What the next answer is to. */
 struct redis_expectation {
-    enum { EXPECT_OK, EXPECT_NOTHING, EXPECT_ANSWER, EXPECT_WAIT } kind;
+    enum { EXPECT_OK, EXPECT_NOTHING, EXPECT_CREATION, EXPECT_ANSWER, EXPECT_WAIT } kind;
     struct redis_request *request;
     size_t command;
 };
@@ -71,12 +77,15 @@ struct redis_link {
 
     struct redis_expectation *expected; /* a ring */
     size_t expected_first, expected_count, expected_capacity;
+    struct redis_list creating;  /* their key is being made; nothing of them was sent yet */
     struct redis_list in_flight; /* sent, not all answered yet, in their order */
     struct redis_list answered;  /* replicas are still to be waited for */
-    size_t in_flight_count;
-    size_t unconfirmed; /* writes since the last WAIT was sent */
-    bool is_waiting;    /* a WAIT is under way */
-    char problem[320];  /* what the server last had against the first one in flight */
+    size_t in_flight_count;      /* and those in creating */
+    unsigned char
+        has_key[REDIS_SLOTS / 8]; /* a bit for each slot: its key was there, or was made */
+    size_t unconfirmed;           /* writes since the last WAIT was sent */
+    bool is_waiting;              /* a WAIT is under way */
+    char problem[320];            /* what the server last had against the first one in flight */
 };
 
 /* What a link tells the client. */
@@ -84,6 +93,8 @@ struct redis_link_events {
     void *context;
     /* All is answered, and by enough replicas. */
     void (*on_done)(void *context, struct redis_request *request);
+    /* The request's key is there now: to be sent to the same link. */
+    void (*on_created)(void *context, struct redis_link *link, struct redis_request *request);
     /* To be sent again, because of what the server said (text), or the link was lost or slow (text says how). */
     void (*on_again)(void *context, struct redis_link *link, struct redis_request *request,
                      const char *text);
@@ -100,7 +111,8 @@ bool redis_link_open(struct redis_link *link, const struct redis_url *url, uint6
 /* Whether it can take one more request. */
 bool redis_link_has_room(const struct redis_link *link);
 
-/* Sends a request, as far as the socket takes it. False when memory is short. */
+/* Sends a request, as far as the socket takes it, or at first only the command that makes its key, if this connection
+ * has not seen that yet. False when memory is short. */
 bool redis_link_send(struct redis_link *link, struct redis_request *request, uint64_t now_ms);
 
 /* Sends WAIT if writes are unconfirmed and none is under way. */

@@ -260,6 +260,24 @@ def test_an_address_that_is_named_twice(start):
     assert listed(url_of(server)) == totals
 
 
+@pytest.mark.parametrize("partitions", ["1", "40"])
+def test_a_server_that_comes_back_empty(start, partitions):
+    """What it had is lost. What follows still has the window that was asked for, not the one that the server makes by itself."""
+    server = start()
+    lines, _ = make_events(60000, 28)
+    feed = Feed(url_of(server), "--window", "1h", "--partitions", partitions, lines=lines, pause=0.002)
+    for part in (0.2, 0.4, 0.6, 0.8):
+        feed.write(part)
+        server.kill()
+        feed.write(part + 0.005) # more than a connection has under way at once, so some was never sent before
+        server.start()
+    feed.write(1)
+    feed.finish()
+    keys = server.client.keys("t:{*}") if partitions != "1" else ["t"]
+    assert len(keys) == int(partitions)
+    assert [server.call("ONCE.INFO", key)[1] for key in keys] == [3600000] * len(keys)
+
+
 def test_a_server_that_stays_away(start):
     server = start()
     lines, _ = make_events(4000, 7)
