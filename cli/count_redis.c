@@ -16,6 +16,7 @@
 #include "count.h"
 #include "interrupt.h"
 #include "message.h"
+#include "redis_lost.h"
 #include "redis_table.h"
 
 enum {
@@ -173,12 +174,17 @@ static int send_mark(struct load *load) {
     return EXIT_DONE;
 }
 
+static int work(struct load *load, int timeout_ms) {
+    int code = redis_client_work(load->table->client, timeout_ms);
+    if (code != EXIT_DONE) return code;
+    redis_lost_watch(load->table);
+    return send_mark(load);
+}
+
 /* Takes a leg's mark, once that of another file has been sent. */
 static int take_mark(struct load *load, const struct leg *leg) {
-    struct redis_client *client = load->table->client;
     while (load->has_mark && strcmp(load->mark_name, leg->mark_name) != 0) {
-        int code = redis_client_work(client, TICK_MS);
-        if (code == EXIT_DONE) code = send_mark(load);
+        int code = work(load, TICK_MS);
         if (code != EXIT_DONE) return code;
     }
     memcpy(load->mark_name, leg->mark_name, sizeof load->mark_name);
@@ -198,11 +204,6 @@ static int end_legs(struct load *load, size_t keep) {
         load->leg_count--;
     }
     return code;
-}
-
-static int work(struct load *load, int timeout_ms) {
-    int code = redis_client_work(load->table->client, timeout_ms);
-    return code == EXIT_DONE ? send_mark(load) : code;
 }
 
 /* Waits until all that was sent is acknowledged, and the last mark stored. */
@@ -478,7 +479,7 @@ static int count_into(struct load *load, const struct event_options *options) {
         if (code == EXIT_DONE) look_at_window(load);
         count_report(counting);
         events_free(counting->reader);
-        if (code != EXIT_DONE && load->table->client->code != EXIT_DONE) {
+        if (code != EXIT_DONE && code != EXIT_BAD_DATA && load->table->client->code != EXIT_DONE) {
             message_note("%" PRIu64 " events of this run are acknowledged; some more may be "
                          "counted; run the same command again within the window to go on",
                          count_events(&counting->totals));

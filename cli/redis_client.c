@@ -312,9 +312,9 @@ static bool try_to_send(struct redis_client *client, struct redis_request *reque
         return false;
     }
     char why[128];
-    if (link->state == LINK_CLOSED && link->retry_at_ms <= now &&
-        !redis_link_open(link, &client->url, now, why)) {
-        on_lost(client, link, why);
+    if (link->state == LINK_CLOSED && link->retry_at_ms <= now) {
+        client->openings++;
+        if (!redis_link_open(link, &client->url, now, why)) on_lost(client, link, why);
     }
     /* Whoever was to be asked just once is gone: back to where the slot is. */
     if (request->is_asked_once && link->state == LINK_CLOSED) request->is_asked_once = false;

@@ -33,6 +33,7 @@ struct redis_client {
     struct redis_list waiting;          /* to be sent */
     size_t open_count;                  /* requests that are not done */
     uint64_t resent;                    /* how often one was sent again */
+    uint64_t openings;                  /* how often a connection was begun */
     uint64_t patience_ms;               /* retry_ms, or less after an interrupt */
     char problem[512];                  /* why something was last sent again, and by whom */
 };

@@ -32,11 +32,15 @@ unsigned redis_slot(lethe_bytes key) {
     return checksum(key.data, key.size) % REDIS_SLOTS;
 }
 
-void redis_slot_tags(size_t count, uint32_t *out) {
+unsigned redis_slot_of_place(size_t place, size_t count) {
+    return (unsigned)((2 * place + 1) * REDIS_SLOTS / (2 * count));
+}
+
+void redis_tags_of_slots(const uint16_t *slots, size_t count, uint32_t *out) {
     static uint32_t place_of[REDIS_SLOTS]; /* which place wants the slot, from 1 */
     memset(place_of, 0, sizeof place_of);
     for (size_t i = 0; i < count; i++) {
-        place_of[(2 * i + 1) * REDIS_SLOTS / (2 * count)] = (uint32_t)i + 1;
+        place_of[slots[i]] = (uint32_t)i + 1;
     }
     size_t left = count;
     for (uint32_t number = 0; left > 0; number++) {

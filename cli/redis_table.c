@@ -1,8 +1,10 @@
 /* redis_table.c - finds, makes and compares tables, and asks all partitions of one something.
  *
  * WHY     The description is written by SET NX, so that of several who make a table at the same time one wins, and the
- *         others read what it wrote. A partition that is not there is made with the table's own window before anything
- *         is counted in it: the server would make it by itself otherwise, with whatever it has as its default. */
+ *         others read what it wrote. It is there before any partition is: so where there are partitions and still no
+ *         description after them, one was lost (redis_lost.h). A partition that is not there is made with the table's
+ *         own window before anything is counted in it: the server would make it by itself otherwise, with whatever it
+ *         has as its default. */
 #include "redis_table.h"
 
 #include <inttypes.h>
@@ -12,6 +14,7 @@
 #include <sys/random.h>
 
 #include "message.h"
+#include "redis_lost.h"
 
 enum { VERSION = 1, CLUSTER_PARTITIONS = 16 };
 
@@ -192,6 +195,7 @@ struct description {
     size_t partitions;
     uint64_t seed, window_ms;
     double error;
+    char text[REDIS_DESCRIPTION_BYTES]; /* of one that is PARTITIONED */
 };
 
 /* ONCE.INFO of the name: a table of one partition, or nothing, or something else. */
@@ -250,7 +254,8 @@ static void judge_text(void *context, size_t partition, const redisReply *reply)
         return;
     }
     if (*at == '\0' && partitions > 1 && partitions <= REDIS_PARTITIONS_LIMIT &&
-        found->window_ms > 0) {
+        found->window_ms > 0 && reply->len < sizeof found->text) {
+        memcpy(found->text, reply->str, reply->len + 1);
         found->kind = PARTITIONED;
         found->partitions = (size_t)partitions;
     }
@@ -375,7 +380,28 @@ static int adopt(struct redis_table *table, const struct description *found,
     table->seed = found->seed;
     table->window_ms = found->window_ms;
     table->error = found->error;
+    memcpy(table->description, found->text, sizeof table->description);
     return EXIT_DONE;
+}
+
+/* Makes a table that was not found, unless parts of one are there. */
+static int make_anew(struct redis_table *table, struct description *found) {
+    char left[REDIS_KEY_BYTES];
+    table->is_new = true;
+    int code = redis_lost_search(table, left);
+    /* Somebody who makes it at this moment has written the description by now. */
+    if (code == EXIT_DONE && left[0] != '\0') code = look_up(table, found);
+    if (code != EXIT_DONE || found->kind != NOTHING) return code;
+    if (left[0] != '\0') {
+        return message_fail(EXIT_BAD_DATA,
+                            "the key %s, which tells how the table is spread, is gone, and its "
+                            "partition %s is there; a new one would spread ids in another way and "
+                            "count copies: restore that key, or delete %s:{*}, or choose another "
+                            "--table",
+                            table->name, left, table->name);
+    }
+    code = make(table);
+    return code == EXIT_DONE ? look_up(table, found) : code;
 }
 
 /* Finds the table, or makes it. */
@@ -387,8 +413,7 @@ static int find(struct redis_table *table, const struct redis_table_options *opt
         table->partition_count = options->partitions > 0 ? (size_t)options->partitions : partitions;
         table->window_ms = options->window_ms > 0 ? options->window_ms : NEW_WINDOW_MS;
         table->error = options->error > 0 ? options->error : NEW_ERROR;
-        code = make(table);
-        if (code == EXIT_DONE) code = look_up(table, &found);
+        code = make_anew(table, &found);
     }
     if (code != EXIT_DONE) return code;
     if (found.kind == NOTHING) {
@@ -404,10 +429,14 @@ static int find(struct redis_table *table, const struct redis_table_options *opt
 }
 
 static int name_partitions(struct redis_table *table) {
+    uint16_t slots[REDIS_PARTITIONS_LIMIT];
     uint32_t tags[REDIS_PARTITIONS_LIMIT];
     table->partitions = calloc(table->partition_count, sizeof *table->partitions);
     if (table->partitions == NULL) return fail_memory();
-    redis_slot_tags(table->partition_count, tags);
+    for (size_t i = 0; i < table->partition_count; i++) {
+        slots[i] = (uint16_t)redis_slot_of_place(i, table->partition_count);
+    }
+    redis_tags_of_slots(slots, table->partition_count, tags);
     for (size_t i = 0; i < table->partition_count; i++) {
         struct redis_partition *partition = &table->partitions[i];
         size_t room = strlen(table->name) + 16;
@@ -454,7 +483,8 @@ static int make_partitions(struct redis_table *table) {
     if (code == EXIT_DONE) code = redis_table_info(table, &stats);
     if (code != EXIT_DONE) return code;
     table->is_untouched = stats.applied == 0 && stats.duplicates == 0 && stats.counters == 0;
-    if (making.made > 0 && !table->is_untouched) {
+    /* In a new table others may have counted already. */
+    if (making.made > 0 && !table->is_untouched && !table->is_new) {
         message_warn("%s: %zu of %zu partitions were not there and are empty now, others are not; "
                      "what was counted in them is lost, if they were deleted or evicted",
                      table->shown, making.made, table->partition_count);
@@ -482,6 +512,7 @@ int redis_table_open(const struct arguments *arguments, const struct redis_table
     if (code == EXIT_DONE) code = name_partitions(table);
     if (code == EXIT_DONE && options->create) code = make_partitions(table);
     if (code == EXIT_DONE) {
+        table->watched_openings = table->client->openings;
         *out = table;
     } else {
         redis_table_close(table);
@@ -496,6 +527,7 @@ void redis_table_close(struct redis_table *table) {
         redis_text_free(&table->partitions[i].create);
     }
     free(table->partitions);
+    redis_text_free(&table->watch_text);
     redis_client_close(table->client);
     free(table);
 }

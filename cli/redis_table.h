@@ -14,7 +14,7 @@
 #include "redis_client.h"
 #include "redis_text.h"
 
-enum { REDIS_PARTITIONS_LIMIT = 1024, REDIS_NAME_LIMIT_BYTES = 512 };
+enum { REDIS_PARTITIONS_LIMIT = 1024, REDIS_NAME_LIMIT_BYTES = 512, REDIS_DESCRIPTION_BYTES = 256 };
 
 #define OPTION_REDIS                                                                           \
     {                                                                                          \
@@ -51,11 +51,21 @@ struct redis_table {
     double error;
     lethe_window_policy policy;
     struct redis_partition *partitions;
+    bool is_new;       /* it was not there when this run began */
     bool is_untouched; /* nothing was ever counted in it */
+    char description
+        [REDIS_DESCRIPTION_BYTES]; /* as it is in the server; empty: there is one partition */
+
+    /* What redis_lost_watch knows. */
+    bool is_watching;          /* a question is under way */
+    uint64_t watched_openings; /* of the client, when it was last asked */
+    struct redis_request watch_request;
+    struct redis_text watch_text;
 };
 
 /* Opens the table that --redis and --table name, and compares it with what is wanted: another number of partitions
- * or another window is refused with EXIT_USAGE. Makes a table that is not there if that is wanted. */
+ * or another window is refused with EXIT_USAGE. Makes a table that is not there if that is wanted; if partitions are
+ * there and only the description is not, that is EXIT_BAD_DATA, and nothing is changed. */
 int redis_table_open(const struct arguments *arguments, const struct redis_table_options *options,
                      struct redis_table **out);
 void redis_table_close(struct redis_table *table); /* takes NULL */

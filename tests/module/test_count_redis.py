@@ -3,6 +3,7 @@
 Method: lethe on real servers and clusters, fed by pipes and files; its totals and the counters, read by other
         means, are compared with a model. Servers are killed, restarted and emptied of slots in the middle of a load."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -172,6 +173,50 @@ def test_a_partition_that_was_lost_is_told(server):
     assert result.returncode == BAD_DATA and "window of 1000 ms" in result.stderr
 
 
+def test_a_description_that_was_lost_is_told(server):
+    """Nobody knows then by which seed ids are spread: another one would let copies in, by other partitions."""
+    url = url_of(server)
+    lines, totals = make_events(300, 16)
+    count(url, "--partitions", "4", "--window", "1h", stdin="".join(lines))
+    description = server.call("GET", "t")
+    server.call("DEL", "t")
+    # Whatever number of partitions is wanted this time, also just the one that a server has by default.
+    for words in (["--partitions", "4", "--window", "1h"], ["--partitions", "4"], ["--partitions", "7"],
+                  ["--partitions", "1024"], []):
+        before = sorted(server.client.keys())
+        result = lethe("count", url, *words, stdin="".join(lines))
+        assert result.returncode == BAD_DATA, result.stderr
+        assert "the key t, which tells how the table is spread, is gone" in result.stderr and "t:{" in result.stderr
+        assert sorted(server.client.keys()) == before
+    assert lethe("list", url).returncode == ENVIRONMENT
+    server.call("SET", "t", description)
+    assert count(url, stdin="".join(lines))["duplicates"] == 300
+    assert listed(url) == totals
+    # One partition that is left is enough, and tables whose names are alike are none of it.
+    for victim in sorted(server.client.keys("t:{*}"))[1:] + ["t"]:
+        server.call("DEL", victim)
+    assert lethe("count", url, "--partitions", "4", stdin="a\tk\n").returncode == BAD_DATA
+    assert count(url, "--partitions", "4", stdin="a\tk\n", table="tt")["applied"] == 1
+    server.call("DEL", *server.client.keys("t:{*}"))
+    assert count(url, "--partitions", "4", stdin="".join(lines))["applied"] == 300
+    # Once nothing is remembered, any seed will do; docs/guarantees.md says how.
+    server.call("SET", "t", "lethe-table 1 partitions 4 seed 0x1 window_ms 600000 error 1e-06")
+    assert count(url, stdin="b\tk\n")["applied"] == 1
+
+
+def test_many_make_one_table_at_once(server):
+    """One of them writes the description; who comes late finds partitions, and then the description too."""
+    for number in range(10):
+        server.client.flushall()
+        lines, totals = make_events(2000, 17 + number)
+        feeds = [Feed(url_of(server), "--partitions", "16", lines=lines[i::2], chunk=1000, pause=0) for i in (0, 1) * 3]
+        for feed in feeds:
+            feed.write(1)
+        summaries = [feed.finish() for feed in feeds]
+        assert sum(summary["applied"] for summary in summaries) == 2000
+        assert listed(url_of(server)) == totals
+
+
 def test_sums_that_do_not_fit(server):
     url, most = url_of(server), 2 ** 63 - 1
     lines = [f"a\tk\t{most}\n", "b\tk\t1\n", "c\tk\t1\tl\t1\n", "d\tl\t5\n"]
@@ -262,7 +307,8 @@ def test_an_address_that_is_named_twice(start):
 
 @pytest.mark.parametrize("partitions", ["1", "40"])
 def test_a_server_that_comes_back_empty(start, partitions):
-    """What it had is lost. What follows still has the window that was asked for, not the one that the server makes by itself."""
+    """What it had is lost. What follows still has the window that was asked for, not the one that the server makes by itself,
+    and the table is one that can be counted in."""
     server = start()
     lines, _ = make_events(60000, 28)
     feed = Feed(url_of(server), "--window", "1h", "--partitions", partitions, lines=lines, pause=0.002)
@@ -276,6 +322,28 @@ def test_a_server_that_comes_back_empty(start, partitions):
     keys = server.client.keys("t:{*}") if partitions != "1" else ["t"]
     assert len(keys) == int(partitions)
     assert [server.call("ONCE.INFO", key)[1] for key in keys] == [3600000] * len(keys)
+    assert partitions == "1" or "written again" in feed.errors
+    again = count(url_of(server), "--window", "1h", "--partitions", partitions, stdin="".join(lines))
+    assert again["events"] == 60000 and again["duplicates"] > 0
+    assert count(url_of(server), stdin="".join(lines))["duplicates"] == 60000
+
+
+def test_a_server_that_comes_back_with_another_table(start):
+    """Somebody else made the table again meanwhile: ids are spread in two ways, so the first one stops."""
+    server = start()
+    lines, _ = make_events(20000, 29)
+    feed = Feed(url_of(server), "--partitions", "4", lines=lines)
+    feed.write(0.4)
+    server.kill()
+    feed.write(0.5)
+    os.kill(feed.process.pid, signal.SIGSTOP)
+    server.start()
+    count(url_of(server), "--partitions", "4", stdin="a\tk\n")
+    os.kill(feed.process.pid, signal.SIGCONT)
+    with contextlib.suppress(BrokenPipeError):
+        feed.write(1)
+    feed.finish(code=BAD_DATA)
+    assert "was made again by somebody else" in feed.errors
 
 
 def test_a_server_that_stays_away(start):
@@ -444,6 +512,26 @@ def move(cluster, feed):
         feed.write(done) # answered by ASK
         for node in (target, source):
             node.call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+
+
+def test_a_partition_that_is_lost_while_it_moves(tmp_path):
+    """Who is asked for it instead makes it, and with the table's window."""
+    with Cluster(tmp_path) as cluster:
+        lines, _ = make_events(4000, 30)
+        feed = Feed(url_of(cluster.nodes[0]), "--window", "1h", "--partitions", "6", lines=lines)
+        feed.write(0.5)
+        source, target = cluster.masters()[:2]
+        key = wait_for(lambda: sorted(source.client.keys("t:{*}")), what="a partition")[0]
+        slot = source.call("CLUSTER", "KEYSLOT", key)
+        source_id, target_id = source.call("CLUSTER", "MYID"), target.call("CLUSTER", "MYID")
+        target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", source_id)
+        source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", target_id)
+        source.call("DEL", key)
+        feed.write(1)
+        feed.finish()
+        for node in (target, source):
+            node.call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+        assert target.call("ONCE.INFO", key)[1] == 3600000
 
 
 def test_a_cluster_by_default(tmp_path):
