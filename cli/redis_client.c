@@ -9,6 +9,7 @@
 #include "redis_client.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -374,7 +375,7 @@ static void wait_for_links(struct redis_client *client, struct pollfd *polled, i
     (void)poll(polled, (nfds_t)client->link_count, timeout_ms < TICK_MS ? timeout_ms : TICK_MS);
 }
 
-int redis_client_work(struct redis_client *client, int timeout_ms) {
+static int work(struct redis_client *client, int timeout_ms) {
     uint64_t now = now_ms();
     if (client->code != EXIT_DONE) return client->code;
     if (client->needs_map && client->is_cluster && now - client->mapped_ms >= MAP_AGE_MS) {
@@ -400,6 +401,14 @@ int redis_client_work(struct redis_client *client, int timeout_ms) {
     look_elsewhere(client);
     check_patience(client, now);
     return client->code;
+}
+
+int redis_client_work(struct redis_client *client, int timeout_ms) {
+    /* A server that hangs up is no reason to die, as a reader of standard output that leaves is at other times. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    int code = work(client, timeout_ms);
+    signal(SIGPIPE, before);
+    return code;
 }
 
 void redis_client_submit(struct redis_client *client, struct redis_request *request) {
@@ -460,7 +469,9 @@ int redis_client_open(const struct redis_url *url, const struct redis_client_opt
     client->options = *options;
     client->patience_ms = options->retry_ms;
     client->code = EXIT_DONE;
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     int code = begin(client);
+    signal(SIGPIPE, before);
     if (code == EXIT_DONE) {
         *out = client;
     } else {
