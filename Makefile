@@ -25,6 +25,11 @@ test-long:
 	@tools/setup.sh test
 	@tools/test.sh long
 
+test-valkey:
+	@tools/setup.sh test
+	@tools/build.sh release product
+	@tools/valkey.sh
+
 bench:
 	@tools/setup.sh bench
 	@tools/build.sh release product
@@ -54,6 +59,7 @@ help:
 	@echo "make run               build them and show them at work on a generated stream"
 	@echo "make test              build every way (release, sanitizers, clang) and run the tests"
 	@echo "make test-long         run the tests that take too long for every day"
+	@echo "make test-valkey       run the module's tests in a Valkey server, fetched from Debian's backports"
 	@echo "make bench             run the benchmarks; ARGS='--json bloom' hands options to them"
 	@echo "make fuzz SECONDS=60   fuzz, each target for that long"
 	@echo "make lint              check format, warnings, scripts, man pages and text files"
@@ -62,4 +68,4 @@ help:
 	@echo "make clean             remove build/"
 	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
 
-.PHONY: all run test test-long bench fuzz lint format install clean help
+.PHONY: all run test test-long test-valkey bench fuzz lint format install clean help

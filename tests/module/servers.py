@@ -31,6 +31,13 @@ def sanitizer():
 IS_SANITIZED = sanitizer() is not None
 
 
+def is_bound_deeply():
+    """Valkey looks for a module's functions in the C library before it looks into what was preloaded."""
+    words = subprocess.run([PROGRAM, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = re.search(r"Valkey.* v=(\d+)\.(\d+)", words)
+    return found is not None and tuple(map(int, found.groups())) >= (8, 1)
+
+
 def skew_library(folder):
     """A library that makes a server's wall clock wrong (skew.c)."""
     library = folder / "skew.so"

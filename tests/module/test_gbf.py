@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 import redis
-from servers import IS_SANITIZED, MODULE, table_info, wait_for
+from servers import IS_SANITIZED, is_bound_deeply, MODULE, table_info, wait_for
 from stream import Stream
 from test_commands import raw
 from test_types import error_of
@@ -146,6 +146,8 @@ def test_a_replica_with_another_exp(start, tmp_path):
     """Marks come from exp(), and its last bit is not the same on every machine: a replica has its master's all the same."""
     if IS_SANITIZED:
         pytest.skip("the sanitizer has to be the first library")
+    if is_bound_deeply():
+        pytest.skip("this server gives modules no other exp()")
     library = tmp_path / "exp.so"
     (tmp_path / "exp.c").write_text(EXP)
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library,
