@@ -2,7 +2,8 @@
  *
  * Preloaded into redis-server, it takes the place of epoll_wait. What the thread has used of the CPU since it last
  * waited is a pause that every client saw, whatever else the machine was doing meanwhile. The file that LOOP_FILE names has the
- * longest with its page faults, the number above five milliseconds, and the sum, for another process to read and to set to zero. */
+ * longest and the number above five milliseconds, of all and of those with page faults, and the sum, for another process to read and
+ * to set to zero. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 struct shared {
-    uint64_t longest_ns, faults_of_longest, over_5ms, sum_ns;
+    uint64_t longest_ns, over_5ms, faulting_longest_ns, faulting_over_5ms, sum_ns;
 };
 
 static struct shared *shared;
@@ -43,17 +44,20 @@ static void start(void) {
     real_wait = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_NEXT, "epoll_wait");
 }
 
+static void note(uint64_t used_ns, uint64_t *longest_ns, uint64_t *over_5ms) {
+    if (used_ns > *longest_ns) *longest_ns = used_ns;
+    if (used_ns > 5000000) ++*over_5ms;
+}
+
 int epoll_wait(int descriptor, struct epoll_event *events, int most, int timeout_ms) {
     static __thread uint64_t woken_ns, faults_before;
     if (real_wait == NULL) start();
     if (shared != NULL && woken_ns != 0 && gettid() == owner) {
         uint64_t used_ns = cpu_ns() - woken_ns;
         shared->sum_ns += used_ns;
-        if (used_ns > shared->longest_ns) {
-            shared->longest_ns = used_ns;
-            shared->faults_of_longest = faults() - faults_before;
-        }
-        if (used_ns > 5000000) shared->over_5ms++;
+        note(used_ns, &shared->longest_ns, &shared->over_5ms);
+        if (faults() > faults_before)
+            note(used_ns, &shared->faulting_longest_ns, &shared->faulting_over_5ms);
     }
     int count = real_wait(descriptor, events, most, timeout_ms);
     faults_before = faults();

@@ -6,17 +6,17 @@ usage: bench/redis/pauses.py [--module build/release/lethe.so] [--ids N] [--wind
 Ids come in commands of fifty, so many of them in a client's pipeline (--together): the server may answer those one after
 another before it looks at other clients.
 
-"loop" is the time in milliseconds of CPU that the server's main thread worked between two waits for clients (loop.c, which is
-compiled for this and preloaded): what the server itself is to blame for. But where the CPU is virtual, time in which the
-host did something else counts as the server's. So there is a phase without the module, "plain": as many commands of EXISTS
-with fifty keys that are not there; and the whole can be repeated, each time with a new server (--runs). The work is the same each time, so
-what the server needs is in every run and what befell it isn't: of the longest loops of the runs, "least" is the shortest, "most"
-the longest. "faults" are the page faults in the loop of "least": a new table's memory is touched for the first time, and the last line tells what
-a first touch costs on this machine. "over 5" is the number of loops above five milliseconds, in all runs; "CPU" the seconds that the thread
-worked, in all runs.
+A loop is what the server's main thread worked between two waits for clients, in milliseconds of CPU (loop.c, which is compiled
+for this and preloaded): what the server itself is to blame for. But where the CPU is virtual, time in which the host did
+something else counts as the server's. So there is a phase without the module, "plain": as many commands of EXISTS with fifty
+keys that are not there; and the whole can be repeated, each time with a new server (--runs). The work is the same each
+time, so what the server needs is in every run and what befell it isn't: of the longest loops of the runs, "least" is the
+shortest, "most" the longest. "over 5" is the number of loops above five milliseconds, in all runs. "faulting" is the same of
+loops with page faults only: those that took memory, or touched it for the first time; the last line tells what a first touch
+costs on this machine. "CPU" is the seconds that the thread worked, in all runs.
 
-"ping" is what another process saw that sends PING every millisecond, in milliseconds on the wall, the 99.99th percentile and the longest:
-that has in it whatever else the machine does."""
+"ping" is what another process saw that sends PING every millisecond, in milliseconds on the wall, the 99.99th percentile and
+the longest: that has in it whatever else the machine does."""
 
 import argparse
 import mmap
@@ -56,19 +56,19 @@ class Loop:
 
     def __init__(self, folder):
         self.path, library = pathlib.Path(folder) / "loop", pathlib.Path(folder) / "loop.so"
-        self.path.write_bytes(bytes(32))
+        self.path.write_bytes(bytes(40))
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library,
                         HERE / "loop.c", "-ldl"], check=True)
         self.environment = dict(os.environ, LD_PRELOAD=str(library), LOOP_FILE=str(self.path))
 
     def take(self):
-        """The longest in milliseconds, its page faults, how many were above five, and the sum in seconds, since this was last
-        asked."""
+        """The longest in milliseconds and how many were above five, the same of those with page faults, and the sum in seconds, since
+        this was last asked."""
         with open(self.path, "r+b") as file:
-            longest, faults, over, total = struct.unpack("<QQQQ", file.read(32))
+            longest, over, faulting, faulting_over, total = struct.unpack("<5Q", file.read(40))
             file.seek(0)
-            file.write(bytes(32))
-        return longest / 1e6, faults, over, total / 1e9
+            file.write(bytes(40))
+        return longest / 1e6, over, faulting / 1e6, faulting_over, total / 1e9
 
 
 def send(port, head, answer, first, count, together):
@@ -162,16 +162,16 @@ def main():
         runs.append(run(arguments.module.resolve(), arguments.ids, arguments.window, arguments.together))
         print(f"run {number + 1}:", ", ".join(f"{name} {loops[0]:.2f}" for name, loops, _ in runs[-1]), file=sys.stderr)
     print(f"{arguments.ids} ids, window {arguments.window} s, runs: {arguments.runs}, commands in the pipeline: {arguments.together}\n"
-          f"{'':12} {'loop, ms':^31}  {'':7} {'ping, ms':^18}\n"
-          f"{'phase':12} {'least':>7} {'faults':>7} {'most':>7} {'over 5':>7}  {'CPU, s':>7} {'99.99%':>9} {'longest':>8}")
+          f"{'':12} {'all loops, ms':^23}  {'faulting, ms':^15}  {'':7} {'ping, ms':^18}\n"
+          f"{'phase':12} {'least':>7} {'most':>7} {'over 5':>7}  {'most':>7} {'over 5':>7}  {'CPU, s':>7} {'99.99%':>9} {'longest':>8}")
     for rows in zip(*runs):
-        loops, (_, _, over, total) = [loops for _, loops, _ in rows], zip(*(loops for _, loops, _ in rows))
+        longest, over, faulting, faulting_over, total = zip(*(loops for _, loops, _ in rows))
         name, times = rows[0][0], []
         for _, _, found in rows: # of a jump without the one that waited for the server that was stopped
             times += sorted(found)[:-1] if name == "jump" else found
         times.sort()
-        print(f"{name:12} {min(loops)[0]:7.2f} {min(loops)[1]:7} {max(loops)[0]:7.2f} {sum(over):7}  {sum(total):7.1f} "
-              f"{times[int(0.9999 * (len(times) - 1))] * 1000:9.2f} {times[-1] * 1000:8.2f}")
+        print(f"{name:12} {min(longest):7.2f} {max(longest):7.2f} {sum(over):7}  {max(faulting):7.2f} {sum(faulting_over):7}  "
+              f"{sum(total):7.1f} {times[int(0.9999 * (len(times) - 1))] * 1000:9.2f} {times[-1] * 1000:8.2f}")
     print(f"the first touch of a page: {first_touch_us():.1f} us")
 
 
