@@ -12,8 +12,8 @@
 # line sums up all runs; the exit status is 1 if a test failed, or if none ran.
 set -eu
 cd "$(dirname "$0")/.."
-# One test more than cores: some wait for disks and servers.
-jobs=$((${JOBS:-$(nproc)} + 1))
+# Two tests more than cores: some wait for disks and servers.
+jobs=$((${JOBS:-$(nproc)} + 2))
 # The time limit, in seconds a test, is only there to end one that hangs.
 selection=(-LE long --timeout 300 --no-tests=error)
 [ "${1:-}" != long ] || selection=(-L long --timeout 7200 --no-tests=ignore)
