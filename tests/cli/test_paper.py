@@ -18,7 +18,8 @@ from test_bad_input import is_sanitized  # too slow for the figures of sketches
 
 ALL_NAMES = [line.split()[0] for line in run_lethe("paper").stdout.decode().splitlines()]
 # Some take long: they are drawn by `make test-long`. Under a sanitizer some of each paper are enough.
-LONG = ["gbf-table-1", "fid-5", "fid-6", "fid-8", "fid-9", "fid-10", "fid-11", "fid-12", "fid-memory", "cf-3", "qf"]
+LONG = ["gbf-table-1", "fbf-11", "fbf-12", "fid-5", "fid-6", "fid-8", "fid-9", "fid-10", "fid-11", "fid-12", "fid-memory",
+        "cf-3", "qf"]
 SANITIZED = ["fbf-8", "fbf-10", "fbf-13", "fid-7", "gbf-2", "gbf-4"]
 NAMES = SANITIZED if is_sanitized() else [*LONG, "fbf-13"] if os.environ.get("LETHE_LONG") else \
     [name for name in ALL_NAMES if name not in LONG]
