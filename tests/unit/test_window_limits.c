@@ -408,6 +408,16 @@ static void a_refresh_may_fail_at_the_cap(void **state) {
     run_refresh_at_the_cap(true);
 }
 
+static void assert_same_bytes(const lethe_window *one, const lethe_window *other) {
+    lethe_memory_writer first = {0}, second = {0};
+    assert_ok(lethe_window_save(one, lethe_sink_to_memory(&first)));
+    assert_ok(lethe_window_save(other, lethe_sink_to_memory(&second)));
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    lethe_memory_writer_free(&first);
+    lethe_memory_writer_free(&second);
+}
+
 /* Goal:   a batch of records is so many records, to the last byte, and announcing ids changes nothing.
  * Method: two windows of each kind, with stripes and without, get the same ids, some of them again and again
  *         while the window grows and time passes. */
@@ -427,13 +437,7 @@ static void run_record_batch(const lethe_window_options *options) {
         assert_ok(lethe_window_record_batch(other, ids, BATCH, now_ms));
         assert_ok(lethe_window_record_batch(other, NULL, 0, now_ms));
     }
-    lethe_memory_writer first = {0}, second = {0};
-    assert_ok(lethe_window_save(one, lethe_sink_to_memory(&first)));
-    assert_ok(lethe_window_save(other, lethe_sink_to_memory(&second)));
-    assert_int_equal(first.size, second.size);
-    assert_memory_equal(first.data, second.data, first.size);
-    lethe_memory_writer_free(&first);
-    lethe_memory_writer_free(&second);
+    assert_same_bytes(one, other);
     lethe_window_free(one);
     lethe_window_free(other);
 }
@@ -751,16 +755,6 @@ static void a_call_gives_back_little(void **state) {
     (void)state;
     run_slow_release(0);
     run_slow_release(100 << 20);
-}
-
-static void assert_same_bytes(const lethe_window *one, const lethe_window *other) {
-    lethe_memory_writer first = {0}, second = {0};
-    assert_ok(lethe_window_save(one, lethe_sink_to_memory(&first)));
-    assert_ok(lethe_window_save(other, lethe_sink_to_memory(&second)));
-    assert_int_equal(first.size, second.size);
-    assert_memory_equal(first.data, second.data, first.size);
-    lethe_memory_writer_free(&first);
-    lethe_memory_writer_free(&second);
 }
 
 /* Goal: under a cap, what is decided doesn't depend on when memory of expired tables goes back, as it differs between
