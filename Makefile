@@ -19,7 +19,11 @@ run: all
 
 test:
 	@tools/setup.sh test
-	@tools/test.sh
+	@tools/test.sh day
+
+test-all:
+	@tools/setup.sh test
+	@tools/test.sh all
 
 test-long:
 	@tools/setup.sh test
@@ -57,7 +61,8 @@ clean:
 help:
 	@echo "make                   build the library and the lethe program into build/release"
 	@echo "make run               build them and show them at work on a generated stream"
-	@echo "make test              build every way (release, sanitizers, clang) and run the tests"
+	@echo "make test              build the release and run the tests of every day, in some minutes"
+	@echo "make test-all          the rest: larger sizes, sanitizers, fuzzed inputs, clang, mutants"
 	@echo "make test-long         run the tests that take too long for every day"
 	@echo "make test-valkey       run the module's tests in a Valkey server, fetched from Debian's backports"
 	@echo "make bench             run the benchmarks; ARGS='--json bloom' hands options to them"
@@ -68,4 +73,4 @@ help:
 	@echo "make clean             remove build/"
 	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
 
-.PHONY: all run test test-long test-valkey bench fuzz lint format install clean help
+.PHONY: all run test test-all test-long test-valkey bench fuzz lint format install clean help

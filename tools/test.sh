@@ -1,36 +1,57 @@
 #!/bin/bash
-# Builds the project in every way that finds mistakes and runs the tests in each.
-# usage: tools/test.sh [long]
+# Builds the project and runs its tests.
+# usage: tools/test.sh day|all|long
 #
-#   release   gcc, as shipped: every test
+#   day    release only: every test, at a size for every day
+#   all    what takes longer: larger sizes of the release's tests; the other builds and their tests;
+#          and the mutants, which prove that the tests notice what they are there for
+#   long   the tests labelled "long", which take hours
+#
+# The builds:
+#   release   gcc, as shipped
 #   asan      address and undefined-behaviour sanitizers: every test but those of packaging
 #   tsan      thread sanitizer: the tests labelled "threads"
 #   fuzz      clang and libFuzzer: replays each fuzz target's corpus
 #   clang     compiled only, for the second opinion of its warnings
 #
-# Tests labelled "long" are left out, unless "long" is asked for: then only they run. The last
-# line sums up all runs; the exit status is 1 if a test failed, or if none ran.
+# The last line sums up all runs; the exit status is 1 if a test failed, or if none ran.
 set -eu
 cd "$(dirname "$0")/.."
+size=${1:-day}
 # Two tests more than cores: some wait for disks and servers.
 jobs=$((${JOBS:-$(nproc)} + 2))
 # The time limit, in seconds a test, is only there to end one that hangs.
-selection=(-LE long --timeout 300 --no-tests=error)
-[ "${1:-}" != long ] || selection=(-L long --timeout 7200 --no-tests=ignore)
+limit=900
 passed=0
 failed=0
 
 # The thread sanitizer of gcc 12 cannot start where the kernel randomises addresses widely.
+wrapper=()
 fixed_addresses=()
 if setarch "$(uname -m)" -R true 2>/dev/null; then
     fixed_addresses=(setarch "$(uname -m)" -R)
 fi
 
-# Runs one preset's tests and adds its summary to the sums.
+# Builds one preset.
+build() {
+    local preset=$1 target=$2 start=$SECONDS
+    tools/build.sh "$preset" "$target"
+    echo "$preset: built in $((SECONDS - start)) s"
+}
+
+# Adds one run to the sums.
+add() {
+    local name=$1 total=$2 bad=$3 seconds=$4
+    passed=$((passed + total - bad))
+    failed=$((failed + bad))
+    echo "$name: $((total - bad)) passed, $bad failed, in $seconds s"
+}
+
+# Runs one preset's tests.
 run() {
     local preset=$1 log=build/$1/ctest.log total bad status=0 start=$SECONDS
     shift
-    "${wrapper[@]}" ctest --preset "$preset" "$@" -j "$jobs" >"$log" 2>&1 || status=$?
+    "${wrapper[@]}" ctest --preset "$preset" --timeout "$limit" "$@" -j "$jobs" >"$log" 2>&1 || status=$?
     # "97% tests passed, 1 tests failed out of 33"; absent when no test matched
     read -r bad total < <(sed -n 's/.*tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log") || {
         bad=0
@@ -42,31 +63,53 @@ run() {
         [ "$total" -ge "$bad" ] || total=$bad
     fi
     sed -n '/^The following tests did not run:/,/^$/p' "$log"
-    passed=$((passed + total - bad))
-    failed=$((failed + bad))
-    echo "$preset: $((total - bad)) passed, $bad failed, in $((SECONDS - start)) s"
+    add "$preset" "$total" "$bad" $((SECONDS - start))
 }
 
-presets="release asan tsan fuzz"
-[ "${1:-}" = long ] || presets="$presets clang"
-for preset in $presets; do
-    start=$SECONDS
-    target=all
-    case $preset in
-    tsan) target=thread_tests ;;
-    fuzz) target=fuzz_targets ;;
-    esac
-    tools/build.sh "$preset" "$target"
-    echo "$preset: built in $((SECONDS - start)) s"
-done
+# RocksDB is not compiled with the thread sanitizer, so what happens in there looks like races.
+run_tsan() {
+    wrapper=("${fixed_addresses[@]}" env TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+    run tsan "$@" -L threads --no-tests=ignore
+    wrapper=()
+}
 
-wrapper=()
-for preset in release asan fuzz; do
-    run "$preset" "${selection[@]}"
-done
-# RocksDB is not compiled with it, so what happens in there looks like races.
-wrapper=("${fixed_addresses[@]}" env TSAN_OPTIONS=ignore_noninstrumented_modules=1)
-run tsan "${selection[@]}" -L threads --no-tests=ignore
+run_mutants() {
+    local log=build/mutants.log found bad start=$SECONDS
+    tools/mutants.py --jobs "${JOBS:-$(nproc)}" >"$log" 2>&1 || cat "$log"
+    read -r found bad < <(sed -n 's/^mutants: \([0-9]*\) found, \([0-9]*\) not found$/\1 \2/p' "$log") || {
+        found=0
+        bad=1
+    }
+    add mutants $((found + bad)) "$bad" $((SECONDS - start))
+}
+
+build release all
+case $size in
+day)
+    run release -LE 'large|long' --no-tests=error
+    ;;
+all)
+    build asan all
+    build tsan thread_tests
+    build fuzz fuzz_targets
+    build clang all
+    run release -L large --no-tests=error
+    run asan -LE 'large|long' --no-tests=error
+    run fuzz --no-tests=error
+    run_tsan -LE 'large|long'
+    run_mutants
+    ;;
+long)
+    limit=14400
+    build asan all
+    run release -L long --no-tests=ignore
+    run asan -L long --no-tests=ignore
+    ;;
+*)
+    echo "usage: tools/test.sh day|all|long" >&2
+    exit 2
+    ;;
+esac
 
 echo "lethe: $passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -3,11 +3,13 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
 SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 BINARIES = pathlib.Path(os.environ.get("LETHE_BIN_DIR", SOURCE / "build/release")).resolve()
+sys.path.insert(0, str(SOURCE / "tests/support"))
 
 if not os.access(BINARIES / "lethe", os.X_OK):
     pytest.exit(f"no lethe in {BINARIES}: build it, or set LETHE_BIN_DIR", returncode=2)

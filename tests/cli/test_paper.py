@@ -14,15 +14,17 @@ import xml.etree.ElementTree
 import pytest
 
 from conftest import BINARIES, run_lethe
+from sizes import sized
 from test_bad_input import is_sanitized  # too slow for the figures of sketches
 
 ALL_NAMES = [line.split()[0] for line in run_lethe("paper").stdout.decode().splitlines()]
-# Some take long: they are drawn by `make test-long`. Under a sanitizer some of each paper are enough.
+# A few of each paper are drawn every day and under a sanitizer, the rest by `make test-all`, and those that
+# take minutes by `make test-long`.
+FEW = ["fbf-8", "fbf-10", "fbf-13", "fid-7", "gbf-2", "gbf-4"]
 LONG = ["gbf-table-1", "fbf-11", "fbf-12", "fid-5", "fid-6", "fid-8", "fid-9", "fid-10", "fid-11", "fid-12", "fid-memory",
         "cf-3", "qf"]
-SANITIZED = ["fbf-8", "fbf-10", "fbf-13", "fid-7", "gbf-2", "gbf-4"]
-NAMES = SANITIZED if is_sanitized() else [*LONG, "fbf-13"] if os.environ.get("LETHE_LONG") else \
-    [name for name in ALL_NAMES if name not in LONG]
+NAMES = FEW if is_sanitized() else sized(
+    FEW, [name for name in ALL_NAMES if name not in LONG], [*LONG, "fbf-13"])
 
 # What each figure must say: (label, pattern). Numbers are those of the fixed seeds, loosely.
 CLAIMS = {

@@ -10,13 +10,16 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 from hypothesis import HealthCheck, given, settings, strategies
 
 SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 BINARIES = pathlib.Path(os.environ.get("LETHE_BIN_DIR", SOURCE / "build/release")).resolve()
-LONG = os.environ.get("LETHE_LONG") == "1"
+sys.path.insert(0, str(SOURCE / "tests/support"))
+from sizes import sized  # noqa: E402
+
 START = 1_600_000_000_000
 WINDOW = 60_000
 SMALLEST, LARGEST = -2**63, 2**63 - 1
@@ -111,7 +114,7 @@ def timed_event(draw):
     return f"{identity}\t{key}\t{delta}\t{time}\n", (identity, [(key, delta)], time)
 
 
-COMMON = settings(max_examples=1500 if LONG else 40, deadline=None, derandomize=True, database=None,
+COMMON = settings(max_examples=sized(15, 80, 1500), deadline=None, derandomize=True, database=None,
                   suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 

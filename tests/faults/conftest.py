@@ -7,13 +7,16 @@ import pathlib
 import random
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 BINARIES = pathlib.Path(os.environ.get("LETHE_BIN_DIR", SOURCE / "build/release")).resolve()
 PRELOAD = BINARIES / "tests/liblethe_faults.so"
-LONG = os.environ.get("LETHE_LONG") == "1"
+
+sys.path.insert(0, str(SOURCE / "tests/support"))
+from sizes import LONG, sized  # noqa: E402,F401 (the tests import them from here)
 
 if not os.access(BINARIES / "lethe", os.X_OK):
     pytest.exit(f"no lethe in {BINARIES}: build it, or set LETHE_BIN_DIR", returncode=2)

@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from conftest import LONG, Store
+from conftest import Store, sized
 
 WORDS = ["--exact", "--window", "1h", "--batch", "200", "--sync", "always"]
 
@@ -27,7 +27,7 @@ def test_failed_operations(store, make_stream, tmp_path, action, phrase, kind):
     assert code == 0, errors
     total = int(count.read_text())
     assert total > 10, "the library of faults does not see what lethe writes"
-    step = 1 if LONG else max(1, total // 15)
+    step = max(1, total // sized(6, 15, total))
     for at in range(1, total + 1, step):
         trial = store.copy_to(tmp_path / "trial")
         code, summary, errors = trial.count(
@@ -128,7 +128,7 @@ def test_damage_is_noticed_or_harmless(store, make_stream, tmp_path, how, ended)
     files = list(data_files(store.folder))
     assert any(path.suffix == ".log" for path in files) or ended == "closed"
     for path in files:
-        for _ in range((20 if LONG else 4) if how == "flipped" else 1):
+        for _ in range(sized(2, 4, 20) if how == "flipped" else 1):
             trial = store.copy_to(tmp_path / "trial")
             damaged(trial.folder / path, how, draw)
             for command in ("check", "list"):

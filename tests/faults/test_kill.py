@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from conftest import LONG
+from conftest import sized
 
-KILLS = 10000 if LONG else 320
+KILLS = sized(60, 320, 10000)
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--exact"),
         ("from-start", "--error=1e-9"), ("pipe", "--exact"), ("pipe", "--error=1e-9")]
 
@@ -91,7 +91,7 @@ def test_killed_at_each_write_and_sync(store, make_stream, tmp_path, mode, power
     words = [*mode.split(), "--window", "1h", "--batch", "200", "--sync", "always"]
     trial = store.copy_to(tmp_path / "trial")
     total = operations_of_a_run(trial, stream, words, tmp_path, {})
-    step = 1 if LONG else max(1, total // 15)
+    step = max(1, total // sized(6, 15, total))
     for at in range(1, total + 1, step):
         trial = store.copy_to(tmp_path / "trial")
         journal = tmp_path / "journal"

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from conftest import LONG
+from conftest import sized
 
-KILLS = 300 if LONG else 25
+KILLS = sized(10, 40, 300)
 MODE = ["--forever", "--error", "1e-9", "--window", "1s", "--ledger-memory", "8MiB", "--ledger-capacity", "1M"]
 DAMAGED = 3
 

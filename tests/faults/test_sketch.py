@@ -11,10 +11,10 @@ import subprocess
 
 import pytest
 
-from conftest import LONG
+from conftest import sized
 from test_kill import cut_power, operations_of_a_run
 
-KILLS = 3000 if LONG else 60
+KILLS = sized(20, 60, 3000)
 KEYS = [f"key-{number}" for number in range(1, 401)]
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--error=1e-9"),
         ("pipe", "--exact")]
@@ -95,7 +95,7 @@ def test_killed_at_each_write_and_sync(empty, make_stream, tmp_path, power):
     clean = empty.copy_to(tmp_path / "clean")
     total = operations_of_a_run(clean, stream, WORDS, tmp_path, {})
     expected = state_of(clean)
-    step = 1 if LONG else max(1, total // 15)
+    step = max(1, total // sized(5, 15, total))
     for at in range(1, total + 1, step):
         trial = empty.copy_to(tmp_path / "trial")
         journal = tmp_path / "journal"
@@ -123,7 +123,7 @@ def test_failed_operations(empty, make_stream, tmp_path, action):
     clean = empty.copy_to(tmp_path / "clean")
     total = operations_of_a_run(clean, stream, WORDS, tmp_path, {})
     expected = state_of(clean)
-    step = 1 if LONG else max(1, total // 15)
+    step = max(1, total // sized(5, 15, total))
     for at in range(1, total + 1, step):
         trial = empty.copy_to(tmp_path / "trial")
         code, _, errors = trial.count(*WORDS, str(stream.path),

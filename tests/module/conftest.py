@@ -1,10 +1,14 @@
 """What the module's tests share. Each server is killed when its test ends, however it ends."""
 
-import os
+import pathlib
+import sys
 
 import pytest
 
 import servers
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from sizes import SIZE  # noqa: E402
 
 if servers.PROGRAM is None:
     pytest.exit("no redis-server here", returncode=2)
@@ -48,12 +52,14 @@ def pair(start):
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "large: runs in make test-all only")
     config.addinivalue_line("markers", "long: runs in make test-long only")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Either the usual tests or, with LETHE_LONG, only the long ones."""
-    wanted = bool(os.environ.get("LETHE_LONG"))
-    chosen = [item for item in items if (item.get_closest_marker("long") is not None) == wanted]
+    """The tests of the size that is asked for; those without a mark are of every day."""
+    def size_of(item):
+        return next((size for size in ("long", "large") if item.get_closest_marker(size)), "day")
+    chosen = [item for item in items if size_of(item) == SIZE]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen

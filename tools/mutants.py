@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+"""Proves that the tests notice the mistakes they were written for.
+
+usage: tools/mutants.py [--jobs N] [NAME...]
+
+A mutant is a patch in tests/mutants that puts one mistake back into the product. Its first lines
+say what breaks and which test must fail:
+
+    Breaks: <one sentence>
+    Found-by: <the name of one CTest test>
+    Filter: <optional; a pytest -k expression, or a pattern of cmocka test names>
+
+Each mutant is applied to a copy of the tree in build/mutants, what its test needs is built, and the
+test is run. A mutant whose test passes has survived. Prints a line for each that was not found and a
+summary; exits 1 if one survived, did not apply or did not build. With names, only the patches whose
+file names contain one of them are tried.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PATCHES = ROOT / "tests/mutants"
+WORK = ROOT / "build/mutants"
+# A test that a mutant sends into an endless loop is ended after this many seconds: found.
+LIMIT_SECONDS = 120
+
+
+class Broken(Exception):
+    """The mutant could not be tried."""
+
+
+class Mutant:
+    def __init__(self, path):
+        self.path, self.name = path, path.stem
+        head = path.read_text(encoding="utf-8").split("diff --git", 1)[0]
+        fields = dict(re.findall(r"^(Breaks|Found-by|Filter): *(.+?) *$", head, re.MULTILINE))
+        self.breaks = fields.get("Breaks")
+        self.test = fields.get("Found-by")
+        self.filter = fields.get("Filter")
+        if not self.breaks or not self.test:
+            raise Broken(f"{path.name}: says not what breaks, or not which test finds it")
+
+
+def run(words, cwd, seconds=1200, **environment):
+    """Runs a command to its end; the result has returncode and stdout, which is all it printed."""
+    return subprocess.run(words, cwd=cwd, check=False, timeout=seconds, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, **environment})
+
+
+def targets_of(test, known):
+    """What has to be built before a test can run."""
+    if test.startswith("unit-"):
+        return [name for name in ("test_" + test[5:], "test_cli_" + test[9:]) if name in known]
+    if test.startswith("simulate-") and "test_" + test.replace("-", "_") in known:
+        return ["test_" + test.replace("-", "_")]
+    return [name for name in ("lethe", "lethe_module", "lethe_faults", "cascade_driver", "module_skew")
+            if name in known]
+
+
+class Tree:
+    """A copy of the project with a build of its own, in which one mutant is tried after another."""
+
+    def __init__(self, number):
+        self.source = WORK / f"tree-{number}"
+        self.build = self.source / "build/release"
+        self.copy()
+        made = run(["cmake", "--preset", "release", "-DLETHE_BENCH=OFF",
+                    "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"], self.source)
+        if made.returncode != 0:
+            raise Broken(made.stdout)
+        listing = run(["ninja", "-C", self.build, "-t", "targets", "all"], self.source).stdout
+        self.known = set(re.findall(r"^([\w.-]+): phony$", listing, re.MULTILINE))
+
+    def copy(self):
+        """Makes the copy equal to the tree. Files that are equal stay: ninja goes by their times."""
+        listed = run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others",
+                      "--exclude-standard"], ROOT).stdout
+        wanted = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+        for path in list(self.source.rglob("*")) if self.source.exists() else []:
+            name = str(path.relative_to(self.source))
+            if path.is_file() and not name.startswith("build/") and name not in wanted:
+                path.unlink()
+        for name in wanted:
+            here, there = ROOT / name, self.source / name
+            if not there.exists() or there.read_bytes() != here.read_bytes():
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(here, there)
+
+    def apply(self, mutant, *more):
+        # Without its ceiling git would take the copy for a part of the repository around it.
+        result = run(["git", "apply", *more, mutant.path], self.source,
+                     GIT_CEILING_DIRECTORIES=str(WORK))
+        if result.returncode != 0:
+            raise Broken("does not apply: " + result.stdout.strip())
+
+    def is_found(self, mutant):
+        targets = targets_of(mutant.test, self.known)
+        if not targets:
+            raise Broken(f"nothing to build for {mutant.test}")
+        built = run(["ninja", "-C", self.build, "-j", "1", *targets], self.source)
+        if built.returncode != 0:
+            raise Broken("does not build:\n" + built.stdout[-3000:])
+        filters = {}
+        if mutant.filter:
+            filters = {"PYTEST_ADDOPTS": f"-k '{mutant.filter}'", "LETHE_TEST_FILTER": mutant.filter}
+        result = run(["ctest", "-R", f"^{re.escape(mutant.test)}$", "-V", "--timeout",
+                      str(LIMIT_SECONDS)], self.build, **filters)
+        if "No tests were found" in result.stdout or re.search(r"\b\d+ deselected in|no tests ran",
+                                                               result.stdout):
+            raise Broken(f"no test {mutant.test} {mutant.filter or ''}")
+        return result.returncode != 0
+
+    def attempt(self, mutant):
+        """Returns what is wrong with the mutant, or None if it was found."""
+        try:
+            self.apply(mutant)
+            try:
+                return None if self.is_found(mutant) else f"survived {mutant.test}"
+            finally:
+                self.apply(mutant, "--reverse")
+        except (Broken, subprocess.TimeoutExpired) as problem:
+            self.copy()
+            return str(problem)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    paths = [path for path in sorted(PATCHES.glob("*.patch"))
+             if not arguments.names or any(name in path.name for name in arguments.names)]
+    waiting, lock, results = [], threading.Lock(), []
+    for path in paths:
+        try:
+            waiting.append(Mutant(path))
+        except Broken as problem:
+            results.append((path.name, str(problem)))
+    waiting.sort(key=lambda mutant: mutant.test)
+
+    def work(number):
+        try:
+            tree = Tree(number)
+        except Broken as problem:
+            with lock:
+                results.append(("the tree", str(problem)))
+            return
+        while True:
+            with lock:
+                if not waiting:
+                    return
+                mutant = waiting.pop(0)
+            problem = tree.attempt(mutant)
+            with lock:
+                results.append((mutant.name, problem))
+                if problem is not None:
+                    print(f"{mutant.name}: {problem}", flush=True)
+
+    workers = [threading.Thread(target=work, args=(number,))
+               for number in range(max(1, min(arguments.jobs, len(waiting))))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    bad = [name for name, problem in results if problem is not None]
+    print(f"mutants: {len(results) - len(bad)} found, {len(bad)} not found")
+    return 1 if bad or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
