@@ -6,11 +6,12 @@
  *         its last commit is on disk.
  * I2      A commit is one atomic batch: ids, values, state, marks, and what of the log is dropped.
  * I3      After a failure nothing is written any more, so that what is on disk stays a prefix of what was decided. */
+#include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/engine.h"
 #include "os/clock.h"
 
-enum { FOLD_AFTER_BYTES = 96 << 20, LOOK_EVERY_MS = 1000 };
+enum { LOOK_EVERY_MS = 1000 };
 
 void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail) {
     if (counter->failed != LETHE_OK) return;
@@ -113,7 +114,7 @@ static bool has_room(const lethe_counter *counter) {
 
 /* A sketch is saved whole: not before the log has as many bytes as it has itself. */
 static bool is_fold_due(const lethe_counter *counter) {
-    uint64_t after = FOLD_AFTER_BYTES;
+    uint64_t after = lethe_tune.fold_after_bytes;
     if (counter->state.sketch_bytes > after) after = counter->state.sketch_bytes;
     return counter->unfolded_bytes > after ||
            (counter->sketch == NULL &&

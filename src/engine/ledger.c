@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/segment.h"
 #include "lethe/cascade.h"
@@ -20,7 +21,7 @@
 #include "os/folder.h"
 #include "os/thread.h"
 
-enum { BATCH = 1024, PATH_BYTES = 4096, CHECKPOINT_IDS = 8 << 20, IDLE_MS = 5 };
+enum { BATCH = 1024, PATH_BYTES = 4096, IDLE_MS = 5 };
 
 static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
 
@@ -171,7 +172,7 @@ lethe_status lethe_ledger_insert(lethe_ledger *ledger, uint64_t commit, lethe_by
 
 lethe_status lethe_ledger_checkpoint(lethe_ledger *ledger, bool must, lethe_detail *detail) {
     if (ledger->inserted == atomic_load(&ledger->covered)) return LETHE_OK;
-    if (!must && ledger->ids_since < CHECKPOINT_IDS) return LETHE_OK;
+    if (!must && ledger->ids_since < lethe_tune.ledger_checkpoint_ids) return LETHE_OK;
     lethe_status status = lethe_cascade_checkpoint(ledger->cascade, ledger->inserted, NULL, 0);
     if (status != LETHE_OK) return explain(status, "write", detail);
     atomic_store(&ledger->covered, ledger->inserted);

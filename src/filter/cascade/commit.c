@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/tunables.h"
 #include "filter/cascade/state.h"
-
-#define LEAST_OBSOLETE_BYTES ((uint64_t)32 << 20)
 
 /* What a commit works on. */
 struct commit {
@@ -41,7 +40,7 @@ bool lethe_cascade_commit_is_due(const lethe_cascade *cascade) {
         uint64_t key = covered_key(cascade, range);
         if (key < covered) covered = key;
     }
-    if (obsolete > LEAST_OBSOLETE_BYTES && obsolete > live / 8) return true;
+    if (obsolete > lethe_tune.cascade_obsolete_bytes && obsolete > live / 8) return true;
     /* Log files that runs cover by now. */
     unsigned superfluous = 0;
     for (unsigned i = 0; i + 1 < cascade->log.file_count; i++)

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "core/tunables.h"
+
 #define MIB ((uint64_t)1 << 20)
 
 enum { SPILL_SLOTS = 512, LEAST_HOMES = 1024, LOOKUP_KEY_BYTES = 72 };
@@ -89,10 +91,13 @@ lethe_status lethe_cascade_plan_setting(const lethe_cascade_options *options,
     out->table_count = ranges + (ranges == 4 ? 2 : 4);
     uint64_t slots = memory / 4 * 3 / 8 / out->table_count;
     out->table_homes = slots > LEAST_HOMES + SPILL_SLOTS ? slots - SPILL_SLOTS : LEAST_HOMES;
+    if (lethe_tune.cascade_table_homes > 0) out->table_homes = lethe_tune.cascade_table_homes;
     out->buffer_bytes = (size_t)(memory < 32 * MIB ? MIB / 32 : MIB / 4);
     uint64_t keys = memory / 6 / LOOKUP_KEY_BYTES;
     out->lookup_keys = keys > MIB ? MIB : keys < 4096 ? 4096 : (size_t)keys;
     out->log_file_bytes = memory / 8 < MIB / 4 ? MIB / 4 : memory / 8;
+    if (lethe_tune.cascade_log_file_bytes > 0)
+        out->log_file_bytes = lethe_tune.cascade_log_file_bytes;
     return LETHE_OK;
 }
 

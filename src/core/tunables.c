@@ -1,0 +1,8 @@
+/* core/tunables.c - the sizes as they are outside of tests. */
+#include "core/tunables.h"
+
+lethe_tunables lethe_tune = {
+    .fold_after_bytes = (uint64_t)96 << 20,
+    .ledger_checkpoint_ids = (uint64_t)8 << 20,
+    .cascade_obsolete_bytes = (uint64_t)32 << 20,
+};

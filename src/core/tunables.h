@@ -1,0 +1,21 @@
+/* core/tunables.h - the sizes at which rare things happen.
+ *
+ * A fold after 96 MiB, a checkpoint after eight million ids: tests that had to wait for them would meet each once. So
+ * they are numbers that a test may set before it opens anything, to have them happen all the time. Nothing else
+ * changes them, and no option of a store does. */
+#ifndef LETHE_CORE_TUNABLES_H
+#define LETHE_CORE_TUNABLES_H
+
+#include <stdint.h>
+
+typedef struct lethe_tunables {
+    uint64_t fold_after_bytes;       /* of changes that the counters on disk don't have */
+    uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */
+    uint64_t cascade_table_homes;    /* of one table in memory; 0: as the memory allows */
+    uint64_t cascade_log_file_bytes; /* after which a new file begins; 0: as the memory allows */
+    uint64_t cascade_obsolete_bytes; /* of runs that only an old manifest names */
+} lethe_tunables;
+
+extern lethe_tunables lethe_tune;
+
+#endif
