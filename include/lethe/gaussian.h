@@ -201,7 +201,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_gaussian_load(lethe_source source,
 
 /* The same to and from a file; a file that exists is replaced whole or not at all.
  * Errors: as above, and LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOTFOUND, LETHE_EINVAL (the path is a folder, a
- * device or a pipe); errno tells more. */
+ * device or a pipe); errno tells more. An error of save_file leaves the old file, unless only the sync of the
+ * folder failed: then the new one is there, and a power cut may bring the old one back. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_gaussian_save_file(const lethe_gaussian *filter,
                                                                  const char *path);
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_gaussian_load_file(const char *path,

@@ -49,9 +49,10 @@ static lethe_status write_replacement(void *context, const void *data, size_t si
     return lethe_os_replace_write(context, data, size);
 }
 
-lethe_status lethe_save_to_file(const char *path,
+lethe_status lethe_replace_file(const char *path,
                                 lethe_status (*save)(const void *object, lethe_sink sink),
-                                const void *object) {
+                                const void *object, bool *is_in_place) {
+    *is_in_place = false;
     lethe_os_replacement *replacement;
     lethe_status status = lethe_os_replace_begin(path, &replacement);
     if (status != LETHE_OK) return status;
@@ -60,7 +61,14 @@ lethe_status lethe_save_to_file(const char *path,
         lethe_os_replace_abort(replacement);
         return status;
     }
-    return lethe_os_replace_commit(replacement);
+    return lethe_os_replace_commit(replacement, is_in_place);
+}
+
+lethe_status lethe_save_to_file(const char *path,
+                                lethe_status (*save)(const void *object, lethe_sink sink),
+                                const void *object) {
+    bool is_in_place; /* a filter is one file: whoever is told of the error may save it again */
+    return lethe_replace_file(path, save, object, &is_in_place);
 }
 
 static lethe_status read_file(void *context, void *data, size_t size) {

@@ -30,7 +30,7 @@ static bool write_all(int descriptor, const char *data, size_t size) {
     return true;
 }
 
-/* Where the kernel can't copy between the two, by hand. */
+/* Copies what is left by hand, up to where reading finds the end. */
 static bool copy_by_hand(int from, int to) {
     char piece[PIECE_BYTES];
     for (;;) {
@@ -42,10 +42,12 @@ static bool copy_by_hand(int from, int to) {
 }
 
 static bool copy_bytes(int from, int to) {
-    for (bool begun = false;; begun = true) {
+    for (;;) {
         ssize_t done = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0);
-        if (done == 0) return true;
-        if (done < 0) return !begun && errno != ENOSPC && errno != EIO && copy_by_hand(from, to);
+        if (done > 0 || (done < 0 && errno == EINTR)) continue;
+        /* Some file systems answer 0 to what they can't copy: only a read tells that the file ends here. */
+        if (done < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) return false;
+        return copy_by_hand(from, to);
     }
 }
 
@@ -73,15 +75,17 @@ lethe_status lethe_os_folder_copy(const char *from, const char *to) {
     const struct dirent *file;
     while (status == LETHE_OK && (file = readdir(files)) != NULL) {
         struct stat information;
-        if (fstatat(dirfd(files), file->d_name, &information, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(information.st_mode)) {
-            continue;
+        if (fstatat(dirfd(files), file->d_name, &information, AT_SYMLINK_NOFOLLOW) != 0) {
+            status = status_of(errno);
+            break;
         }
+        if (!S_ISREG(information.st_mode)) continue;
         status = copy_file(dirfd(files), goal, file->d_name);
     }
     closedir(files);
     if (goal >= 0) {
-        (void)fsync(goal); /* some file systems can't */
+        /* Some file systems can't sync a folder (EINVAL): they need not. */
+        if (fsync(goal) != 0 && errno != EINVAL && status == LETHE_OK) status = status_of(errno);
         close(goal);
     }
     return status;

@@ -3,6 +3,8 @@
  * A replacement is written to NAME.XXXXXX.tmp in the same folder, synced, and renamed: rename is
  * atomic within a file system. The folder is synced too, or a power cut could undo the rename.
  * A symbolic link is followed first, so that the file it points to is replaced, not the link.
+ * A new file's mode is left to the system, which knows the process's mask: to ask for it is to
+ * change it, for all threads.
  * Devices, pipes and folders are refused: renaming over /dev/null would be remembered. */
 #include "os/file.h"
 
@@ -13,6 +15,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/clock.h"
+
+enum { NAME_DIGITS = 6, NAME_ATTEMPTS = 100 };
 
 struct lethe_os_replacement {
     int descriptor;
@@ -102,11 +108,12 @@ static void free_replacement(lethe_os_replacement *replacement) {
     free(replacement);
 }
 
-/* Finds what is to be replaced and the mode its successor should have. */
-static lethe_status resolve(const char *path, char **resolved, mode_t *mode) {
+/* Finds what is to be replaced, and the mode of what is there. */
+static lethe_status resolve(const char *path, char **resolved, bool *exists, mode_t *mode) {
     *resolved = NULL;
     struct stat stat_of;
-    if (stat(path, &stat_of) == 0) {
+    *exists = stat(path, &stat_of) == 0;
+    if (*exists) {
         if (!S_ISREG(stat_of.st_mode)) {
             errno = S_ISDIR(stat_of.st_mode) ? EISDIR : EINVAL;
             return LETHE_EINVAL;
@@ -116,11 +123,28 @@ static lethe_status resolve(const char *path, char **resolved, mode_t *mode) {
         return *resolved != NULL ? LETHE_OK : lethe_os_status_from_errno();
     }
     if (errno != ENOENT) return lethe_os_status_from_errno();
-    mode_t mask = umask(0);
-    umask(mask);
-    *mode = 0666 & ~mask;
     *resolved = concatenate(path, "");
     return *resolved != NULL ? LETHE_OK : LETHE_ENOMEM;
+}
+
+/* Makes a file that nobody has yet at path.XXXXXX.tmp, with random digits. */
+static lethe_status make_temporary(lethe_os_replacement *replacement, mode_t mode) {
+    replacement->temporary = concatenate(replacement->path, ".XXXXXX.tmp");
+    if (replacement->temporary == NULL) return LETHE_ENOMEM;
+    if (lethe_os_is_faulted(LETHE_OS_OPEN)) return lethe_os_status_from_errno();
+    char *digits = replacement->temporary + strlen(replacement->path) + 1;
+    for (int i = 0; i < NAME_ATTEMPTS && replacement->descriptor < 0; i++) {
+        static const char alphabet[] = "0123456789abcdefghijklmnopqrstuv";
+        unsigned char random[NAME_DIGITS];
+        lethe_status status = lethe_os_random(random, sizeof random);
+        if (status != LETHE_OK) return status;
+        for (int j = 0; j < NAME_DIGITS; j++)
+            digits[j] = alphabet[random[j] % 32];
+        replacement->descriptor =
+            open(replacement->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (replacement->descriptor < 0 && errno != EEXIST) break;
+    }
+    return replacement->descriptor >= 0 ? LETHE_OK : lethe_os_status_from_errno();
 }
 
 lethe_status lethe_os_replace_begin(const char *path, lethe_os_replacement **out) {
@@ -128,24 +152,16 @@ lethe_status lethe_os_replace_begin(const char *path, lethe_os_replacement **out
     lethe_os_replacement *replacement = calloc(1, sizeof *replacement);
     if (replacement == NULL) return LETHE_ENOMEM;
     replacement->descriptor = -1;
+    bool exists = false;
     mode_t mode = 0;
-    lethe_status status = resolve(path, &replacement->path, &mode);
-    if (status == LETHE_OK) {
-        replacement->temporary = concatenate(replacement->path, ".XXXXXX.tmp");
-        if (replacement->temporary == NULL) status = LETHE_ENOMEM;
-    }
-    if (status == LETHE_OK && lethe_os_is_faulted(LETHE_OS_OPEN))
-        status = lethe_os_status_from_errno();
-    if (status == LETHE_OK) {
-        replacement->descriptor = mkostemps(replacement->temporary, 4, O_CLOEXEC);
-        if (replacement->descriptor < 0) status = lethe_os_status_from_errno();
-    }
+    lethe_status status = resolve(path, &replacement->path, &exists, &mode);
+    if (status == LETHE_OK) status = make_temporary(replacement, exists ? 0600 : 0666);
     if (status != LETHE_OK) {
         free_replacement(replacement);
         return status;
     }
-    (void)fchmod(replacement->descriptor,
-                 mode); /* a file system without modes is no reason to fail */
+    /* A file system without modes is no reason to fail. */
+    if (exists) (void)fchmod(replacement->descriptor, mode);
     *out = replacement;
     return LETHE_OK;
 }
@@ -164,45 +180,50 @@ lethe_status lethe_os_replace_write(lethe_os_replacement *replacement, const voi
     return LETHE_OK;
 }
 
-/* Makes the rename itself durable. Some file systems can't sync a folder (EINVAL): they need not. */
-static lethe_status sync_folder_of(const char *path) {
+/* Opens the folder that path is in; -1 on failure. */
+static int open_folder_of(const char *path) {
     char *folder = concatenate(path, "");
-    if (folder == NULL) return LETHE_ENOMEM;
+    if (folder == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
     char *slash = strrchr(folder, '/');
     const char *name = slash == NULL ? "." : slash == folder ? "/" : folder;
-    if (slash != NULL) *slash = slash == folder ? '/' : '\0';
-    if (slash == folder) folder[1] = '\0';
-    lethe_status status = LETHE_OK;
+    if (slash != NULL) *slash = '\0';
     int descriptor =
         lethe_os_is_faulted(LETHE_OS_OPEN) ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) {
-        status = lethe_os_status_from_errno();
-    } else {
-        if (lethe_os_is_faulted(LETHE_OS_SYNC) || (fsync(descriptor) != 0 && errno != EINVAL)) {
-            status = lethe_os_status_from_errno();
-        }
-        close(descriptor);
-    }
     free(folder);
-    return status;
+    return descriptor;
 }
 
-lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement) {
-    lethe_status status = LETHE_OK;
-    if (lethe_os_is_faulted(LETHE_OS_SYNC) || fsync(replacement->descriptor) != 0) {
-        status = lethe_os_status_from_errno();
+/* Syncs and renames. Errors: nothing was renamed. */
+static lethe_status put_in_place(const lethe_os_replacement *replacement) {
+    if (lethe_os_is_faulted(LETHE_OS_SYNC) || fsync(replacement->descriptor) != 0 ||
+        lethe_os_is_faulted(LETHE_OS_RENAME) ||
+        rename(replacement->temporary, replacement->path) != 0) {
+        return lethe_os_status_from_errno();
     }
-    if (status == LETHE_OK && (lethe_os_is_faulted(LETHE_OS_RENAME) ||
-                               rename(replacement->temporary, replacement->path) != 0)) {
-        status = lethe_os_status_from_errno();
-    }
+    return LETHE_OK;
+}
+
+lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement, bool *is_in_place) {
+    /* Opened before the rename, so that only the sync itself can fail after it. */
+    int folder = open_folder_of(replacement->path);
+    lethe_status status = folder < 0 ? lethe_os_status_from_errno() : put_in_place(replacement);
+    *is_in_place = status == LETHE_OK;
     if (status != LETHE_OK) {
         lethe_os_replace_abort(replacement);
-        return status;
+    } else {
+        close(replacement->descriptor);
+        free_replacement(replacement);
+        /* Some file systems can't sync a folder (EINVAL): they need not. */
+        if (lethe_os_is_faulted(LETHE_OS_SYNC) || (fsync(folder) != 0 && errno != EINVAL)) {
+            status = lethe_os_status_from_errno();
+        }
     }
-    close(replacement->descriptor);
-    status = sync_folder_of(replacement->path);
-    free_replacement(replacement);
+    int error = errno;
+    if (folder >= 0) close(folder);
+    errno = error;
     return status;
 }
 

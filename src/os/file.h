@@ -6,6 +6,7 @@
 #ifndef LETHE_OS_FILE_H
 #define LETHE_OS_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,9 +29,13 @@ typedef struct lethe_os_replacement lethe_os_replacement;
 LETHE_MUST_CHECK lethe_status lethe_os_replace_begin(const char *path, lethe_os_replacement **out);
 LETHE_MUST_CHECK lethe_status lethe_os_replace_write(lethe_os_replacement *replacement,
                                                      const void *data, size_t size);
-/* Syncs, renames over path, syncs the folder. On failure path is as it was and nothing is left
- * beside it. Frees the replacement either way. */
-LETHE_MUST_CHECK lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement);
+/* Syncs, renames over path, syncs the folder. *is_in_place becomes whether path is the new file now. On failure it
+ * is false, path is as it was, and nothing is left beside it; except where only the sync of the folder
+ * failed. Then it is true: path is the new file, whole, and after a power cut it may be the old one
+ * again. Who keeps other files by what this one says must keep those of both. Frees the replacement
+ * either way. */
+LETHE_MUST_CHECK lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement,
+                                                      bool *is_in_place);
 /* Drops what was written. Keeps errno. */
 void lethe_os_replace_abort(lethe_os_replacement *replacement);
 

@@ -4,6 +4,8 @@
  *         flight; a read that is done is shown, and its slot takes the next.
  * I1      At the end of a batch no read is in flight, whatever went wrong: the kernel or a thread would
  *         write into a buffer that somebody else has by then.
+ * I2      A ring that fails for good is given up: what it has in flight is awaited, the rest of the batch is read
+ *         one after the other, and the batches after it go through threads.
  * WHY     Threads reach nearly what io_uring reaches, at a context switch a read: enough where containers
  *         refuse it. Short reads are completed by pread, since they don't happen with regular files. */
 #include "os/reads.h"
@@ -20,13 +22,14 @@
 #include "os/memory.h"
 #include "os/thread.h"
 
-enum { MAX_THREADS = 32 };
+enum { MAX_THREADS = 32, MOST_REFUSALS = 1000, POLL_MS = 1 };
 
 struct slot {
     unsigned char *buffer;
     size_t index;        /* of the list */
     lethe_status status; /* of the read, when it is done */
     bool is_done;        /* threads: waits to be shown */
+    bool is_taken;       /* io_uring: has a read that was not shown */
 };
 
 struct lethe_os_reads {
@@ -36,7 +39,7 @@ struct lethe_os_reads {
     unsigned char *buffers;
     struct slot *slots;
     struct io_uring ring;
-    /* Threads: one a slot. What follows is under the lock. */
+    /* Threads: one a slot, of the first ones. What follows is under the lock. */
     lethe_os_lock lock;
     lethe_os_condition work, finished;
     lethe_os_thread *threads;
@@ -77,9 +80,10 @@ static void *read_in_thread(void *context) {
 }
 
 static lethe_status start_threads(lethe_os_reads *reads) {
-    reads->threads = calloc(reads->slot_count, sizeof *reads->threads);
+    unsigned most = reads->slot_count < MAX_THREADS ? reads->slot_count : MAX_THREADS;
+    reads->threads = calloc(most, sizeof *reads->threads);
     if (reads->threads == NULL) return LETHE_ENOMEM;
-    for (; reads->thread_count < reads->slot_count; reads->thread_count++) {
+    for (; reads->thread_count < most; reads->thread_count++) {
         lethe_status status =
             lethe_os_thread_start(&reads->threads[reads->thread_count], read_in_thread, reads);
         if (status != LETHE_OK && reads->thread_count == 0) return status;
@@ -115,17 +119,7 @@ lethe_status lethe_os_reads_new(lethe_os_reads_kind kind, unsigned depth, uint32
     if (status == LETHE_OK && kind != LETHE_OS_READS_THREADS)
         reads->uses_uring = start_uring(reads);
     if (status == LETHE_OK && !reads->uses_uring) {
-        if (kind == LETHE_OS_READS_URING) {
-            status = LETHE_EINVAL;
-        } else {
-            if (reads->slot_count > MAX_THREADS) {
-                lethe_os_unmap(reads->buffers, (size_t)reads->slot_count * largest_bytes);
-                free(reads->slots);
-                reads->buffers = NULL;
-                status = allocate_slots(reads, MAX_THREADS);
-            }
-            if (status == LETHE_OK) status = start_threads(reads);
-        }
+        status = kind == LETHE_OS_READS_URING ? LETHE_EINVAL : start_threads(reads);
     }
     if (status != LETHE_OK) {
         lethe_os_reads_free(reads);
@@ -197,6 +191,7 @@ static void submit(lethe_os_reads *reads, const lethe_os_read *list, unsigned nu
                    size_t index) {
     struct slot *slot = &reads->slots[number];
     slot->index = index;
+    slot->is_taken = true;
     struct io_uring_sqe *entry = io_uring_get_sqe(&reads->ring); /* there are as many as slots */
     io_uring_prep_read(entry, list[index].descriptor, slot->buffer, list[index].size,
                        list[index].offset);
@@ -213,39 +208,104 @@ static lethe_status judge(const lethe_os_read *read, struct slot *slot, int resu
     return lethe_os_status_from_errno();
 }
 
-static lethe_status run_uring(lethe_os_reads *reads, const lethe_os_read *list, size_t count,
-                              lethe_os_read_done done, void *context) {
-    lethe_status status = LETHE_OK;
-    size_t next = 0, in_flight = 0;
-    for (; next < count && next < reads->slot_count; next++, in_flight++)
-        submit(reads, list, (unsigned)next, next);
-    while (in_flight > 0) {
-        int error = io_uring_submit_and_wait(&reads->ring, 1);
-        if (error < 0 && error != -EINTR && error != -EAGAIN && error != -EBUSY) {
-            errno = -error;
-            if (status == LETHE_OK) status = lethe_os_status_from_errno();
+/* A batch under way through the ring. */
+struct batch {
+    const lethe_os_read *list;
+    size_t count, next; /* of the list: what no slot has yet */
+    size_t in_flight;   /* in slots: with the kernel, or not yet taken by it */
+    lethe_os_read_done done;
+    void *context;
+    lethe_status status; /* the first that went wrong */
+};
+
+static void show(struct batch *batch, const struct slot *slot, lethe_status status) {
+    batch->status =
+        status == LETHE_OK ? batch->done(batch->context, slot->index, slot->buffer) : status;
+}
+
+/* Shows what the ring has completed, and gives its slots the next reads unless it is given up. */
+static void take_completed(lethe_os_reads *reads, struct batch *batch, bool goes_on) {
+    struct io_uring_cqe *completion;
+    while (batch->in_flight > 0 && io_uring_peek_cqe(&reads->ring, &completion) == 0) {
+        unsigned number = (unsigned)io_uring_cqe_get_data64(completion);
+        int result = completion->res;
+        io_uring_cqe_seen(&reads->ring, completion);
+        struct slot *slot = &reads->slots[number];
+        slot->is_taken = false;
+        batch->in_flight--;
+        if (batch->status == LETHE_OK) {
+            show(batch, slot, judge(&batch->list[slot->index], slot, result));
         }
-        struct io_uring_cqe *completion;
-        while (in_flight > 0 && io_uring_peek_cqe(&reads->ring, &completion) == 0) {
-            unsigned number = (unsigned)io_uring_cqe_get_data64(completion);
-            int result = completion->res;
-            io_uring_cqe_seen(&reads->ring, completion);
-            struct slot *slot = &reads->slots[number];
-            in_flight--;
-            if (status == LETHE_OK) status = judge(&list[slot->index], slot, result);
-            if (status == LETHE_OK) status = done(context, slot->index, slot->buffer);
-            if (status == LETHE_OK && next < count) {
-                submit(reads, list, number, next++);
-                in_flight++;
-            }
+        if (goes_on && batch->status == LETHE_OK && batch->next < batch->count) {
+            submit(reads, batch->list, number, batch->next++);
+            batch->in_flight++;
         }
     }
-    return status;
+}
+
+/* Reads in this thread, one after the other: what slots still have, and what no slot has. */
+static void read_here(lethe_os_reads *reads, struct batch *batch) {
+    for (unsigned i = 0; i < reads->slot_count; i++) {
+        struct slot *slot = &reads->slots[i];
+        if (slot->is_taken && batch->status == LETHE_OK) {
+            show(batch, slot, read_rest(&batch->list[slot->index], slot->buffer, 0));
+        }
+        slot->is_taken = false;
+    }
+    struct slot *slot = &reads->slots[0];
+    while (batch->next < batch->count && batch->status == LETHE_OK) {
+        slot->index = batch->next++;
+        show(batch, slot, read_rest(&batch->list[slot->index], slot->buffer, 0));
+    }
+}
+
+/* Gives the ring up. What the kernel took completes though it can't be asked to wait for it; what it did not take, it
+ * never will. */
+static void leave_uring(lethe_os_reads *reads, struct batch *batch) {
+    for (;;) {
+        take_completed(reads, batch, false);
+        if (batch->in_flight <= io_uring_sq_ready(&reads->ring)) break;
+        lethe_os_lock_take(&reads->lock); /* nobody else has it: this only lets time pass */
+        lethe_os_condition_wait_for(&reads->finished, &reads->lock, POLL_MS);
+        lethe_os_lock_give(&reads->lock);
+    }
+    read_here(reads, batch);
+    io_uring_queue_exit(&reads->ring);
+    reads->uses_uring = false;
+    (void)start_threads(reads); /* without one, the caller reads */
+}
+
+static bool is_transient(int error) {
+    return error == -EINTR || error == -EAGAIN || error == -EBUSY;
+}
+
+static lethe_status run_uring(lethe_os_reads *reads, struct batch *batch) {
+    while (batch->next < batch->count && batch->next < reads->slot_count) {
+        submit(reads, batch->list, (unsigned)batch->next, batch->next);
+        batch->next++;
+        batch->in_flight++;
+    }
+    unsigned refusals =
+        0; /* in a row, while the kernel has nothing that could make it change its mind */
+    while (batch->in_flight > 0) {
+        int error = io_uring_submit_and_wait(&reads->ring, 1);
+        bool waits = batch->in_flight > io_uring_sq_ready(&reads->ring);
+        refusals = error >= 0 || waits ? 0 : refusals + 1;
+        if ((error < 0 && !is_transient(error)) || refusals == MOST_REFUSALS) {
+            leave_uring(reads, batch);
+            break;
+        }
+        take_completed(reads, batch, true);
+    }
+    return batch->status;
 }
 
 lethe_status lethe_os_reads_run(lethe_os_reads *reads, const lethe_os_read *list, size_t count,
                                 lethe_os_read_done done, void *context) {
     if (count == 0) return LETHE_OK;
-    return reads->uses_uring ? run_uring(reads, list, count, done, context)
-                             : run_threads(reads, list, count, done, context);
+    if (reads->thread_count > 0) return run_threads(reads, list, count, done, context);
+    struct batch batch = {.list = list, .count = count, .done = done, .context = context};
+    if (reads->uses_uring) return run_uring(reads, &batch);
+    read_here(reads, &batch);
+    return batch.status;
 }

@@ -30,6 +30,7 @@ typedef enum lethe_os_reads_kind {
 LETHE_MUST_CHECK lethe_status lethe_os_reads_new(lethe_os_reads_kind kind, unsigned depth,
                                                  uint32_t largest_bytes, lethe_os_reads **out);
 void lethe_os_reads_free(lethe_os_reads *reads);
+/* Whether batches go through io_uring now: one that begins to fail for good is given up for threads. */
 bool lethe_os_reads_use_uring(const lethe_os_reads *reads);
 
 /* Reads all of the list, in any order, and shows each as it comes, in the calling thread; data is good
