@@ -47,8 +47,9 @@ struct command {
     const struct option *options;   /* without --help, which every command has */
     const struct section *sections; /* further headings of the manual */
     const struct example *examples;
-    const char *exit_done;     /* what 0 tells */
-    const char *exit_negative; /* what 1 tells; NULL when it is never returned */
+    const char *exit_done;        /* what 0 tells */
+    const char *exit_negative;    /* what 1 tells; NULL when it is never returned */
+    const char *exit_passed_over; /* what 5 tells; the same */
     size_t operands_least, operands_most;
     enum completion operands;
     bool forwards; /* arguments are for another program: not parsed */

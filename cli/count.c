@@ -43,6 +43,9 @@ static int read_ledger_options(const struct arguments *arguments, lethe_counter_
         code = arguments_size(arguments, "ledger-memory", 1 << 22, UINT64_C(1) << 40,
                               &options->ledger_memory_bytes);
     }
+    if (code == EXIT_DONE) {
+        code = arguments_probability(arguments, "ledger-error", 1e-15, 0.1, &options->ledger_error);
+    }
     if (code == EXIT_DONE && options->forever &&
         (arguments_has(arguments, "exact") || arguments_has(arguments, "check-payload"))) {
         code = arguments_fail(arguments, "--forever does not go with --exact or --check-payload: "
@@ -230,15 +233,31 @@ static int count_into(struct counting *counting, const struct event_options *opt
     return count_end(counting, code);
 }
 
-int count_end(const struct counting *counting, int code) {
-    if (code == EXIT_DONE && counting->refused > 0) {
-        code = message_fail(EXIT_ENVIRONMENT,
-                            "%" PRIu64 " events were refused, because the window is at its "
-                            "--memory; count them again within the window, with more --memory and "
-                            "--from-start",
-                            counting->refused);
+/* Says how many events were passed over, and what to do. */
+static int fail_passed_over(const struct counting *counting) {
+    const struct count_totals *totals = &counting->totals;
+    uint64_t passed = count_passed_over(totals);
+    char parts[256] = "";
+    count_append(parts, sizeof parts, totals->late, "late");
+    count_append(parts, sizeof parts, totals->future, "too far in the future");
+    count_append(parts, sizeof parts, totals->mismatched, "with an id of other changes");
+    count_append(parts, sizeof parts, totals->rejected, "rejected");
+    const char *remedy = "when the cause is mended, count them again within the window, with "
+                         "--from-start";
+    if (counting->refused > 0) {
+        remedy = "the window is at its --memory: count them again within the window, with more "
+                 "--memory and --from-start";
     }
-    if (code == EXIT_DONE && interrupt_requested()) {
+    return message_fail(EXIT_PASSED_OVER,
+                        "%" PRIu64 " event%s passed over, neither counted nor a duplicate (%s); %s",
+                        passed, passed == 1 ? " was" : "s were", parts + 2, remedy);
+}
+
+int count_end(const struct counting *counting, int code) {
+    if (code == EXIT_DONE && count_passed_over(&counting->totals) > 0) {
+        code = fail_passed_over(counting);
+    }
+    if ((code == EXIT_DONE || code == EXIT_PASSED_OVER) && interrupt_requested()) {
         code = message_fail(interrupt_code(), "interrupted; all events that were read are "
                                               "committed, run again to go on");
     }
@@ -257,6 +276,7 @@ static int check_place(const struct arguments *arguments) {
         {"forever", "a server's window forgets"},
         {"ledger-capacity", "it is for --forever"},
         {"ledger-memory", "it is for --forever"},
+        {"ledger-error", "it is for --forever"},
         {"sync", "a server has its own way to write: see appendfsync, and --wait"},
         {"max-ahead", "a server's window is of the time at the server"},
         {"late-out", "a server's window is of the time at the server: no event is late"},
@@ -310,7 +330,8 @@ const struct command command_count = {
     .synopses =
         (const char *const[]){
             "--db DIR [--sketch MEMORY [--top N]] [--forever] [--ledger-capacity N] "
-            "[--ledger-memory SIZE] [--window W] [--error E] [--exact] [--check-payload] [--sync "
+            "[--ledger-memory SIZE] [--ledger-error E] [--window W] [--error E] [--exact] "
+            "[--check-payload] [--sync "
             "P] "
             "[--batch N] "
             "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
@@ -342,7 +363,10 @@ const struct command command_count = {
             "When done, a line on standard error tells what became of the events; with `--json`, "
             "an object on standard output with the members events, applied, duplicates, late, "
             "future, rejected, mismatched, resumed_at (bytes that needed not be read again), "
-            "seconds and window_error_estimate. Events is the sum of the six that follow it.",
+            "seconds, window_error_estimate and expected_wrongly_dropped, the number of new events "
+            "of "
+            "this run that were probably taken for copies. Events is the sum of the six that "
+            "follow it.",
             NULL},
     .options =
         (const struct option[]){
@@ -364,11 +388,11 @@ const struct command command_count = {
             {.name = "window",
              .value = "W",
              .help = "how long a copy of an event is recognised, from 1s to 30d; default what the "
-                     "store was last opened with, at first 10m"},
+                     "store was last opened with, at first 3d; of a table at first 10m"},
             {.name = "error",
              .value = "E",
              .help = "the probability that a new event is taken for a copy, from 1e-12 to 0.1; "
-                     "default as before, at first 1e-6"},
+                     "default as before, at first 1e-12; of a table at first 1e-9"},
             {.name = "sketch",
              .value = "MEMORY",
              .help = "make a store that keeps a sketch of this size in place of counters, from "
@@ -394,6 +418,11 @@ const struct command command_count = {
             {.name = "ledger-memory",
              .value = "SIZE",
              .help = "memory for what is kept for ever; default 256MiB"},
+            {.name = "ledger-error",
+             .value = "E",
+             .help =
+                 "with a new `--forever`: the error of what is kept for ever, once there are as "
+                 "many events as planned for; it adds to that of the window; default 1e-9"},
             {.name = "sync",
              .value = "P",
              .help = "`always`: write as soon as the disk is free; or a duration up to 10s to "
@@ -480,7 +509,11 @@ const struct command command_count = {
              "lethe count --redis redis://10.0.0.1:6379,10.0.0.2:6379 --table clicks --wait 1 "
              "clicks.tsv"},
             {0}},
-    .exit_done = "all events were read, and those that are right are counted and on disk",
+    .exit_done = "all events were read; each is counted and on disk, or a duplicate",
+    .exit_passed_over =
+        "all events were read, and some were passed over that are neither counted nor "
+        "duplicates: late, too far in the future, refused, or wrong; the summary "
+        "says how many, and the others are counted and on disk",
     .operands_most = OPERANDS_UNLIMITED,
     .operands = COMPLETE_FILES,
     .run = run,

@@ -28,6 +28,8 @@ struct counting {
 
     struct count_totals totals; /* of what is durable */
     uint64_t refused;           /* of those rejected: because the window met its cap */
+    uint64_t unjudged;          /* events applied since `wrong` was last added to */
+    double wrong;               /* new events that were probably taken for copies */
     uint64_t doubtful;          /* of the duplicates: perhaps applied by this very run */
     uint64_t resumed_at;        /* bytes that need not be read again */
     uint64_t bytes_before;      /* of the files before the one being read */
@@ -65,13 +67,20 @@ void count_introduce(struct counting *counting, const struct event_batch *batch)
 int count_refuse(struct counting *counting, const char *path, uint64_t line, uint64_t last_line,
                  lethe_outcome outcome);
 
-/* Says, if code is EXIT_DONE, that events were refused or a signal came, and returns the exit code for that. */
+/* Says, if code is EXIT_DONE, that events were passed over or a signal came, and returns the exit code for that. */
 int count_end(const struct counting *counting, int code);
 
 /* Counts all events of the reader. Returns EXIT_DONE, also when a signal came. */
 int count_all(struct counting *counting);
 
 uint64_t count_events(const struct count_totals *totals);
+/* Those that are neither counted nor duplicates. */
+uint64_t count_passed_over(const struct count_totals *totals);
+/* Adds ", 5 late" to a text if there are any. */
+void count_append(char *text, size_t size, uint64_t count, const char *what);
+
+/* Adds to `wrong` what the window's error, as it is now, makes likely for so many events. */
+void count_expect_wrong(struct counting *counting, uint64_t applied);
 
 /* Shows how far it is, if somebody is looking. */
 void count_show_progress(struct counting *counting);

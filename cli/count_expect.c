@@ -16,7 +16,7 @@ enum {
     MOST_IN_A_MS = 5000 /* more than that are never counted, however short the window is */
 };
 
-static const uint64_t NEW_WINDOW_MS = 600000;
+static const uint64_t NEW_WINDOW_MS = UINT64_C(259200000);
 
 /* Of a store that is there it is not known how much of the files it has counted already. */
 static bool is_new(const char *folder) {

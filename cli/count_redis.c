@@ -477,6 +477,7 @@ static int count_into(struct load *load, const struct event_options *options) {
         progress_begin(&counting->progress, !counting->quiet, "events", counting->inputs->bytes);
         code = send_all(load);
         if (code == EXIT_DONE) look_at_window(load);
+        count_expect_wrong(counting, counting->totals.applied);
         count_report(counting);
         events_free(counting->reader);
         if (code != EXIT_DONE && code != EXIT_BAD_DATA && load->table->client->code != EXIT_DONE) {

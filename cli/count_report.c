@@ -13,9 +13,12 @@ double count_now_s(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+uint64_t count_passed_over(const struct count_totals *totals) {
+    return totals->late + totals->future + totals->rejected + totals->mismatched;
+}
+
 uint64_t count_events(const struct count_totals *totals) {
-    return totals->applied + totals->duplicates + totals->late + totals->future + totals->rejected +
-           totals->mismatched;
+    return totals->applied + totals->duplicates + count_passed_over(totals);
 }
 
 void count_complain(struct counting *counting, const char *path, uint64_t line, const char *text) {
@@ -34,6 +37,20 @@ static lethe_window_stats look_at_window(const struct counting *counting) {
     if (counting->counter == NULL) return counting->window;
     lethe_counter_info(counting->counter, &stats);
     return stats.window;
+}
+
+void count_expect_wrong(struct counting *counting, uint64_t applied) {
+    static lethe_counter_stats stats;
+    if (applied == 0) return;
+    if (counting->counter == NULL) {
+        counting->wrong += (double)applied * counting->window.error_estimate;
+        return;
+    }
+    lethe_counter_info(counting->counter, &stats);
+    /* Exact mode looks up what the window takes for a copy. */
+    if (stats.exact) return;
+    counting->wrong +=
+        (double)applied * (stats.window.error_estimate + stats.ledger.error_estimate);
 }
 
 void count_show_progress(struct counting *counting) {
@@ -64,11 +81,11 @@ static void report_json(const struct counting *counting, double seconds, double 
     json_integer(&json, "resumed_at", counting->resumed_at);
     json_real(&json, "seconds", seconds);
     json_real(&json, "window_error_estimate", error);
+    json_real(&json, "expected_wrongly_dropped", counting->wrong);
     json_end(&json);
 }
 
-/* Adds ", 5 late" if there are any. */
-static void append(char *text, size_t size, uint64_t count, const char *what) {
+void count_append(char *text, size_t size, uint64_t count, const char *what) {
     size_t length = 0;
     while (text[length] != '\0') {
         length++;
@@ -97,18 +114,20 @@ void count_report(const struct counting *counting) {
     warn_of_strain(counting, &window);
     if (counting->quiet || counting->json) return;
     char rest[256] = "";
-    append(rest, sizeof rest, counting->doubtful,
-           "of them sent twice and perhaps applied by this run");
-    append(rest, sizeof rest, totals->late, "too late to tell");
-    append(rest, sizeof rest, totals->future, "too far in the future");
-    append(rest, sizeof rest, totals->mismatched, "with an id that came with other changes");
-    append(rest, sizeof rest, totals->rejected, "rejected");
+    count_append(rest, sizeof rest, counting->doubtful,
+                 "of them sent twice and perhaps applied by this run");
+    count_append(rest, sizeof rest, totals->late, "too late to tell");
+    count_append(rest, sizeof rest, totals->future, "too far in the future");
+    count_append(rest, sizeof rest, totals->mismatched, "with an id that came with other changes");
+    count_append(rest, sizeof rest, totals->rejected, "rejected");
     struct human_text error, rate;
     uint64_t events = count_events(totals);
-    message_note("%s: %" PRIu64 " event%s: %" PRIu64 " applied, %" PRIu64
-                 " duplicate%s%s; %.1f s, %s/s; window error now %s",
-                 counting->folder, events, events == 1 ? "" : "s", totals->applied,
-                 totals->duplicates, totals->duplicates == 1 ? "" : "s", rest, seconds,
-                 human_count((double)events / (seconds > 1e-3 ? seconds : 1e-3), &rate),
-                 human_probability(window.error_estimate, &error));
+    message_note(
+        "%s: %" PRIu64 " event%s: %" PRIu64 " applied, %" PRIu64
+        " duplicate%s%s; %.1f s, %s/s; window error now %s, %.2g new events expected to be "
+        "wrongly dropped",
+        counting->folder, events, events == 1 ? "" : "s", totals->applied, totals->duplicates,
+        totals->duplicates == 1 ? "" : "s", rest, seconds,
+        human_count((double)events / (seconds > 1e-3 ? seconds : 1e-3), &rate),
+        human_probability(window.error_estimate, &error), counting->wrong);
 }

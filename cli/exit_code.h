@@ -12,6 +12,7 @@ enum exit_code {
     EXIT_USAGE = 2,       /* the command line is wrong; nothing was done */
     EXIT_BAD_DATA = 3,    /* a file or a line is not what it should be */
     EXIT_ENVIRONMENT = 4, /* disk, memory, network, permissions */
+    EXIT_PASSED_OVER = 5, /* events were passed over that are neither counted nor duplicates */
     EXIT_BY_SIGNAL = 128  /* and the signal's number added */
 };
 

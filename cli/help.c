@@ -79,6 +79,7 @@ static void print_exits(const struct command *command, FILE *stream) {
         snprintf(code, sizeof code, "%d", exit->code);
         print_entry(code, exit->meaning, 5, stream);
     }
+    if (command->exit_passed_over != NULL) print_entry("5", command->exit_passed_over, 5, stream);
 }
 
 void help_print(const struct command *command, FILE *stream) {

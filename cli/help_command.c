@@ -74,6 +74,7 @@ const struct command command_lethe = {
             {0}},
     .exit_done = "done",
     .exit_negative = "the answer is negative, such as no line found",
+    .exit_passed_over = "events were passed over that are neither counted nor duplicates",
     .run = run_lethe,
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exit_code.h"
 #include "help.h"
 #include "lethe/version.h"
 
@@ -189,6 +190,9 @@ static void print_exits(const struct command *command, FILE *stream) {
     if (command->exit_negative != NULL) print_exit(1, command->exit_negative, stream);
     for (const struct exit_meaning *exit = exit_meanings; exit->meaning != NULL; exit++) {
         print_exit(exit->code, exit->meaning, stream);
+    }
+    if (command->exit_passed_over != NULL) {
+        print_exit(EXIT_PASSED_OVER, command->exit_passed_over, stream);
     }
 }
 

@@ -19,7 +19,7 @@
 enum { VERSION = 1, CLUSTER_PARTITIONS = 16 };
 
 static const uint64_t NEW_WINDOW_MS = 600000;
-static const double NEW_ERROR = 1e-6;
+static const double NEW_ERROR = 1e-9;
 
 static const char *const no_table[] = {"ERR no such table", NULL};
 static const char *const no_table_or_other[] = {"ERR no such table", "WRONGTYPE", NULL};

@@ -79,18 +79,31 @@ static void print_counters(const lethe_counter_stats *stats) {
            human_probability(stats->sketch_delta, &chance));
 }
 
+/* Of the window and of the ledger behind it, which add up. */
+static double allowed_error(const lethe_counter_stats *stats) {
+    return stats->window.error_target + stats->ledger.error_target;
+}
+
+static double error_estimate(const lethe_counter_stats *stats) {
+    if (stats->exact) return 0;
+    return stats->window.error_estimate + stats->ledger.error_estimate;
+}
+
 static void print_text(const char *folder, const lethe_counter_stats *stats) {
     struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     printf("store           %s\n", folder);
     print_counters(stats);
     printf("window          %s\n", stat_duration(stats->window.window_ms, &a));
-    printf("error allowed   %s\n", human_probability(stats->window.error_target, &a));
+    printf("error allowed   %s\n", human_probability(allowed_error(stats), &a));
     printf("mode            %s%s, %s\n", stats->exact ? "exact" : "approximate",
            stats->check_payload ? ", payloads checked" : "",
            stats->event_time ? "time of the events" : "time of the clock");
     if (stats->forever)
-        printf("ledger          ids are kept for ever, %s\n",
-               human_bytes(stats->ledger.disk_bytes, &a));
+        printf("ledger          ids are kept for ever, %s; error allowed %s, beside %s of the "
+               "window\n",
+               human_bytes(stats->ledger.disk_bytes, &a),
+               human_probability(stats->ledger.error_target, &b),
+               human_probability(stats->window.error_target, &c));
     printf("clock           %s\n", stat_date(stats->clock_ms, &a));
     printf("applied         %" PRIu64 "\n", stats->applied);
     printf("duplicates      %" PRIu64 "\n", stats->duplicates);
@@ -120,7 +133,10 @@ static void print_json(const char *folder, const lethe_counter_stats *stats) {
         json_real(&json, "sketch_delta", stats->sketch_delta);
     }
     json_integer(&json, "window_ms", stats->window.window_ms);
-    json_real(&json, "error", stats->window.error_target);
+    json_real(&json, "error", allowed_error(stats));
+    json_real(&json, "error_estimate", error_estimate(stats));
+    json_real(&json, "window_error", stats->window.error_target);
+    json_real(&json, "ledger_error", stats->ledger.error_target);
     json_boolean(&json, "exact", stats->exact);
     json_boolean(&json, "check_payload", stats->check_payload);
     json_boolean(&json, "event_time", stats->event_time);
@@ -180,8 +196,10 @@ const struct command command_stat = {
             "Prints how many counters there are, what became of all events ever counted, and what "
             "is on disk; then a picture of the ids that are remembered, by their age. The store "
             "may be counted into meanwhile.",
-            "The JSON object has the same, with the members store, counters, window_ms, error, "
-            "exact, check_payload, event_time, forever, ledger_bytes, clock_ms, applied, "
+            "The JSON object has the same, with the members store, counters, window_ms, error "
+            "(of the window and of what is kept for ever, which add up), error_estimate (as it is "
+            "now), window_error, ledger_error, exact, check_payload, event_time, forever, "
+            "ledger_bytes, clock_ms, applied, "
             "duplicates, late, future, "
             "refused, mismatched, commits, folded, log_ids, log_bytes, changes_bytes, "
             "index_bytes, counters_bytes, and periods, an array of objects with first_ms, last_ms "

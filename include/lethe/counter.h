@@ -48,9 +48,9 @@ enum {
  * NULL means all defaults. */
 typedef struct lethe_counter_options {
     uint64_t
-        window_ms; /* W; 0 -> as before, at first 600,000; see lethe/window.h. A longer one than before
+        window_ms; /* W; 0 -> as before, at first 3 days; see lethe/window.h. A longer one than before
                          * takes full effect when W has passed */
-    double error;               /* e; 0 -> as before, at first 1e-6 */
+    double error;               /* e; 0 -> as before, at first 1e-12 */
     uint64_t capacity;          /* ids expected in W; 0 -> what the log holds */
     uint64_t max_memory_bytes;  /* of the window; 0 -> no cap */
     lethe_window_policy policy; /* at that cap */
@@ -82,6 +82,9 @@ typedef struct lethe_counter_options {
                      * Not with exact */
     uint64_t ledger_capacity;     /* with it: ids of all time; 0 -> 2^30; more raise the error */
     uint64_t ledger_memory_bytes; /* with it: 0 -> 256 MiB */
+    double
+        ledger_error; /* with it: at ledger_capacity, beside the window's, to which it adds; 0 -> as before, at first
+                            * 1e-9, or 2^-62 of the capacity if that is more; [1e-15, 0.1] */
 } lethe_counter_options;
 
 /* What went wrong, for people: it names the file, the process, the field. */
@@ -221,7 +224,8 @@ typedef struct lethe_counter_period {
 
 enum { LETHE_PERIODS_SHOWN = 64 };
 
-/* The ids of all time, with `forever`; zero without it, and but for disk_bytes in a read-only store. */
+/* The ids of all time, with `forever`; zero without it. In a read-only store as of the last checkpoint, without
+ * memory_bytes. */
 typedef struct lethe_counter_ledger {
     uint64_t ids, capacity;
     double error_target, error_estimate; /* beside the window's: they add up */

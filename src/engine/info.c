@@ -78,7 +78,7 @@ void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     if (counter->ledger != NULL) {
         lethe_ledger_info(counter->ledger, &out->ledger);
     } else if (state->forever) {
-        out->ledger.disk_bytes = lethe_ledger_bytes(lethe_store_folder(counter->store));
+        lethe_ledger_look(lethe_store_folder(counter->store), counter->allocator, &out->ledger);
     }
     lethe_engine_leave(counter);
 }

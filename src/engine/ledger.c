@@ -7,6 +7,7 @@
  *         be dropped, and at the end. A crash costs reading the log behind it. */
 #include "engine/ledger.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/segment.h"
+#include "filter/cascade/manifest.h"
 #include "lethe/cascade.h"
 #include "os/clock.h"
 #include "os/copy.h"
@@ -24,6 +26,9 @@
 enum { BATCH = 1024, PATH_BYTES = 4096, IDLE_MS = 5 };
 
 static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
+static const uint64_t DEFAULT_CAPACITY = (uint64_t)1 << 30;
+static const double DEFAULT_ERROR = 1e-9;
+enum { LONGEST_FINGERPRINT_BITS = 62 };
 
 struct lethe_ledger {
     const lethe_allocator *allocator;
@@ -59,6 +64,13 @@ static void *merge(void *context) {
     return NULL;
 }
 
+/* The error that a new ledger is made for. Of more ids than usual each is still told apart as well as can be. */
+static double plan_error(const lethe_ledger_options *options) {
+    double capacity = (double)(options->capacity > 0 ? options->capacity : DEFAULT_CAPACITY);
+    if (options->error > 0) return options->error;
+    return fmax(DEFAULT_ERROR, ldexp(capacity, -LONGEST_FINGERPRINT_BITS));
+}
+
 static lethe_status explain_open(lethe_status status, const char *path, lethe_detail *detail) {
     switch (status) {
     case LETHE_OK:
@@ -71,6 +83,11 @@ static lethe_status explain_open(lethe_status status, const char *path, lethe_de
                                  "the ledger %s was made for another error or number of ids; "
                                  "leave them out to keep what it has",
                                  path);
+    case LETHE_EINVAL:
+        return lethe_detail_fill(
+            detail, LETHE_EINVAL,
+            "so small a ledger error for so many ids needs longer fingerprints "
+            "than there are; allow a larger error, or plan for fewer ids");
     default:
         return lethe_detail_fill(detail, status, "cannot open the ledger %s: %s", path,
                                  lethe_strerror(status));
@@ -83,8 +100,8 @@ static lethe_status start(lethe_ledger *ledger, const char *folder,
     if (!path_of(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     uint64_t memory = options->memory_bytes > 0 ? options->memory_bytes : DEFAULT_MEMORY_BYTES;
-    lethe_cascade_options cascade = {.capacity = create ? options->capacity : 0,
-                                     .error = create ? options->error : 0,
+    lethe_cascade_options cascade = {.capacity = options->capacity,
+                                     .error = create ? plan_error(options) : options->error,
                                      .seed = create ? options->seed : 0,
                                      .memory_bytes = memory / 2,
                                      .level_filter_bytes = memory / 2,
@@ -191,9 +208,25 @@ void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out) {
                                   .covers = lethe_ledger_covers(ledger)};
 }
 
-uint64_t lethe_ledger_bytes(const char *folder) {
+void lethe_ledger_look(const char *folder, const lethe_allocator *allocator,
+                       lethe_counter_ledger *out) {
     char path[PATH_BYTES];
-    return path_of(folder, path) ? lethe_os_folder_bytes(path, "") : 0;
+    *out = (lethe_counter_ledger){0};
+    if (!path_of(folder, path)) return;
+    out->disk_bytes = lethe_os_folder_bytes(path, "");
+    struct lethe_cascade_manifest *manifest = lethe_alloc_zeroed(allocator, sizeof *manifest);
+    if (manifest != NULL && lethe_cascade_manifest_read(path, manifest) == LETHE_OK) {
+        const struct lethe_cascade_shape *shape = &manifest->shape;
+        for (size_t range = 0; range < LETHE_CASCADE_MAX_RANGES; range++) {
+            for (uint32_t run = 0; run < manifest->ranges[range].run_count; run++)
+                out->ids += manifest->ranges[range].runs[run].entries;
+        }
+        out->capacity = shape->capacity;
+        out->error_target = shape->error;
+        out->error_estimate = -expm1(-ldexp((double)out->ids, -(int)shape->fingerprint_bits));
+        out->covers = manifest->sequence;
+    }
+    lethe_release(allocator, manifest, sizeof *manifest);
 }
 
 static bool count_one(void *context, uint64_t fingerprint, uint64_t count) {

@@ -16,7 +16,8 @@
 typedef struct lethe_ledger lethe_ledger;
 
 typedef struct lethe_ledger_options {
-    double error;
+    double
+        error; /* at capacity, of a new one; 0 -> 1e-9, or more where that is too small for so many ids */
     uint64_t capacity;     /* ids expected, of all time; 0 -> 2^30 */
     uint64_t memory_bytes; /* 0 -> 256 MiB */
     uint64_t seed;
@@ -50,8 +51,9 @@ LETHE_MUST_CHECK lethe_status lethe_ledger_insert(lethe_ledger *ledger, uint64_t
 LETHE_MUST_CHECK lethe_status lethe_ledger_checkpoint(lethe_ledger *ledger, bool must,
                                                       lethe_detail *detail);
 
-/* On disk, by the sizes of its files: of one that another process may have open. */
-uint64_t lethe_ledger_bytes(const char *folder);
+/* As of the last checkpoint, and on disk by the sizes of its files: of one that another process may have open. */
+void lethe_ledger_look(const char *folder, const lethe_allocator *allocator,
+                       lethe_counter_ledger *out);
 void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out);
 
 /* For a store that nobody has open: reads every page of its ledger, and checks that it covers the commits from

@@ -6,8 +6,9 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 
-static const uint64_t DEFAULT_WINDOW_MS = 600000, LONGEST_WINDOW_MS = UINT64_C(2592000000);
-static const double DEFAULT_ERROR = 1e-6, SLACK = 0.25;
+static const uint64_t DEFAULT_WINDOW_MS = UINT64_C(259200000),
+                      LONGEST_WINDOW_MS = UINT64_C(2592000000);
+static const double DEFAULT_ERROR = 1e-12, SLACK = 0.25;
 enum { DEFAULT_SKETCH_TOP = 1000 };
 
 static lethe_status check_sketch_options(const lethe_counter_options *options,
@@ -37,6 +38,11 @@ static lethe_status check_options(const lethe_counter_options *options, lethe_de
     if (options->commit_operations > LETHE_GROUP_LIMIT) {
         return lethe_detail_fill(detail, LETHE_EINVAL, "a commit has %d operations at most",
                                  LETHE_GROUP_LIMIT);
+    }
+    if (!(options->ledger_error == 0 ||
+          (options->ledger_error >= 1e-15 && options->ledger_error <= 0.1))) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the ledger's error must be between 1e-15 and 0.1");
     }
     if (options->forever && (options->exact || options->check_payload)) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
@@ -131,7 +137,7 @@ static lethe_status open_ledger(lethe_counter *counter, const char *folder, leth
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "the store keeps ids for ever, which can't be looked up exactly");
     }
-    lethe_ledger_options ledger = {.error = options->error,
+    lethe_ledger_options ledger = {.error = options->ledger_error,
                                    .capacity = options->ledger_capacity,
                                    .memory_bytes = options->ledger_memory_bytes,
                                    .seed = state->seed,

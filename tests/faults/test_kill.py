@@ -78,7 +78,7 @@ def operations_of_a_run(store, stream, words, tmp_path, faults):
     count = tmp_path / "count"
     code, _, errors = store.count(*words, str(stream.path),
                                   faults={**faults, "LETHE_FAULT_COUNT": str(count)})
-    assert code == 0, errors
+    assert code in (0, 5), errors
     total = int(count.read_text())
     assert total > 20, "the library of faults does not see what lethe writes"
     return total

@@ -18,6 +18,7 @@ KILLS = sized(20, 60, 3000)
 KEYS = [f"key-{number}" for number in range(1, 401)]
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--error=1e-9"),
         ("pipe", "--exact")]
+COUNTED = (0, 5)  # 5: some deltas were refused
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def run_killed(store, words, stream, is_pipe, draw):
         wait = draw.random() * (0.05 if draw.random() < 0.3 else 0.6)
         try:
             _, errors = process.communicate(timeout=wait)
-            assert process.returncode == 0, errors.decode()
+            assert process.returncode in COUNTED, errors.decode()
             return kills
         except subprocess.TimeoutExpired:
             process.kill()
@@ -80,7 +81,7 @@ def test_killed_again_and_again(empty, make_stream, tmp_path, way, mode):
         words = arguments(way, mode, stream)
         kills += run_killed(empty, words, stream, way == "pipe", draw)
         code, _, errors = clean.count(mode, "--window", "1h", str(stream.path))
-        assert code == 0, errors
+        assert code in COUNTED, errors
         assert state_of(empty) == state_of(clean), f"seed {seed}, round {round_number}"
     code, _, errors = empty.lethe("check")
     assert code == 0, errors
@@ -109,11 +110,11 @@ def test_killed_at_each_write_and_sync(empty, make_stream, tmp_path, power):
         faults = {"LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": "kill",
                   "LETHE_FAULT_JOURNAL": str(journal)}
         code, _, _ = trial.count(*WORDS, str(stream.path), faults=faults)
-        assert code in (0, -9)
+        assert code in (*COUNTED, -9)
         if power:
             cut_power(trial.folder, journal)
         code, _, errors = trial.count(*WORDS, str(stream.path))
-        assert code == 0, f"at {at} of {total}: {errors}"
+        assert code in COUNTED, f"at {at} of {total}: {errors}"
         assert state_of(trial) == expected, f"at {at} of {total}"
 
 
@@ -131,7 +132,7 @@ def test_failed_operations(empty, make_stream, tmp_path, action):
                                               "LETHE_FAULT_ACTION": action})
         assert code in (0, 4), f"at {at} of {total}: {errors}"
         code, _, errors = trial.count(*WORDS, str(stream.path))
-        assert code == 0, f"at {at} of {total}: {errors}"
+        assert code in COUNTED, f"at {at} of {total}: {errors}"
         assert state_of(trial) == expected, f"at {at} of {total}"
 
 
