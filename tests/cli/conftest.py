@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -10,6 +11,8 @@ import pytest
 SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 BINARIES = pathlib.Path(os.environ.get("LETHE_BIN_DIR", SOURCE / "build/release")).resolve()
 sys.path.insert(0, str(SOURCE / "tests/support"))
+# A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if not os.access(BINARIES / "lethe", os.X_OK):
     pytest.exit(f"no lethe in {BINARIES}: build it, or set LETHE_BIN_DIR", returncode=2)

@@ -6,10 +6,13 @@
  *   LETHE_FAULT_FOLDER   only files below this count
  *   LETHE_FAULT_ON       write, sync or both (default)
  *   LETHE_FAULT_AT       which one, from 1; 0: none
- *   LETHE_FAULT_ACTION   eio, enospc: that one and all later ones fail
+ *   LETHE_FAULT_TIMES    how many fail from there on; default all
+ *   LETHE_FAULT_ACTION   eio, enospc: they fail with that
  *                        kill: the process is killed before it is done
  *   LETHE_FAULT_JOURNAL  a file that gets the number (inode) and the length of each file as it is synced:
  *                        what a power cut would leave of it, under whatever name
+ *   LETHE_FAULT_SHADOW   a folder that gets a copy of each file and a list of each folder as it is synced:
+ *                        see preload_shadow.c
  *   LETHE_FAULT_COUNT    a file that gets the number of operations at the end */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,13 +30,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "preload.h"
+
 enum { ON_WRITE = 1, ON_SYNC = 2 };
 
 static struct {
     char folder[PATH_MAX];
     size_t folder_size;
     int on;
-    unsigned long at;
+    unsigned long at, times;
     int error; /* 0: kill */
     int journal;
 } plan = {.journal = -1};
@@ -48,6 +53,8 @@ __attribute__((constructor)) static void read_plan(void) {
     plan.on = on == NULL ? ON_WRITE | ON_SYNC : strcmp(on, "sync") == 0 ? ON_SYNC : ON_WRITE;
     const char *at = getenv("LETHE_FAULT_AT");
     plan.at = at == NULL ? 0 : strtoul(at, NULL, 10);
+    const char *times = getenv("LETHE_FAULT_TIMES");
+    plan.times = times == NULL ? ULONG_MAX : strtoul(times, NULL, 10);
     const char *action = getenv("LETHE_FAULT_ACTION");
     plan.error = action == NULL || strcmp(action, "kill") == 0 ? 0
                  : strcmp(action, "enospc") == 0               ? ENOSPC
@@ -73,7 +80,8 @@ static bool path_of(int descriptor, char path[PATH_MAX]) {
     ssize_t size = readlink(link, path, PATH_MAX - 1);
     if (size <= 0) return false;
     path[size] = '\0';
-    return strncmp(path, plan.folder, plan.folder_size) == 0 && path[plan.folder_size] == '/';
+    return strncmp(path, plan.folder, plan.folder_size) == 0 &&
+           (path[plan.folder_size] == '/' || path[plan.folder_size] == '\0');
 }
 
 /* Returns the errno to fail with, 0 to go on, or not at all. */
@@ -81,7 +89,7 @@ static int meet(int kind, int descriptor) {
     char path[PATH_MAX];
     if (plan.folder_size == 0 || !(plan.on & kind) || !path_of(descriptor, path)) return 0;
     unsigned long number = atomic_fetch_add(&operations, 1) + 1;
-    if (plan.at == 0 || number < plan.at) return 0;
+    if (plan.at == 0 || number < plan.at || number - plan.at >= plan.times) return 0;
     if (plan.error == 0) {
         kill(getpid(), SIGKILL);
         for (;;)
@@ -95,15 +103,18 @@ static int meet(int kind, int descriptor) {
 static int sync_and_note(int descriptor, long call) {
     char path[PATH_MAX];
     struct stat status;
-    if (plan.journal < 0 || !path_of(descriptor, path)) return (int)syscall(call, descriptor);
+    bool has_shadow = lethe_shadow_is_wanted();
+    if ((plan.journal < 0 && !has_shadow) || !path_of(descriptor, path))
+        return (int)syscall(call, descriptor);
     pthread_mutex_lock(&journal_lock);
     bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     int result = (int)syscall(call, descriptor);
-    if (result == 0 && is_file) {
+    if (result == 0 && has_shadow) lethe_shadow_sync(descriptor, path);
+    if (result == 0 && is_file && plan.journal >= 0) {
         char line[64];
         int size = snprintf(line, sizeof line, "%llu %lld\n", (unsigned long long)status.st_ino,
                             (long long)status.st_size);
-        if (write(plan.journal, line, (size_t)size) != size) abort();
+        if (syscall(SYS_write, plan.journal, line, (size_t)size) != size) abort();
     }
     pthread_mutex_unlock(&journal_lock);
     return result;

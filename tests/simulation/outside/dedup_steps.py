@@ -1,0 +1,143 @@
+"""The steps of the simulation of `lethe dedup --db`: each different line is delivered exactly once.
+
+Two memories, A and B, read logs that grow and are rotated, and write into one file, to which somebody else appends as
+well. The rule: of a run that ends with 0 every line is delivered, and none twice, over kills too where --out says
+so; what others wrote is never touched."""
+
+from model import Wrong
+from world import World
+
+
+class Memory:
+    """What one folder has seen, and which logs are read into it."""
+
+    def __init__(self, name):
+        self.name = name
+        self.delivered = []  # in order
+        self.logs = []
+
+
+class DedupSimulation:
+    def __init__(self, draw, trace):
+        self.world, self.trace = World(trace), trace
+        self.files = self.world.base / "files"
+        self.files.mkdir()
+        self.out = self.world.folder / "out"
+        self.memories = [Memory("A"), Memory("B")]
+        self.others = []  # lines of somebody else's in the file
+        self.next_line = self.next_log = 0
+        trace("dedup")
+
+    def close(self):
+        self.world.close()
+
+    def draw_lines(self, draw, memory):
+        lines = []
+        for _ in range(draw.randint(1, 60)):
+            seen = memory.delivered + lines
+            if seen and draw.random() < 0.3:
+                lines.append(draw.choice(seen))
+            else:
+                self.next_line += 1
+                lines.append(f"{memory.name} line {self.next_line}")
+        return lines
+
+    def log_of(self, draw, memory):
+        """A log with something new in it: grown, rotated, or another one."""
+        kind = draw.random()
+        if not memory.logs or kind < 0.3:
+            self.next_log += 1
+            memory.logs.append(self.files / f"log-{self.next_log}")
+            memory.logs[-1].touch()
+        path = draw.choice(memory.logs)
+        if kind > 0.8 and path.exists():
+            self.next_log += 1
+            path.rename(self.files / f"rotated-{self.next_log}")
+            path.touch()
+        return path
+
+    def draw_faults(self, draw):
+        at = str(draw.randint(1, 60))
+        if draw.random() < 0.7:
+            return {"LETHE_FAULT_AT": at, "LETHE_FAULT_ACTION": "kill"}
+        return {"LETHE_FAULT_AT": at, "LETHE_FAULT_TIMES": "1", "LETHE_FAULT_ON": draw.choice(["write", "sync"]),
+                "LETHE_FAULT_ACTION": draw.choice(["eio", "enospc"])}
+
+    def step_run(self, draw):
+        memory = draw.choice(self.memories)
+        path = self.log_of(draw, memory)
+        lines = self.draw_lines(draw, memory)
+        with open(path, "a", encoding="ascii") as file:
+            file.write("".join(line + "\n" for line in lines))
+        fresh = [line for line in dict.fromkeys(lines) if line not in memory.delivered]
+        words = ["dedup", "--db", memory.name, "--memory", "16MiB", path]
+        if draw.random() < 0.3:
+            result = self.world.lethe(*words)
+            if result.code != 0 or result.output.splitlines() != fresh:
+                raise Wrong(f"{result}\nprinted {result.output.splitlines()}\nexpected {fresh}")
+            memory.printed = getattr(memory, "printed", set()) | set(fresh)
+        else:
+            faults = self.draw_faults(draw) if draw.random() < 0.4 else None
+            result = self.world.lethe(*words, "--out", "out", faults=faults)
+            if result.code not in ((0,) if faults is None else (0, 4, -9)):
+                raise Wrong(str(result))
+            if result.code != 0:
+                if draw.random() < 0.3:
+                    self.step_other(draw)
+                result = self.world.lethe(*words, "--out", "out")
+                if result.code != 0:
+                    raise Wrong(str(result))
+        memory.delivered += fresh
+        self.check()
+
+    def step_growing(self, draw):
+        """The log grows while it is read, in pieces that do not end with lines, and may be rotated."""
+        memory = draw.choice(self.memories)
+        path = self.log_of(draw, memory)
+        lines = self.draw_lines(draw, memory)
+        data = "".join(line + "\n" for line in lines)
+        words, process = self.world.start("dedup", "--db", memory.name, "--memory", "16MiB", path,
+                                          "--out", "out")
+        rotated = None
+        with open(path, "a", encoding="ascii") as file:
+            while data:
+                size = draw.randint(1, 300)
+                file.write(data[:size])
+                file.flush()
+                data = data[size:]
+                if rotated is None and data and draw.random() < 0.1:
+                    self.next_log += 1
+                    rotated = path.rename(self.files / f"rotated-{self.next_log}")
+                    path.touch()
+        for paths in ([], [rotated] if rotated is not None else [], [path]):
+            result = self.world.finish(words, process) if not paths else self.world.lethe(
+                "dedup", "--db", memory.name, "--memory", "16MiB", *paths, "--out", "out")
+            if result.code != 0:
+                raise Wrong(str(result))
+            if not paths:
+                process = None
+        memory.delivered += [line for line in dict.fromkeys(lines) if line not in memory.delivered]
+        self.check()
+
+    def step_other(self, draw):
+        """Somebody else appends to the file."""
+        self.others.append(f"somebody else {len(self.others)}")
+        with open(self.out, "a", encoding="ascii") as file:
+            file.write(self.others[-1] + "\n")
+
+    def check(self):
+        found = self.out.read_text(encoding="ascii").splitlines() if self.out.exists() else []
+        for memory in self.memories:
+            printed = getattr(memory, "printed", set())
+            expected = [line for line in memory.delivered if line not in printed]
+            here = [line for line in found if line.startswith(memory.name + " ")]
+            if here != expected:
+                raise Wrong(f"of {memory.name} the file has {len(here)} lines and should have {len(expected)}: "
+                            f"{sorted(set(here) ^ set(expected))[:5]}")
+        if [line for line in found if line.startswith("somebody")] != self.others:
+            raise Wrong("lines of somebody else are lost")
+
+    def step(self, draw):
+        name = draw.choices(["step_run", "step_growing", "step_other"], [6, 2, 1])[0]
+        self.trace(f"-- {name[5:]}")
+        getattr(self, name)(draw)

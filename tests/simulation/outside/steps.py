@@ -1,0 +1,401 @@
+"""The steps of the simulation of a store: each draws what it does, does it, and looks whether it is right.
+
+The rule: exit 0 means the model's numbers. Anything else comes with a message, and changes nothing that was
+acknowledged."""
+
+import os
+import shutil
+
+from inputs import Input, broken
+from model import Event, Expectation, Model, Modes, Wrong, compare
+from world import World
+
+LENIENT = 'LENIENT' in os.environ
+HOUR_MS = 3_600_000
+START_MS = 1_600_000_000_000  # of the events' time: long ago, as in a replay
+
+
+class Simulation:
+    def __init__(self, draw, trace):
+        self.world = World(trace)
+        self.trace = trace
+        self.files = self.world.base / "files"
+        self.files.mkdir()
+        self.inputs, self.backups = [], []
+        self.next_id = self.next_file = 0
+        self.modes = self.draw_modes(draw)
+        self.model = Model(self.modes)
+        self.time_ms = START_MS  # of the latest event that was drawn
+        self.exists = False
+        self.error = draw.choice(["1e-9", "1e-10", "1e-12"])
+        trace(f"modes: {self.modes}, error {self.error}")
+
+    @staticmethod
+    def draw_modes(draw):
+        modes = Modes(window_ms=draw.choice([60_000, 600_000, 72 * HOUR_MS]),
+                      event_time=draw.random() < 0.4, forever=draw.random() < 0.3)
+        if not modes.forever:
+            modes.exact = draw.random() < 0.4
+            modes.check_payload = modes.exact and draw.random() < 0.5
+        return modes
+
+    def close(self):
+        self.world.close()
+
+    # Commands.
+
+    def mode_words(self, draw):
+        """All of the store's modes while it is new; later most are left out, which must change nothing."""
+        words = ["--window", f"{self.modes.window_ms // 1000}s", "--error", self.error]
+        pairs = [words[:2], words[2:]]
+        pairs += [["--exact"]] if self.modes.exact and not self.modes.check_payload else []
+        pairs += [["--check-payload"]] if self.modes.check_payload else []
+        pairs += [["--forever"], ["--ledger-memory", "8MiB"]] if self.modes.forever else []
+        return [word for pair in pairs if not self.exists or draw.random() < 0.2 for word in pair]
+
+    def other_words(self, draw):
+        return ["--sync", draw.choice(["always", "5ms"]), "--batch", draw.choice(["1", "7", "64", "1000"])]
+
+    def totals(self):
+        result = self.world.lethe("list", "--db", "store")
+        if result.code != 0:
+            raise Wrong(str(result))
+        return {key: int(value) for key, value in
+                (line.split("\t") for line in result.output.splitlines())}
+
+    # Events.
+
+    def fresh(self, draw, form):
+        self.next_id += 1
+        return Event(f"{draw.choice('abcdefgh')}{self.next_id:06d}", self.draw_time(draw),
+                     is_double=form == "tsv" and not self.modes.event_time and draw.random() < 0.3)
+
+    def draw_time(self, draw):
+        if not self.modes.event_time:
+            return None
+        window = self.modes.window_ms
+        kind = draw.random()
+        if kind < 0.8 or self.model.clock_ms == 0:
+            self.time_ms += draw.randrange(max(1, window // 200))
+            return self.time_ms
+        if kind < 0.9:
+            self.time_ms += draw.randrange(window // 4)
+            return self.time_ms
+        return max(1, self.time_ms - draw.randrange(2 * window))
+
+    def draw_events(self, draw, form, most=40):
+        events, seen = [], [Event(identity, known.time_ms, known.is_double)
+                            for identity, known in self.model.known.items() if known.count > 0]
+        for _ in range(draw.randint(1, most)):
+            kind = draw.random()
+            if kind < 0.04:
+                events.append(broken())
+            elif kind < 0.25 and (seen or events):
+                copied = draw.choice((seen + [event for event in events if not event.is_broken]) or
+                                     [self.fresh(draw, form)])
+                events.append(copied if form == "tsv" or not copied.is_double else self.fresh(draw, form))
+            else:
+                events.append(self.fresh(draw, form))
+        return events
+
+    # Counting.
+
+    def expected_code(self, expectation):
+        passed_over = expectation.counts("late") + expectation.counts("rejected")
+        return 5 if passed_over > 0 else 0
+
+    def check_run(self, result, expectation, is_rerun):
+        code = self.expected_code(expectation)
+        if LENIENT and result.code == 0: code = 0
+        # A run after a fault may begin behind what was passed over.
+        if result.code != code and not (is_rerun and result.code == 0):
+            raise Wrong(f"{result}\nexpected exit {code}; {expectation.outcomes}")
+        if not expectation.open and not is_rerun:
+            summary = result.json()
+            for name, outcome in (("applied", "applied"), ("duplicates", "duplicate"),
+                                  ("late", "late"), ("rejected", "rejected")):
+                if summary[name] != expectation.counts(outcome):
+                    raise Wrong(f"{name} is {summary[name]}, should be {expectation.counts(outcome)}\n{result}")
+        expectation.settle(self.totals())
+
+    def count(self, draw, words, events, data=None, faults=None, is_rerun=False):
+        """One run, with or without faults. Returns whether it came to its end."""
+        command = ["count", "--db", "store", "--json", *self.mode_words(draw), *self.other_words(draw),
+                   *words]
+        self.model.clock.begin(self.world)
+        cuts = faults is not None and faults.pop("cut", None) is not None
+        if cuts:
+            faults.update(self.world.shadow_begin())
+        result = self.world.lethe(*command, data=data, faults=faults)
+        expectation = Expectation(self.model, events, *self.model.clock.end(self.world, faults is None))
+        if faults is None:
+            self.exists = True
+            self.check_run(result, expectation, is_rerun)
+            return True
+        if result.code in (0, 5) and not cuts:
+            self.exists = True
+            expectation.settle(self.totals())
+            return True
+        if result.code not in (0, 5, -9, 4):
+            raise Wrong(f"{result}\nafter a fault expected exit 4")
+        if cuts:
+            self.world.cut_power(draw)
+        self.recover(expectation, acknowledged=result.code in (0, 5))
+        return result.code in (0, 5)
+
+    def recover(self, expectation, acknowledged):
+        """What is in the store after a fault; the model goes on from there."""
+        listed = self.world.lethe("list", "--db", "store")
+        if listed.code != 0 and self.exists:
+            raise Wrong(f"after a fault: {listed}")
+        found = {} if listed.code != 0 else {key: int(value) for key, value in (
+            line.split("\t") for line in listed.output.splitlines())}
+        if acknowledged:
+            expectation.settle(found)
+            return
+        self.model = expectation.settle_killed(found)
+
+    def draw_faults(self, draw):
+        kind = draw.random()
+        at = str(draw.randint(1, 12 if draw.random() < 0.3 else 80))
+        if kind < 0.4:
+            return {"LETHE_FAULT_AT": at, "LETHE_FAULT_ACTION": "kill"}
+        if kind < 0.65 and self.world.can_cut_power:
+            return {"LETHE_FAULT_AT": at, "LETHE_FAULT_ACTION": "kill", "cut": True}
+        return {"LETHE_FAULT_AT": at, "LETHE_FAULT_TIMES": draw.choice(["1", "1", "3", "1000"]),
+                "LETHE_FAULT_ACTION": draw.choice(["eio", "enospc"]),
+                "LETHE_FAULT_ON": draw.choice(["write", "sync"])}
+
+    def step_pipe(self, draw):
+        """Events through a pipe, sent again after a fault."""
+        form = draw.choice(["tsv", "csv", "jsonl"])
+        source = Input(self.files / "pipe", form, self.modes.event_time, False)
+        for event in self.draw_events(draw, form):
+            source.add(event)
+        data = source.content[:-1] if draw.random() < 0.2 else source.content
+        events = source.events_from(0)
+        faults = self.draw_faults(draw) if draw.random() < 0.4 else None
+        if not self.count(draw, source.words(), events, data, faults):
+            self.count(draw, source.words(), events, data, is_rerun=True)
+
+    def step_file(self, draw):
+        """A file that is new, has grown, has another name, or is read again."""
+        kind = draw.random()
+        if kind < 0.5 or not self.inputs:
+            source = self.new_input(draw)
+        else:
+            source = draw.choice(self.inputs)
+            if draw.random() < 0.3:
+                self.next_file += 1
+                source.rename(self.files / f"renamed-{self.next_file}")
+            if draw.random() < 0.7:
+                for event in self.draw_events(draw, source.form):
+                    source.add(event)
+                source.write()
+        from_start = draw.random() < 0.1 and bool(self.exists)
+        words = [*source.words(), *(["--from-start"] if from_start else []), source.path]
+        offset = 0 if from_start else self.model.resume_at(source.key(), source.content)
+        events = source.events_from(offset)
+        faults = self.draw_faults(draw) if draw.random() < 0.35 else None
+        if not self.count(draw, words, events, faults=faults):
+            self.count(draw, words, events, is_rerun=True)
+        self.model.note_read(source.key(), source.content)
+
+    def new_input(self, draw):
+        self.next_file += 1
+        form = draw.choice(["tsv", "csv", "jsonl"])
+        source = Input(self.files / f"events-{self.next_file}.{form}", form, self.modes.event_time,
+                       draw.random() < 0.5)
+        twin = next((other for other in self.inputs if other.form == form and other.lines), None)
+        if twin is not None and twin.padding == source.padding and draw.random() < 0.3:
+            # The same length, first and last line as another file, and another middle.
+            for end, event in twin.lines:
+                is_kept = event in (twin.lines[0][1], twin.lines[-1][1]) or event.is_broken
+                other = event if is_kept else Event(
+                    "z" + event.identity[1:], event.time_ms, event.is_double)
+                source.add(other)
+        else:
+            for event in self.draw_events(draw, form):
+                source.add(event)
+        source.write()
+        self.inputs.append(source)
+        return source
+
+    def step_compressed(self, draw):
+        source = self.new_input(draw)
+        self.inputs.remove(source)
+        path = source.compressed(draw.choice(["gz", "zst"]))
+        if path is not None:
+            self.count(draw, [*source.words(), path], source.events_from(0))
+
+    def step_growing(self, draw):
+        """A file that somebody appends to while it is read, in pieces that do not end with lines."""
+        source = self.new_input(draw)
+        before = source.events_from(self.model.resume_at(source.key(), source.content))
+        more = [self.fresh(draw, source.form) for _ in range(draw.randint(1, 60))]
+        bytes_before = source.content
+        for event in more:
+            source.add(event)
+        appended = source.content[len(bytes_before):]
+        command = ["count", "--db", "store", "--json", *self.mode_words(draw), *self.other_words(draw),
+                   *source.words(), source.path]
+        self.model.clock.begin(self.world)
+        words, process = self.world.start(*command)
+        with open(source.path, "ab", buffering=0) as file:
+            while appended:
+                size = draw.randint(1, 200)
+                file.write(appended[:size])
+                appended = appended[size:]
+        result = self.world.finish(words, process)
+        self.exists = True
+        if result.code not in (0, 5):
+            raise Wrong(str(result))
+        expectation = Expectation(self.model, before + more, *self.model.clock.end(self.world))
+        self.model = expectation.settle_killed(self.totals())
+        # What was not read then is read now; what was read is not read again, however late that is.
+        self.count(draw, [*source.words(), source.path], before + more, is_rerun=True)
+        self.model.note_read(source.key(), source.content)
+
+    def step_set(self, draw):
+        if not self.exists:
+            return
+        key, value = f"s-{draw.randrange(6)}", draw.randint(-1000, 1000)
+        self.model.clock.begin(self.world)
+        if draw.random() < 0.6:
+            result = self.world.lethe("set", "--db", "store", key, str(value))
+            self.model.settings[key] = value
+        else:
+            result = self.world.lethe("del", "--db", "store", key)
+            self.model.settings.pop(key, None)
+        self.model.clock.end(self.world)
+        if result.code not in (0, 1):
+            raise Wrong(str(result))
+        compare(self.model.totals(), self.totals())
+
+    def step_read(self, draw):
+        if not self.exists:
+            return
+        expected = self.model.totals()
+        for words in (["check"], ["stat", "--json"], ["top", "-n", "3"]):
+            result = self.world.lethe(words[0], "--db", "store", *words[1:])
+            if result.code != 0:
+                raise Wrong(str(result))
+        if expected:
+            key = draw.choice(sorted(expected))
+            result = self.world.lethe("get", "--db", "store", key)
+            if result.code != 0 or result.output != f"{key}\t{expected[key]}\n":
+                raise Wrong(f"{result}\n{result.output}")
+        compare(expected, self.totals())
+
+    def step_time(self, draw):
+        window = self.modes.window_ms
+        kind = draw.random()
+        if kind < 0.6:
+            self.world.pass_time(int(window * draw.choice([0.01, 0.3, 0.6, 0.9, 1.5, 4])))
+        elif kind < 0.8:
+            self.world.step_wall(draw.choice([-1, 1]) * draw.choice([5_000, HOUR_MS, 3 * window]))
+        else:
+            self.world.reboot(int(window * draw.choice([0.01, 0.5, 2])))
+
+    def step_wrong_time(self, draw):
+        """A run that leaves out the events' time, or adds it, would switch the store's clock: refused."""
+        if not self.exists:
+            return
+        source = Input(self.files / "pipe", "tsv", not self.modes.event_time, False)
+        event = Event("wrong", None if self.modes.event_time else START_MS)
+        source.add(event)
+        result = self.world.lethe("count", "--db", "store", "--json", *source.words(), data=source.content)
+        if result.code != 2:
+            raise Wrong(f"a switch of clocks is not refused: {result}")
+        compare(self.model.totals(), self.totals())
+
+    # Backups and damage.
+
+    def step_backup(self, draw):
+        if not self.exists:
+            return
+        faults = {"LETHE_FAULT_AT": str(draw.randint(1, 40)), "LETHE_FAULT_ACTION": "kill"} \
+            if draw.random() < 0.3 else None
+        result = self.world.lethe("backup", "--db", "store", "--to", "backups", faults=faults)
+        if result.code == 0:
+            self.backups = [self.model.snapshot()]
+        elif faults is None:
+            raise Wrong(str(result))
+        else:
+            self.backups.append(self.model.snapshot())  # it may be there or not
+            self.backups_may_be_old = True
+        if result.code == 0:
+            self.backups_may_be_old = False
+
+    def step_restore(self, draw):
+        if not self.backups or (len(self.backups) == 1 and self.backups_may_be_old):
+            return
+        shutil.rmtree(self.world.folder / "restored", ignore_errors=True)
+        result = self.world.lethe("restore", "--from", "backups", "--db", "restored")
+        if result.code != 0:
+            raise Wrong(str(result))
+        listed = self.world.lethe("list", "--db", "restored")
+        found = {key: int(value) for key, value in
+                 (line.split("\t") for line in listed.output.splitlines())}
+        fitting = [model for model in self.backups if model.totals() == found]
+        if not fitting:
+            compare(self.backups[-1].totals(), found)
+        checked = self.world.lethe("check", "--db", "restored")
+        if checked.code != 0:
+            raise Wrong(str(checked))
+        if draw.random() < 0.4 and len(fitting) == len(self.backups) == 1:
+            shutil.rmtree(self.world.folder / "store")
+            (self.world.folder / "restored").rename(self.world.folder / "store")
+            self.model = fitting[0].snapshot()
+            self.trace("the restored store takes the place of the other")
+
+    def step_damage(self, draw):
+        """A copy of the store, damaged: whatever exits with 0 has the right numbers."""
+        if not self.exists:
+            return
+        copy = self.world.folder / "damaged"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.world.folder / "store", copy)
+        victims = sorted(path for path in copy.rglob("*") if path.is_file() and path.stat().st_size > 0)
+        victim = draw.choice(victims)
+        data = bytearray(victim.read_bytes())
+        if draw.random() < 0.7:
+            at = draw.randrange(len(data))
+            data[at] ^= 1 << draw.randrange(8)
+            self.trace(f"flips a bit of byte {at} of {victim.relative_to(copy)} ({len(data)} bytes)")
+        else:
+            data = data[:draw.randrange(len(data))]
+            self.trace(f"cuts {victim.relative_to(copy)} off at {len(data)}")
+        victim.write_bytes(data)
+        expected = self.model.totals()
+        for words in (["list"], ["top", "-n", "1000000"], ["get", *sorted(expected)[:3]], ["check"]):
+            result = self.world.lethe(words[0], "--db", "damaged", *words[1:])
+            if result.code not in (0, 3, 4) or (result.code != 0 and not result.errors.strip()):
+                raise Wrong(f"damage is met with {result}")
+            if result.code == 0 and words[0] in ("list", "top"):
+                compare(expected, {key: int(value) for key, value in
+                                   (line.split("\t") for line in result.output.splitlines())})
+            if result.code == 0 and words[0] == "get":
+                compare({key: expected[key] for key in words[1:]}, {
+                    key: int(value) for key, value in
+                    (line.split("\t") for line in result.output.splitlines())})
+        shutil.rmtree(self.world.folder / "damaged-backups", ignore_errors=True)
+        result = self.world.lethe("backup", "--db", "damaged", "--to", "damaged-backups")
+        if result.code == 0:
+            shutil.rmtree(self.world.folder / "restored", ignore_errors=True)
+            restored = self.world.lethe("restore", "--from", "damaged-backups", "--db", "restored")
+            listed = self.world.lethe("list", "--db", "restored")
+            if restored.code != 0 or listed.code != 0:
+                raise Wrong(f"a backup of a damaged store was made, and {restored}; {listed}")
+            compare(expected, {key: int(value) for key, value in
+                               (line.split("\t") for line in listed.output.splitlines())})
+
+    WEIGHTS = {"step_pipe": 4, "step_file": 8, "step_compressed": 1, "step_growing": 1, "step_set": 1,
+               "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_backup": 1,
+               "step_restore": 1, "step_damage": 1}
+
+    def step(self, draw):
+        names = list(self.WEIGHTS)
+        name = draw.choices(names, [self.WEIGHTS[name] for name in names])[0]
+        self.trace(f"-- {name[5:]}")
+        getattr(self, name)(draw)
