@@ -155,8 +155,9 @@ LETHE_API void lethe_window_prefetch(const lethe_window *window, lethe_hash id);
 
 /* Forgets one id on purpose, because its operation failed after it was recorded. Only for the
  * caller that was told LETHE_FRESH. Where another id can't be told from it, as happens with
- * probability `error`, both are kept, and this one stays a duplicate; with refresh_on_duplicate both
- * go. Errors: LETHE_ENOTFOUND (not remembered), LETHE_EINVAL (the Bloom kind can't). Cost: as record. */
+ * probability `error`, both are kept, and this one stays a duplicate. An id that was recorded again (a replayed log, a
+ * refresh, a merge) may have entries in several parts, and all of them go; then another one that can't be told
+ * from it in one of these parts goes with them. Errors: LETHE_ENOTFOUND (not remembered), LETHE_EINVAL (the Bloom kind can't). Cost: as record. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_forget(lethe_window *window, lethe_hash id,
                                                             uint64_t now_ms);
 

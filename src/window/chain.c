@@ -7,6 +7,9 @@
  * I1      An id is in the table it was recorded into until it expires there.
  * I2      The errors that all tables may reach add up to at most e: a closed table's error is that of
  *         what it still holds, and a new one gets a share of what is left of e.
+ *         Recorded once more, when a log is replayed or a duplicate refreshes, it is in the newest table too; so
+ *         may it be after a merge. copies_until knows when that was last possible, and only then does forget take
+ *         matches in several tables for entries of one id. It is saved, so that copies of a window forget alike.
  * I3      Time is a period number, floor(t G / W): periods need not be whole milliseconds, so that
  *         an id of period i is one of period i + G exactly W later, and the slack is 1/G for the
  *         shortest window too. It never goes back; see clock_ms.
@@ -88,8 +91,10 @@ static lethe_status insert(lethe_chain *chain, lethe_hash id) {
             chain->refused++;
             return status;
         }
+        /* An older table may be the newest now, and have the id. */
+        uint64_t inserted;
         table = chain->tables[0];
-        result = table->operations->insert(table, id, chain->period);
+        (void)table->operations->record_batch(table, &id, 1, chain->period, &inserted, &result);
     }
     if (result != LETHE_TABLE_ADDED) {
         chain->refused++;
@@ -97,6 +102,18 @@ static lethe_status insert(lethe_chain *chain, lethe_hash id) {
     }
     chain->arrivals++;
     return LETHE_OK;
+}
+
+/* Notices when ids that are to be recorded are in older tables already. */
+static void note_copies(lethe_chain *chain, const lethe_hash *ids, size_t count) {
+    uint64_t until = chain->period + chain->generations + 1;
+    if (chain->table_count == 1) return;
+    for (size_t i = 0; i < count && chain->copies_until < until; i++) {
+        for (unsigned t = 1; t < chain->table_count; t++) {
+            const lethe_table *table = chain->tables[t];
+            if (table->operations->check(table, ids[i], chain->period)) chain->copies_until = until;
+        }
+    }
 }
 
 lethe_status lethe_chain_record(lethe_chain *chain, lethe_hash id, uint64_t now_ms) {
@@ -108,6 +125,7 @@ lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids,
     advance(chain, now_ms);
     lethe_status first = LETHE_OK;
     for (size_t done = 0; done < count; done++) {
+        note_copies(chain, ids + done, count - done);
         lethe_table *table = chain->tables[0];
         lethe_table_result result;
         uint64_t inserted;
@@ -208,16 +226,22 @@ lethe_status lethe_chain_check_and_record_batch(lethe_chain *chain, const lethe_
 
 lethe_status lethe_chain_forget(lethe_chain *chain, lethe_hash id, uint64_t now_ms) {
     advance(chain, now_ms);
-    unsigned matches = 0;
-    for (unsigned i = 0; i < chain->table_count; i++)
-        matches += chain->tables[i]->operations->count_matches(chain->tables[i], id, chain->period);
-    if (matches == 0) return LETHE_ENOTFOUND;
+    unsigned matches[LETHE_CHAIN_MAX_TABLES], all = 0;
+    for (unsigned i = 0; i < chain->table_count; i++) {
+        const lethe_table *table = chain->tables[i];
+        matches[i] = table->operations->count_matches(table, id, chain->period);
+        all += matches[i];
+    }
+    if (all == 0) return LETHE_ENOTFOUND;
     /* Where another id's entry matches too, nobody knows which is whose. All of them stay: without
      * its own entry this id would be recognised by the other's as well, and the other one's
-     * memory is not at risk (P1). Only a refresh makes copies, which have to go together. */
-    if (matches > 1 && !chain->options.refresh_on_duplicate) return LETHE_OK;
-    for (unsigned i = 0; i < chain->table_count; i++)
-        (void)chain->tables[i]->operations->remove(chain->tables[i], id, chain->period);
+     * memory is not at risk (P1). Entries in several tables are the id's own if it may have copies; in one
+     * table it has one. */
+    if (all > 1 && chain->period >= chain->copies_until) return LETHE_OK;
+    for (unsigned i = 0; i < chain->table_count; i++) {
+        lethe_table *table = chain->tables[i];
+        if (matches[i] == 1) (void)table->operations->remove(table, id, chain->period);
+    }
     return LETHE_OK;
 }
 
@@ -298,6 +322,7 @@ void lethe_chain_merge(lethe_chain *chain, lethe_chain *other) {
     other->table_count = kept;
     lethe_chain_make_way(chain, lethe_chain_committed_bytes(chain));
     advance(chain, other->clock_ms);
+    if (chain->table_count > 1) chain->copies_until = chain->period + chain->generations + 1;
     chain->fresh += other->fresh;
     chain->duplicates += other->duplicates;
     chain->refused += other->refused;

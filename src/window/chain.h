@@ -41,6 +41,8 @@ typedef struct lethe_chain {
     /* When no room could be made: the period after that one, and the ids alive then. Until one of them
      * changes there is none to be made. */
     uint64_t full_until, full_alive;
+    /* Before this period an id may have entries in more than one table. */
+    uint64_t copies_until;
 } lethe_chain;
 
 /* Checks options and fills in defaults. Pure. Errors: LETHE_EINVAL. */
@@ -109,7 +111,7 @@ LETHE_MUST_CHECK lethe_status lethe_chain_can_merge(const lethe_chain *chain,
 void lethe_chain_merge(lethe_chain *chain, lethe_chain *other);
 
 /* Saving: the payload's length, and the payload itself. Loading: into a chain made by init with the
- * saved options; on error it is dropped. */
+ * saved options, from a frame of any version; on error it is dropped. */
 uint64_t lethe_chain_saved_bytes(const lethe_chain *chain);
 void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder);
 LETHE_MUST_CHECK lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder);

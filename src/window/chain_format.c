@@ -4,7 +4,7 @@
  * checked on the way, so a forged file can't lead an operation out of its block. */
 #include "window/chain.h"
 
-enum { CHAIN_FIELDS = 8, TABLE_FIELDS = 9 };
+enum { CHAIN_FIELDS = 9, TABLE_FIELDS = 9, VERSION_WITHOUT_COPIES = 1 };
 
 static uint64_t table_bytes(const lethe_table *table) {
     uint64_t map_words = (table->shape.segments + 63) / 64;
@@ -50,6 +50,7 @@ void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder) {
     lethe_encoder_put_u64(encoder, chain->refused);
     lethe_encoder_put_u64(encoder, chain->is_capped);
     lethe_encoder_put_u64(encoder, chain->table_count);
+    lethe_encoder_put_u64(encoder, chain->copies_until);
     for (unsigned i = 0; i < chain->table_count; i++)
         encode_table(chain->tables[i], encoder);
 }
@@ -128,6 +129,15 @@ static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, let
     return LETHE_OK;
 }
 
+/* Until when ids may be in more than one table. Files of the first version don't say, so theirs may be. */
+static lethe_status decode_copies(lethe_chain *chain, lethe_decoder *decoder) {
+    uint64_t latest = chain->period + chain->generations + 1;
+    bool says = lethe_decoder_version(decoder) > VERSION_WITHOUT_COPIES;
+    chain->copies_until = says ? lethe_decoder_get_u64(decoder) : latest;
+    if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
+    return chain->copies_until <= latest ? LETHE_OK : LETHE_ECORRUPT;
+}
+
 lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder) {
     uint64_t clock_ms = lethe_decoder_get_u64(decoder);
     chain->arrivals = lethe_decoder_get_u64(decoder);
@@ -147,6 +157,7 @@ lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder) {
         chain->table_count = 0;
         chain->is_capped = is_capped != 0;
         lethe_chain_set_clock(chain, clock_ms);
+        status = decode_copies(chain, decoder);
     }
     for (uint64_t i = 0; i < count && status == LETHE_OK; i++) {
         status = decode_table(chain, decoder, &chain->tables[chain->table_count]);

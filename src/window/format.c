@@ -8,7 +8,7 @@
 
 #define TYPE "WIND"
 
-enum { VERSION = 1, FIELD_BYTES = 72 };
+enum { VERSION = 2, FIELD_BYTES = 72 };
 
 /* A sink that only counts, and one that writes into an encoder: how a Bloom stripe, which has a
  * frame of its own, is put into the window's. */

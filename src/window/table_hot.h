@@ -198,14 +198,16 @@ ALWAYS_INLINE lethe_table_result insert_at(const struct hot *hot, lethe_table *t
     return LETHE_TABLE_ADDED;
 }
 
-/* Makes the id's segment if it is not there yet. */
+/* Makes the id's segment if it is not there yet. In a batch the place may be from before another id of it made the
+ * segment, and wrote there. */
 ALWAYS_INLINE bool ensure_exists(const struct lethe_queue_shape *shape, lethe_table *table,
                                  const lethe_hash *id, struct place *place) {
     if (__builtin_expect(place->first != NULL, 1)) return true;
+    bool is_new = table->segments[segment_of(table, id)] == NULL;
     if (!lethe_table_ensure_segment(table, segment_of(table, id))) return false;
     *place = place_of(shape, table, id);
     /* It is zero. But to read it first would fault twice, for a page to read and for one to write. */
-    *(volatile unsigned char *)place->first = 0;
+    if (is_new) *(volatile unsigned char *)place->first = 0;
     return true;
 }
 

@@ -318,11 +318,57 @@ static void millions_of_equal_keys_are_one_entry(void **state) {
     lethe_quotient_free(filter);
 }
 
+/* Adds ones until there is room for just so many copies more. */
+static void fill_up_to(lethe_quotient *filter, struct model *model, uint64_t room,
+                       struct test_random *random) {
+    while (filter->slots_used + room < filter->limit) {
+        uint64_t fingerprint =
+            lethe_quotient_fingerprint(filter, (lethe_hash){.high = test_random_next(random)});
+        if (model_count(model, fingerprint) != 0) continue;
+        assert_ok(lethe_quotient_add_fingerprint(filter, fingerprint, 1));
+        model_set(model, fingerprint, 1);
+    }
+}
+
+/* Goal:   a count is kept when its own addition doubles the filter.
+ * Method: filters without a single count beside it, or with one, full but for 0 to 3 slots, get a new fingerprint or
+ *         one of theirs any number of times; each is read through, saved, loaded and read again. */
+static void counts_survive_the_doubling_they_cause(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {1, 2, 3, 4, 100, UINT64_MAX / 2};
+    enum { COUNTS = sizeof counts / sizeof counts[0], VARIANTS = 4 * COUNTS * 2 * 2 };
+    for (uint64_t variant = 0; variant < VARIANTS; variant++) {
+        struct test_random random = {.state = variant};
+        struct model model = {0};
+        lethe_quotient *filter;
+        assert_ok(lethe_quotient_new(
+            &(lethe_quotient_options){.slots = 256, .remainder_bits = 20, .grow_to = 100000},
+            &filter));
+        bool is_known = variant & 1, has_counts = variant >> 1 & 1;
+        if (has_counts) {
+            assert_ok(lethe_quotient_add_fingerprint(filter, 12345, 7));
+            model_set(&model, 12345, 7);
+        }
+        fill_up_to(filter, &model, variant / 4 % 4, &random);
+        uint64_t count = counts[variant / 16];
+        uint64_t fingerprint = is_known ? model.entries[model.size / 2].fingerprint : 54321;
+        assert_ok(lethe_quotient_add_fingerprint(filter, fingerprint, count));
+        model_set(&model, fingerprint, model_count(&model, fingerprint) + count);
+        check_all(filter, &model, &random);
+        reload(&filter);
+        check_all(filter, &model, &random);
+        assert_ok(lethe_quotient_remove_fingerprint(filter, fingerprint, count));
+        lethe_quotient_free(filter);
+        free(model.entries);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) schedule_steps = (unsigned)strtoul(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_shape_is_a_multiset),
         cmocka_unit_test(the_portable_path_as_well),
+        cmocka_unit_test(counts_survive_the_doubling_they_cause),
         cmocka_unit_test(millions_of_equal_keys_are_one_entry),
     };
     return cmocka_run_group_tests_name("quotient_model", tests, NULL, NULL);

@@ -40,13 +40,14 @@ static void save(const lethe_window *window, lethe_memory_writer *writer) {
     assert_ok(lethe_window_save(window, lethe_sink_to_memory(writer)));
 }
 
-/* Method: the bytes of version 1, once written and kept: what we write must be the same, and what we read
+/* Method: the bytes of each version, once written and kept: what we write must be the same as the latest, and what we read
  * from them must answer alike. The last was written when the sweep took 63 periods for a lap. */
 static void the_bytes_are_golden(void **state) {
     (void)state;
-    static const char *const names[] = {"window-quotient-laps-v1.bin", "window-bloom-v1.bin",
+    static const char *const names[] = {"window-quotient-v2.bin", "window-bloom-v2.bin",
+                                        "window-quotient-laps-v1.bin", "window-bloom-v1.bin",
                                         "window-quotient-v1.bin"};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         int kind = i % 2;
         lethe_window *window = make_sample((lethe_window_kind)kind, 0);
         lethe_memory_writer writer;
@@ -123,7 +124,7 @@ static void any_damage_is_noticed(void **state) {
 static lethe_status load_payload(const unsigned char *payload, size_t size, size_t *peak_bytes) {
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
-    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 1, size, NULL, &encoder));
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 2, size, NULL, &encoder));
     lethe_encoder_put_bytes(encoder, payload, size);
     assert_ok(lethe_encoder_end(encoder));
     struct test_heap heap;
@@ -169,17 +170,18 @@ enum {
     CLOCK = 80,
     CAPPED = 128,
     TABLES = 136,
-    BITS = 144,
-    BLOCK_BYTES = 152,
-    GENERATIONS = 160,
-    SEGMENTS = 168,
-    BLOCKS = 176,
-    TABLE_CAPACITY = 184,
-    PERIOD = 192,
-    SWEEP = 200,
-    ALLOCATED = 208,
-    MAP = 216,
-    FIRST_BLOCK = 224,
+    COPIES = 144,
+    BITS = 152,
+    BLOCK_BYTES = 160,
+    GENERATIONS = 168,
+    SEGMENTS = 176,
+    BLOCKS = 184,
+    TABLE_CAPACITY = 192,
+    PERIOD = 200,
+    SWEEP = 208,
+    ALLOCATED = 216,
+    MAP = 224,
+    FIRST_BLOCK = 232,
     HEAD = FIRST_BLOCK + 54, /* of a block of 64 bytes for 27 entries */
     AGES = FIRST_BLOCK + 56
 };
@@ -241,6 +243,7 @@ static void fields_that_lie_are_refused(void **state) {
         {TABLES, 0, 8},
         {TABLES, 2, 8},
         {TABLES, UINT64_MAX, 8},
+        {COPIES, UINT64_MAX, 8},
         {BITS, 0, 8},
         {BITS, 58, 8},
         {BITS, UINT64_C(1) << 32 | 16, 8},
@@ -339,11 +342,11 @@ static void other_types_are_told_apart(void **state) {
     assert_ok(lethe_encoder_end(encoder));
     assert_int_equal(load_bytes(writer.data, writer.size, NULL, &loaded), LETHE_ETYPE);
     lethe_memory_writer_free(&writer);
-    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 2, 0, NULL, &encoder));
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 3, 0, NULL, &encoder));
     assert_ok(lethe_encoder_end(encoder));
     assert_int_equal(load_bytes(writer.data, writer.size, NULL, &loaded), LETHE_EVERSION);
     lethe_memory_writer_free(&writer);
-    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 1, 0, NULL, &encoder));
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 2, 0, NULL, &encoder));
     assert_ok(lethe_encoder_end(encoder));
     assert_int_equal(load_bytes(writer.data, writer.size, NULL, &loaded), LETHE_ECORRUPT);
     lethe_memory_writer_free(&writer);

@@ -8,6 +8,7 @@
  * WHY     Counters among the remainders, as in other quotient filters, would make each comparison of a block
  *         a parse of it, and take more slots than a table for the narrow remainders that filters
  *         mostly have. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ static void close_gap(struct lethe_quotient_counts *counts, uint64_t gap) {
 
 void lethe_quotient_counts_set(struct lethe_quotient_counts *counts, uint64_t fingerprint,
                                uint64_t count) {
-    if (counts->places == 0) return; /* nothing reserved, so there is nothing to take out */
+    assert(count == 0 || counts->used < counts->places);
+    if (counts->places == 0) return; /* there is nothing to take out */
     lethe_quotient_entry *entry = find(counts, fingerprint);
     bool had = entry->count != 0;
     if (count != 0) {

@@ -263,17 +263,20 @@ static uint64_t count_of(const lethe_quotient *filter, uint64_t fingerprint) {
     return copies < 2 ? copies : 2 + lethe_quotient_uncopied(&filter->counts, fingerprint);
 }
 
+/* Copies come first and the count last: a copy may double the filter, and what is reserved for the count must be
+ * in the table of counts that it has then. */
 static lethe_status add_some(lethe_quotient *filter, uint64_t fingerprint, uint64_t count) {
     uint64_t before = count_of(filter, fingerprint);
     if (count > UINT64_MAX - before) return LETHE_EFULL;
     uint64_t after = before + count;
-    lethe_status status = LETHE_OK;
-    if (after > 2) status = lethe_quotient_counts_reserve(&filter->counts, filter->allocator);
     unsigned copies = before < 2 ? (unsigned)before : 2, added = 0;
+    lethe_status status = LETHE_OK;
     for (; status == LETHE_OK && copies < 2 && copies < after; copies++) {
         status = add_copy(filter, fingerprint);
         added += status == LETHE_OK;
     }
+    if (status == LETHE_OK && after > 2)
+        status = lethe_quotient_counts_reserve(&filter->counts, filter->allocator);
     if (status != LETHE_OK) {
         remove_copies(filter, fingerprint, added);
         return status;

@@ -1,0 +1,240 @@
+/* Goal: a batch does what the single calls in its order do, to the last byte.
+ * Method: the same ids to two tables, or two windows, one of them in batches and the other one by one; answers, counts and
+ * bytes are compared. Tables of every width of remainders on every code path, from the first id on, so
+ * that segments are made in the middle of a batch; windows that grow, that degrade, and that are
+ * saved and loaded on the way. */
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cpu.h"
+#include "support/random.h"
+#include "window/table.h"
+#include "window/window.h"
+
+enum { MOST = 2000, TABLE_IDS = 96, PERIOD = 100 };
+
+/* Two tables of one shape: the first gets batches, the second single calls. */
+struct pair {
+    lethe_table *batched, *single;
+};
+
+static struct pair make_pair(const struct lethe_table_shape *shape,
+                             const struct lethe_table_operations *set) {
+    struct pair pair = {lethe_table_new(shape, PERIOD, NULL), lethe_table_new(shape, PERIOD, NULL)};
+    assert_true(pair.batched != NULL && pair.single != NULL);
+    pair.batched->operations = lethe_table_operations_for(set, &shape->queue);
+    pair.single->operations = pair.batched->operations;
+    return pair;
+}
+
+static void compare_and_free(struct pair pair) {
+    const lethe_table *a = pair.batched, *b = pair.single;
+    assert_int_equal(a->alive, b->alive);
+    assert_memory_equal(a->recorded, b->recorded, sizeof a->recorded);
+    for (uint64_t i = 0; i < a->shape.segments; i++) {
+        assert_int_equal(a->segments[i] != NULL, b->segments[i] != NULL);
+        if (a->segments[i] != NULL)
+            assert_memory_equal(a->segments[i], b->segments[i], a->shape.segment_bytes);
+    }
+    lethe_table_free(pair.batched);
+    lethe_table_free(pair.single);
+}
+
+static void check_and_insert_all(struct pair pair, const lethe_hash *ids) {
+    const struct lethe_table_operations *operations = pair.single->operations;
+    uint8_t answers[TABLE_IDS];
+    lethe_table_result result, last = LETHE_TABLE_ADDED;
+    size_t done = operations->check_and_insert_batch(&pair.batched, 1, ids, TABLE_IDS, PERIOD,
+                                                     answers, &result);
+    for (size_t i = 0; i < TABLE_IDS; i++) {
+        last = operations->check_and_insert(pair.single, ids[i], PERIOD);
+        if (last > LETHE_TABLE_IS_DUPLICATE) {
+            assert_int_equal(done, i);
+            break;
+        }
+        assert_true(i < done);
+        assert_int_equal(answers[i], last);
+    }
+    assert_int_equal(result > LETHE_TABLE_IS_DUPLICATE ? result : LETHE_TABLE_ADDED,
+                     last > LETHE_TABLE_IS_DUPLICATE ? last : LETHE_TABLE_ADDED);
+    for (size_t i = 0; i < done; i++)
+        assert_true(operations->check(pair.batched, ids[i], PERIOD));
+}
+
+static void record_all(struct pair pair, const lethe_hash *ids) {
+    const struct lethe_table_operations *operations = pair.single->operations;
+    lethe_table_result result, one = LETHE_TABLE_ADDED;
+    uint64_t inserted, sum = 0;
+    size_t done =
+        operations->record_batch(pair.batched, ids, TABLE_IDS, PERIOD, &inserted, &result);
+    for (size_t i = 0; i < TABLE_IDS && one == LETHE_TABLE_ADDED; i++) {
+        uint64_t more;
+        (void)operations->record_batch(pair.single, &ids[i], 1, PERIOD, &more, &one);
+        sum += more;
+        assert_int_equal(one == LETHE_TABLE_ADDED, i < done);
+    }
+    assert_int_equal(result, one);
+    assert_int_equal(inserted, sum);
+    for (size_t i = 0; i < done; i++)
+        assert_true(operations->check(pair.batched, ids[i], PERIOD));
+}
+
+static void run_tables(const struct lethe_table_operations *set) {
+    static const struct { uint64_t segments, blocks; } sizes[] = {{1, 2}, {1, 7}, {3, 40}};
+    for (unsigned bits = 1; bits <= LETHE_QUEUE_MAX_BITS; bits++) {
+        for (unsigned variant = 0; variant < 9; variant++) {
+            struct lethe_table_shape shape = {
+                .queue = {.bits = bits, .generations = 30, .block_bytes = 32U << variant / 3},
+                .segments = sizes[variant % 3].segments,
+                .blocks = sizes[variant % 3].blocks,
+                .capacity = 1,
+            };
+            if (!lethe_table_finish_shape(&shape)) continue; /* too little room for such bits */
+            shape.capacity = shape.segments * shape.blocks * shape.queue.slots;
+            for (unsigned seed = 1; seed <= 4; seed++) {
+                lethe_hash ids[TABLE_IDS];
+                for (uint64_t i = 0; i < TABLE_IDS; i++)
+                    ids[i] = lethe_hash_u64(seed, i - i % 8 / 7);
+                struct pair pair = make_pair(&shape, set);
+                check_and_insert_all(pair, ids);
+                compare_and_free(pair);
+                pair = make_pair(&shape, set);
+                record_all(pair, ids);
+                compare_and_free(pair);
+            }
+        }
+    }
+}
+
+static void a_batch_into_a_new_table_is_its_single_calls(void **state) {
+    (void)state;
+    run_tables(lethe_table_portable);
+#if defined(__x86_64__)
+    if (lethe_cpu_detect() >= LETHE_CPU_AVX2) run_tables(lethe_table_bmi2);
+#endif
+}
+
+static lethe_window *make(const lethe_window_options *options) {
+    lethe_window *window;
+    assert_ok(lethe_window_new(options, &window));
+    return window;
+}
+
+/* Replaces a window by what is read of what it saves. */
+static void reload(lethe_window **window) {
+    lethe_memory_writer writer = {0};
+    assert_ok(lethe_window_save(*window, lethe_sink_to_memory(&writer)));
+    lethe_memory_reader reader = {.data = writer.data, .size = writer.size};
+    lethe_window_free(*window);
+    assert_ok(lethe_window_load(lethe_source_from_memory(&reader), NULL, window));
+    lethe_memory_writer_free(&writer);
+}
+
+static void assert_same_windows(const lethe_window *a, const lethe_window *b) {
+    lethe_memory_writer writers[2] = {{0}, {0}};
+    assert_ok(lethe_window_save(a, lethe_sink_to_memory(&writers[0])));
+    assert_ok(lethe_window_save(b, lethe_sink_to_memory(&writers[1])));
+    assert_int_equal(writers[0].size, writers[1].size);
+    assert_memory_equal(writers[0].data, writers[1].data, writers[0].size);
+    lethe_memory_writer_free(&writers[0]);
+    lethe_memory_writer_free(&writers[1]);
+}
+
+/* One batch to both windows: asked and recorded, or only recorded. */
+static void feed(lethe_window *batched, lethe_window *single, const lethe_hash *ids, size_t count,
+                 uint64_t now_ms, bool records) {
+    uint8_t answers[MOST];
+    lethe_status status =
+        records ? lethe_window_record_batch(batched, ids, count, now_ms)
+                : lethe_window_check_and_record_batch(batched, ids, count, now_ms, answers);
+    lethe_status first = LETHE_OK;
+    for (size_t i = 0; i < count; i++) {
+        lethe_window_answer answer = LETHE_FRESH;
+        lethe_status one = records ? lethe_window_record(single, ids[i], now_ms)
+                                   : lethe_window_check_and_record(single, ids[i], now_ms, &answer);
+        if (first == LETHE_OK) first = one;
+        if (!records) {
+            assert_int_equal(answers[i], answer);
+            if (answer != LETHE_REFUSED)
+                assert_int_equal(lethe_window_check(batched, ids[i], now_ms), LETHE_DUPLICATE);
+        }
+    }
+    assert_int_equal(status, first);
+}
+
+/* Returns the fewest bits that the newest table's remainders had. */
+static unsigned run_windows(const lethe_window_options *options, uint64_t seed) {
+    static lethe_hash ids[MOST];
+    struct test_random random = {seed};
+    lethe_window *batched = make(options), *single = make(options);
+    uint64_t now_ms = 1000000, next_id = 0;
+    unsigned fewest = LETHE_QUEUE_MAX_BITS;
+    for (int step = 0; step < 60; step++) {
+        size_t count = test_random_below(&random, MOST);
+        now_ms += test_random_below(&random, options->window_ms / 20);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t back =
+                test_random_below(&random, 8) == 0 ? 1 + test_random_below(&random, 9999) : 0;
+            ids[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, back < next_id ? next_id - back : 0);
+            next_id += back == 0;
+        }
+        feed(batched, single, ids, count, now_ms, test_random_below(&random, 4) == 0);
+        assert_same_windows(batched, single);
+        if (test_random_below(&random, 8) == 0) reload(&batched);
+        if (!lethe_window_is_bloom(batched)) {
+            unsigned bits = batched->stripes[0].chain.tables[0]->shape.queue.bits;
+            if (bits < fewest) fewest = bits;
+        }
+    }
+    lethe_window_free(batched);
+    lethe_window_free(single);
+    return fewest;
+}
+
+static void batches_into_a_window_are_their_single_calls(void **state) {
+    (void)state;
+    lethe_cpu_level best = lethe_cpu();
+    for (int path = 0; path < 2; path++) {
+        lethe_cpu_force(path == 0 ? best : LETHE_CPU_SCALAR);
+        for (uint32_t variant = 0; variant < 8; variant++) {
+            lethe_window_options options = {
+                .window_ms = 60000,
+                .error = variant % 2 == 0 ? 1e-6 : 1e-3,
+                .stripes = variant / 2 % 2 == 0 ? 0 : 2,
+                .refresh_on_duplicate = variant / 4 != 0,
+            };
+            (void)run_windows(&options, variant);
+        }
+        /* So tight that the remainders get shorter than a byte. */
+        lethe_window_options options = {.window_ms = 60000,
+                                        .error = 0.1,
+                                        .policy = LETHE_WINDOW_DEGRADE,
+                                        .max_memory_bytes = 35000};
+        assert_true(run_windows(&options, 100) < 8);
+        options.stripes = 2;
+        (void)run_windows(&options, 101);
+        options.policy = LETHE_WINDOW_REFUSE;
+        (void)run_windows(&options, 102);
+    }
+    lethe_cpu_force(best);
+}
+
+static void batches_into_the_bloom_kind_as_well(void **state) {
+    (void)state;
+    for (uint32_t stripes = 0; stripes <= 2; stripes += 2) {
+        lethe_window_options options = {
+            .kind = LETHE_WINDOW_BLOOM, .window_ms = 60000, .error = 1e-3, .stripes = stripes};
+        (void)run_windows(&options, stripes);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_batch_into_a_new_table_is_its_single_calls),
+        cmocka_unit_test(batches_into_a_window_are_their_single_calls),
+        cmocka_unit_test(batches_into_the_bloom_kind_as_well),
+    };
+    return cmocka_run_group_tests_name("window_batch", tests, NULL, NULL);
+}
