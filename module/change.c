@@ -16,10 +16,6 @@ union options {
     max_align_t alignment;
 };
 
-static bool has_time(const struct value_type *type) {
-    return type->let_time_pass != NULL;
-}
-
 const char *event_of(const struct value_type *type, const char *word) {
     static char event[64];
     snprintf(event, sizeof event, "%s.%s", type->prefix, word);
@@ -90,7 +86,7 @@ void finish_change(redis_context *context, struct opened *opened, redis_string *
     const struct value *value = opened->value;
     if (value->type->complete != NULL) value->type->complete(opened->value);
     redis.CloseKey(opened->key);
-    effect_send(context, name);
+    effect_send(context, name, opened->value);
     if (event == NULL && opened->is_new) event = event_of(value->type, value->type->create_word);
     if (event != NULL) announce(context, name, event);
 }

@@ -11,12 +11,15 @@
 
 #include "frame.h"
 
-enum { EFFECT_VERSION = 1, EFFECT_HEAD_BYTES = 9 };
+/* The head of version 1 is the version and the clock; in version 2 a stamp follows. */
+enum { VERSION_PLAIN = 1, VERSION_STAMPED = 2 };
 
 static struct {
     unsigned char *data;
     size_t size, capacity;
-    const struct value_type *type;
+    size_t head_size;
+    struct stamp stamp;
+    bool is_stamped;
 } effect;
 
 static void reserve(size_t more) {
@@ -53,18 +56,35 @@ void effect_hash(lethe_hash hash) {
 }
 
 void effect_begin(const struct value *value) {
-    unsigned char head[EFFECT_HEAD_BYTES] = {EFFECT_VERSION};
-    memcpy(head + 1, &value->clock_ms, sizeof value->clock_ms);
     effect.size = 0;
-    effect.type = value->type;
-    effect_bytes(head, sizeof head);
+    effect.is_stamped = false;
+    /* The process may have had to wait between the reading of two clocks; hardly so three times in a row. */
+    for (int i = 0; i < 3 && has_time(value->type) && (i == 0 || effect.is_stamped); i++) {
+        effect.stamp = clock_stamp(value);
+        effect.is_stamped = !clock_is_stamped(value, &effect.stamp);
+    }
+    effect_u8(effect.is_stamped ? VERSION_STAMPED : VERSION_PLAIN);
+    effect_u64(value->clock_ms);
+    if (effect.is_stamped) {
+        effect_bytes(effect.stamp.host, sizeof effect.stamp.host);
+        effect_u64(effect.stamp.boot);
+        effect_u64((uint64_t)effect.stamp.boot_skew_ms);
+        effect_u64((uint64_t)effect.stamp.wall_skew_ms);
+    }
+    effect.head_size = effect.size;
 }
 
-void effect_send(redis_context *context, redis_string *key) {
+void effect_stamp(redis_context *context, redis_string *key, struct value *value) {
+    effect_begin(value);
+    if (effect.is_stamped) effect_send(context, key, value);
+}
+
+void effect_send(redis_context *context, redis_string *key, struct value *value) {
     registry_counts.effects++;
-    if (effect.size == EFFECT_HEAD_BYTES) registry_counts.no_ops++;
-    redis.Replicate(context, effect.type->effect_name, "sb", key, (const char *)effect.data,
+    if (effect.size == effect.head_size) registry_counts.no_ops++;
+    redis.Replicate(context, value->type->effect_name, "sb", key, (const char *)effect.data,
                     effect.size);
+    if (effect.is_stamped) value->stamp = effect.stamp;
     if (effect.capacity <= KEPT_BYTES) return;
     redis.Free(effect.data);
     effect.data = NULL;
@@ -124,6 +144,27 @@ static bool is_trusted(redis_context *context) {
     return (flags & (REDIS_FLAG_REPLICATED | REDIS_FLAG_LOADING)) != 0;
 }
 
+/* The beginning of an effect. */
+struct head {
+    uint64_t clock_ms;
+    struct stamp stamp;
+    bool is_stamped;
+};
+
+static bool read_head(struct effect_reader *reader, struct head *out) {
+    uint8_t version = effect_read_u8(reader);
+    *out = (struct head){.clock_ms = effect_read_u64(reader),
+                         .is_stamped = version == VERSION_STAMPED};
+    if (out->is_stamped) {
+        read_into(reader, out->stamp.host, sizeof out->stamp.host);
+        out->stamp.boot = effect_read_u64(reader);
+        out->stamp.boot_skew_ms = (int64_t)effect_read_u64(reader);
+        out->stamp.wall_skew_ms = (int64_t)effect_read_u64(reader);
+    }
+    return reader->is_valid && (version == VERSION_PLAIN || version == VERSION_STAMPED) &&
+           out->clock_ms <= VALUE_MAX_TIME_MS;
+}
+
 int effect_command(redis_context *context, redis_string **arguments, int count) {
     const struct value_type *type = type_of_command(arguments[0]);
     if (count != 3) return redis.WrongArity(context);
@@ -132,24 +173,24 @@ int effect_command(redis_context *context, redis_string **arguments, int count) 
     size_t size;
     const char *data = redis.StringPtrLen(arguments[2], &size);
     struct effect_reader reader = {(const unsigned char *)data, size, true};
-    uint8_t version = effect_read_u8(&reader);
-    uint64_t clock_ms = effect_read_u64(&reader);
-    if (!reader.is_valid || version != EFFECT_VERSION || clock_ms > VALUE_MAX_TIME_MS)
+    struct head head;
+    if (!read_head(&reader, &head))
         return reply_error(context, "ERR not an effect that this Lethe knows");
     struct opened opened;
     if (!open_value(context, arguments[1], type, OPEN_TO_WRITE, &opened)) return REDIS_OK;
     void *value = opened.value;
-    if (!repeat_effect(type, &value, reader, clock_ms, false)) {
+    if (!repeat_effect(type, &value, reader, head.clock_ms, false)) {
         redis.CloseKey(opened.key);
         return reply_error(context, "ERR not an effect on this value");
     }
-    bool is_applied = repeat_effect(type, &value, reader, clock_ms, true);
+    bool is_applied = repeat_effect(type, &value, reader, head.clock_ms, true);
+    if (value != NULL && head.is_stamped) ((struct value *)value)->stamp = head.stamp;
     if (opened.value == NULL && value != NULL) store_value(context, &opened, arguments[1], value);
     redis.CloseKey(opened.key);
     redis.ReplicateVerbatim(context);
     if (!is_applied) return reply_error(context, "ERR no memory for what the master did");
     /* That time passes is no event, as it is none on the master. */
-    bool is_tick = reader.left == 1 && *reader.data == 'W';
+    bool is_tick = reader.left == 0 || (reader.left == 1 && *reader.data == 'W');
     if (!is_tick) announce(context, arguments[1], "effect");
     return redis.ReplyWithSimpleString(context, "OK");
 }

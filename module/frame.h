@@ -73,16 +73,25 @@ lethe_status chunk_writer_end(struct chunk_writer *writer, lethe_status status);
 struct value_type;
 struct ticket;
 
+/* How a host's clocks stand to a value's own. A file and the log carry it, so that a restart can tell what has elapsed
+ * since the last effect. {0} is not known. */
+enum { CLOCK_HOST_BYTES = 3 };
+struct stamp {
+    unsigned char host[CLOCK_HOST_BYTES]; /* a mark of the host; zeros: not known */
+    uint64_t boot;                        /* a mark of the machine's start; 0: not known */
+    int64_t boot_skew_ms; /* what has elapsed since that start, less the value's clock */
+    int64_t wall_skew_ms; /* the wall clock, less the value's */
+};
+
 /* The head of every value. */
 struct value {
     const struct value_type *type;
     struct ticket *ticket;  /* its place in the registry */
     uint64_t clock_ms;      /* the value's own time: the latest that was replicated */
     int64_t anchor_us;      /* when, by this host's monotonic clock, it was that time */
-    int64_t skew_ms;        /* this host's wall clock less the value's, or SKEW_UNKNOWN */
+    struct stamp stamp;     /* what the log, the file and the replicas know */
     struct chunks *partial; /* pieces so far of a value that is being loaded; NULL: whole */
 };
-#define SKEW_UNKNOWN INT64_MIN
 
 enum option_verdict { OPTION_FINE, OPTION_UNKNOWN, OPTION_WRONG };
 enum { OPTIONS_LIMIT_BYTES = 160, COMMAND_TABLES_LIMIT = 4 };
@@ -154,6 +163,10 @@ struct value_type {
     .default_options = window_options_default, .parse_option = window_option_parse, \
     .write_options = window_options_write, .read_options = window_options_read
 
+static inline bool has_time(const struct value_type *type) {
+    return type->let_time_pass != NULL;
+}
+
 /* A new value with an empty body. */
 void *value_new(const struct value_type *type);
 /* Takes NULL and half-built values. */
@@ -166,7 +179,7 @@ void *value_load(const struct value_type *type, const struct chunks *chunks);
 void *value_from_snapshot(const struct value_type *type, redis_io *io, int version);
 bool value_type_register(redis_context *context, const struct value_type *type);
 
-enum { VALUE_ENCODING_VERSION = 1 };
+enum { VALUE_ENCODING_VERSION = 2 };
 
 /* Later times are taken for this one. */
 #define VALUE_MAX_TIME_MS (UINT64_MAX / 128)
@@ -210,12 +223,11 @@ void value_set_clock(struct value *value, uint64_t clock_ms);
 void value_start_clock(struct value *value);
 /* After loading a file: counts what has elapsed since, never less than nothing. */
 void value_catch_up(struct value *value);
-/* skew_ms as it is now. */
-int64_t value_skew(const struct value *value);
 
-/* A mark of this host, under which its wall clock's distance is saved. */
-enum { CLOCK_HOST_BYTES = 3 };
-const unsigned char *clock_host(void);
+/* How this host's clocks stand to the value's now. */
+struct stamp clock_stamp(const struct value *value);
+/* Whether that is what value->stamp says. */
+bool clock_is_stamped(const struct value *value, const struct stamp *now);
 
 extern bool clock_is_replica;          /* what this server is */
 extern bool clock_is_loading_own_file; /* rather than a master's snapshot */
@@ -242,7 +254,8 @@ void transfer_tick(void);
 
 /* --- Effects: effect.c, and docs/format/module.md */
 
-/* One buffer, for the effect that is being put together. */
+/* One buffer, for the effect that is being put together. It begins with the value's clock and, where the value's stamp is
+ * not what it should be, with the new one. */
 void effect_begin(const struct value *value);
 void effect_u8(uint8_t number);
 void effect_u32(uint32_t number);
@@ -250,8 +263,10 @@ void effect_u64(uint64_t number);
 void effect_f64(double number);
 void effect_bytes(const void *data, size_t size);
 void effect_hash(lethe_hash hash);
-/* Replicates it, to replicas and to the log. */
-void effect_send(redis_context *context, redis_string *key);
+/* Replicates it, to replicas and to the log: an effect on that value. */
+void effect_send(redis_context *context, redis_string *key, struct value *value);
+/* Sends an effect that tells how the clocks stand, if that is not known. */
+void effect_stamp(redis_context *context, redis_string *key, struct value *value);
 
 /* Reads an effect; after the first read beyond the end, is_valid is false and all are zeros. */
 struct effect_reader {

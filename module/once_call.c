@@ -182,7 +182,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     lethe_hash id = once_hash(table, arguments[2]);
     if (opened.is_new) {
         /* The effect that has begun would not survive the call, if that has one of its own. */
-        effect_send(context, arguments[1]);
+        effect_send(context, arguments[1], &table->head);
         announce(context, arguments[1], "once.create");
         opened.is_new = false;
         effect_begin(&table->head);

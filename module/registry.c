@@ -125,15 +125,16 @@ static void tick(redis_context *context, struct ticket *ticket) {
     if (key == NULL) return;
     if (value->partial == NULL) {
         uint64_t now_ms = value_time(value);
-        if (!clock_is_replica && value->type->let_time_pass != NULL &&
-            value->type->is_due(value, now_ms)) {
+        if (!clock_is_replica && has_time(value->type) && value->type->is_due(value, now_ms)) {
             (void)value_advance(value);
             value->type->let_time_pass(value);
             effect_begin(value);
             effect_u8('W');
-            effect_send(context, name);
+            effect_send(context, name, value);
             registry_counts.ticks++;
         }
+        /* A clock was set, or the value came from elsewhere: idle values must be right after a crash, too. */
+        if (!clock_is_replica && has_time(value->type)) effect_stamp(context, name, value);
         if (value->type->give_back != NULL) value->type->give_back(value);
         warn_if_large(context, ticket, value, name);
     }
@@ -179,8 +180,13 @@ static int on_move(redis_context *context, int type, const char *event, redis_st
     redis_key *key = redis.OpenKey(context, name, REDIS_READ | REDIS_NO_TOUCH);
     if (key == NULL) return REDIS_OK;
     if (redis.KeyType(key) == REDIS_KEY_MODULE &&
-        type_of_handle(redis.ModuleTypeGetType(key)) != NULL)
-        registry_add(redis.ModuleTypeGetValue(key), name, redis.GetSelectedDb(context));
+        type_of_handle(redis.ModuleTypeGetType(key)) != NULL) {
+        struct value *value = redis.ModuleTypeGetValue(key);
+        registry_add(value, name, redis.GetSelectedDb(context));
+        /* The payload's stamp is of when it was made, and the value's clock stood still until it was restored; so it is when
+         * the command is read from the log again. */
+        if (strcmp(event, "restore") == 0) value->stamp = (struct stamp){0};
+    }
     redis.CloseKey(key);
     return REDIS_OK;
 }

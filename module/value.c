@@ -8,7 +8,7 @@
 
 #include "frame.h"
 
-enum { HEAD_BYTES = 40, FORMAT_VERSION = 1, KIND_WHOLE = 0, KIND_PARTIAL = 1 };
+enum { HEAD_BYTES = 56, OLD_HEAD_BYTES = 40, FORMAT_VERSION = 2, KIND_WHOLE = 0, KIND_PARTIAL = 1 };
 
 static const unsigned char mark[8] = {0x89, 'L', 'E', 'T', 'H', 'E', 'M', '\n'};
 
@@ -17,7 +17,6 @@ void *value_new(const struct value_type *type) {
     if (value == NULL) return NULL;
     memset(value, 0, type->value_bytes);
     value->type = type;
-    value->skew_ms = SKEW_UNKNOWN;
     return value;
 }
 
@@ -69,33 +68,41 @@ void value_release(void *value) {
     redis.Free(value);
 }
 
-/* skew_ms is for a file that this server, or another one on its host, will read again; elsewhere it means nothing. */
-static lethe_status save_value(const void *value, int64_t skew_ms, lethe_sink sink) {
+/* A stamp is for a file that this server, or another one on its host, will read again; elsewhere it means nothing. */
+static lethe_status save_value(const void *value, struct stamp stamp, lethe_sink sink) {
     const struct value *head = value;
     unsigned char bytes[HEAD_BYTES] = {0};
     uint32_t version = FORMAT_VERSION;
     memcpy(bytes, mark, 8);
     memcpy(bytes + 8, &version, 4);
     memcpy(bytes + 12, head->type->name, 9);
-    if (skew_ms != SKEW_UNKNOWN) memcpy(bytes + 21, clock_host(), CLOCK_HOST_BYTES);
+    memcpy(bytes + 21, stamp.host, CLOCK_HOST_BYTES);
     memcpy(bytes + 24, &head->clock_ms, 8);
-    memcpy(bytes + 32, &skew_ms, 8);
+    memcpy(bytes + 32, &stamp.wall_skew_ms, 8);
+    memcpy(bytes + 40, &stamp.boot, 8);
+    memcpy(bytes + 48, &stamp.boot_skew_ms, 8);
     lethe_status status = sink.write(sink.context, bytes, sizeof bytes);
     return status == LETHE_OK ? head->type->save(value, sink) : status;
 }
 
 /* Fills in the head; false when it is not one of this type. */
 static bool read_head(struct value *value, struct chunk_reader *reader) {
-    unsigned char bytes[HEAD_BYTES];
+    unsigned char bytes[HEAD_BYTES] = {0};
     uint32_t version;
     lethe_source source = chunk_reader_source(reader);
-    if (source.read(source.context, bytes, sizeof bytes) != LETHE_OK) return false;
+    if (source.read(source.context, bytes, OLD_HEAD_BYTES) != LETHE_OK) return false;
     memcpy(&version, bytes + 8, 4);
+    if (version == 2 && source.read(source.context, bytes + OLD_HEAD_BYTES,
+                                    HEAD_BYTES - OLD_HEAD_BYTES) != LETHE_OK)
+        return false;
+    memcpy(value->stamp.host, bytes + 21, CLOCK_HOST_BYTES);
     memcpy(&value->clock_ms, bytes + 24, 8);
-    memcpy(&value->skew_ms, bytes + 32, 8);
-    /* Another host's wall clock tells nothing here. */
-    if (memcmp(bytes + 21, clock_host(), CLOCK_HOST_BYTES) != 0) value->skew_ms = SKEW_UNKNOWN;
-    return memcmp(bytes, mark, 8) == 0 && version == FORMAT_VERSION &&
+    memcpy(&value->stamp.wall_skew_ms, bytes + 32, 8);
+    memcpy(&value->stamp.boot, bytes + 40, 8); /* zeros in version 1: not known */
+    memcpy(&value->stamp.boot_skew_ms, bytes + 48, 8);
+    /* Of when another server's file was made nothing is known here. */
+    if (!clock_is_loading_own_file) value->stamp = (struct stamp){0};
+    return memcmp(bytes, mark, 8) == 0 && version >= 1 && version <= FORMAT_VERSION &&
            memcmp(bytes + 12, value->type->name, 9) == 0 && value->clock_ms <= VALUE_MAX_TIME_MS;
 }
 
@@ -122,13 +129,17 @@ static lethe_status emit_to_snapshot(void *context, const char *data, size_t siz
     return LETHE_OK;
 }
 
-static lethe_status save_in_pieces(const struct value *value, int64_t skew_ms,
+static lethe_status save_in_pieces(const struct value *value, struct stamp stamp,
                                    lethe_status (*emit)(void *, const char *, size_t, bool),
                                    void *context) {
     struct chunk_writer writer;
     lethe_status status = chunk_writer_begin(&writer, emit, context);
     if (status != LETHE_OK) return status;
-    return chunk_writer_end(&writer, save_value(value, skew_ms, chunk_writer_sink(&writer)));
+    return chunk_writer_end(&writer, save_value(value, stamp, chunk_writer_sink(&writer)));
+}
+
+static struct stamp stamp_to_save(const struct value *value) {
+    return has_time(value->type) ? clock_stamp(value) : (struct stamp){0};
 }
 
 static void save_to_snapshot(redis_io *io, void *value) {
@@ -137,7 +148,7 @@ static void save_to_snapshot(redis_io *io, void *value) {
     if (head->partial != NULL) {
         for (size_t i = 0; i < head->partial->count; i++)
             redis.SaveStringBuffer(io, head->partial->data[i], head->partial->sizes[i]);
-    } else if (save_in_pieces(head, value_skew(head), emit_to_snapshot, io) != LETHE_OK) {
+    } else if (save_in_pieces(head, stamp_to_save(head), emit_to_snapshot, io) != LETHE_OK) {
         /* Without an end the value will not load, rather than load as something else. */
         redis.LogIOError(io, "warning", "a %s could not be saved", head->type->prefix);
     }
@@ -219,7 +230,7 @@ static void rewrite_log(redis_io *io, redis_string *key, void *value) {
     if (head->partial != NULL) {
         for (size_t i = 0; i < head->partial->count; i++)
             (void)emit_to_log(&rewriting, head->partial->data[i], head->partial->sizes[i], false);
-    } else if (save_in_pieces(head, value_skew(head), emit_to_log, &rewriting) != LETHE_OK) {
+    } else if (save_in_pieces(head, stamp_to_save(head), emit_to_log, &rewriting) != LETHE_OK) {
         redis.LogIOError(io, "warning", "a %s could not be rewritten", head->type->prefix);
     }
 }
@@ -232,7 +243,7 @@ static lethe_status emit_to_chunks(void *context, const char *data, size_t size,
 }
 
 lethe_status value_to_chunks(const struct value *value, struct chunks *out) {
-    return save_in_pieces(value, SKEW_UNKNOWN, emit_to_chunks, out);
+    return save_in_pieces(value, (struct stamp){0}, emit_to_chunks, out);
 }
 
 static struct value *copy_whole(const struct value *value) {
@@ -243,7 +254,7 @@ static struct value *copy_whole(const struct value *value) {
     if (copy == NULL) return NULL;
     /* The same time, to the microsecond. */
     copy->anchor_us = value->anchor_us;
-    copy->skew_ms = value->skew_ms;
+    copy->stamp = value->stamp;
     return copy;
 }
 

@@ -43,6 +43,14 @@ def start(tmp_path):
 
 
 @pytest.fixture
+def clock(tmp_path):
+    """A host's clocks, which a test may set."""
+    if servers.is_bound_deeply():
+        pytest.skip("this server gives modules no other clocks")
+    return servers.Clock(tmp_path / "clock")
+
+
+@pytest.fixture
 def pair(start):
     """A master and its replica."""
     master, replica = start(), start()

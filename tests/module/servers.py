@@ -4,14 +4,18 @@
         server.client.execute_command("ONCE.INCRBY", "t", "id", "counter", 1)
 """
 
+import atexit
 import ctypes
+import functools
 import os
 import pathlib
 import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import tempfile
 import time
 
 import redis
@@ -38,13 +42,44 @@ def is_bound_deeply():
     return found is not None and tuple(map(int, found.groups())) >= (8, 1)
 
 
-def skew_library(folder):
-    """A library that makes a server's wall clock wrong (skew.c)."""
+@functools.cache
+def skew_library():
+    """A library that gives a server other clocks (skew.c); made once for a run of the tests."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="lethe-skew-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     library = folder / "skew.so"
-    if not library.exists():
-        subprocess.run([os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", library,
-                        pathlib.Path(__file__).with_name("skew.c")], check=True)
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", library,
+                    pathlib.Path(__file__).with_name("skew.c"), "-ldl"], check=True)
     return str(library)
+
+
+class Clock:
+    """The clocks of a host, for one server or several; they may be changed while these run."""
+
+    def __init__(self, path, wall_ms=0):
+        self.path, self.wall_ms, self.passed_ms, self.start = path, wall_ms, 0, 0
+        self.path.write_bytes(self._content())
+
+    def _content(self):
+        return struct.pack("<qqq", self.wall_ms, self.passed_ms, self.start)
+
+    def _write(self):
+        with open(self.path, "r+b") as file: # in place: it is mapped
+            file.write(self._content())
+
+    def set_wall(self, milliseconds):
+        """Somebody sets the wall clock, so much ahead of what it really is."""
+        self.wall_ms = milliseconds
+        self._write()
+
+    def pass_time(self, milliseconds):
+        self.passed_ms += milliseconds
+        self._write()
+
+    def start_machine(self):
+        """Between two starts of a server: the machine itself was started again."""
+        self.start += 1
+        self._write()
 
 
 def free_port():
@@ -85,7 +120,7 @@ def wait_for(condition, seconds=30, what="condition"):
 class Server:
     """One server process. Options are those of redis.conf."""
 
-    def __init__(self, folder, module=True, skew=None, host=None, address="127.0.0.1", prefix=(), **options):
+    def __init__(self, folder, module=True, clock=None, host=None, address="127.0.0.1", prefix=(), **options):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -95,7 +130,7 @@ class Server:
         self.module = module
         self.address = address
         self.prefix = list(prefix)
-        self.skew_ms = skew
+        self.clock = clock
         self.host = host
         self.process = None
         self.client = redis.Redis(address, self.port, socket_timeout=120)
@@ -112,9 +147,9 @@ class Server:
         environment = dict(os.environ, UBSAN_OPTIONS="halt_on_error=1",
                            ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:allocator_may_return_null=1")
         preloaded = [sanitizer()] if IS_SANITIZED else []
-        if self.skew_ms is not None:
-            preloaded.append(skew_library(self.folder))
-            environment["SKEW_MS"] = str(self.skew_ms)
+        if self.clock is not None:
+            preloaded.append(skew_library())
+            environment["SKEW_FILE"] = str(self.clock.path)
             if self.host is not None:
                 environment["SKEW_HOST"] = self.host
         environment["LD_PRELOAD"] = ":".join(preloaded)

@@ -64,9 +64,9 @@ class Stream:
 
 def decode_effect(data):
     """The time and the steps of an effect on a once-table: docs/format/module.md."""
-    assert data[0] == 1
+    assert data[0] in (1, 2)
     clock, = struct.unpack_from("<Q", data, 1)
-    at, steps = 9, []
+    at, steps = 9 if data[0] == 1 else 36, [] # in version 2 a stamp is between
     while at < len(data):
         code = chr(data[at])
         at += 1

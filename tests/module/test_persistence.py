@@ -7,7 +7,7 @@ import time
 
 import pytest
 import redis
-from servers import is_bound_deeply, table_info, wait_for
+from servers import table_info, wait_for
 from test_replication import load
 
 
@@ -194,62 +194,6 @@ def test_migrate(start):
     assert one.call("MIGRATE", "127.0.0.1", two.port, "t", 0, 10000) == b"OK"
     assert one.client.exists("t") == 0
     still_knows(two)
-
-
-def test_the_server_being_down_counts_as_time(start):
-    server = start()
-    server.call("ONCE.CREATE", "t", "WINDOW", 1500)
-    server.call("ONCE.ADD", "t", "a")
-    server.call("SAVE")
-    server.kill()
-    time.sleep(2)
-    server.start()
-    assert server.call("ONCE.SEEN", "t", "a") == [0]
-
-
-@pytest.mark.parametrize("way", ["snapshot", "log"])
-def test_a_wall_clock_that_went_back_forgets_nothing_early(start, way):
-    """After loading a file nothing less than nothing has elapsed; then time goes on as it should."""
-    server = start(appendonly="yes" if way == "log" else "no", appendfsync="always")
-    server.call("ONCE.CREATE", "t", "WINDOW", 1500)
-    server.call("ONCE.ADD", "t", "a")
-    if way == "log":
-        server.call("BGREWRITEAOF")
-        wait_for(lambda: server.client.info("persistence")["aof_rewrite_in_progress"] == 0)
-    else:
-        server.call("SAVE")
-    server.kill()
-    server.skew_ms = -3600000
-    server.start()
-    assert server.call("ONCE.SEEN", "t", "a") == [1]
-    time.sleep(2)
-    assert server.call("ONCE.SEEN", "t", "a") == [0]
-
-
-@pytest.mark.parametrize("way", ["migrated", "replicated"])
-def test_another_hosts_wall_clock_is_not_believed(start, way):
-    """What came from elsewhere has become this host's own file, whose wall clock is an hour ahead: no hour has passed."""
-    if is_bound_deeply():
-        pytest.skip("this server gives modules no other host's name")
-    server, other = start(), start(skew=3600000, host="another", appendonly="yes" if way == "migrated" else "no",
-                                   appendfsync="always")
-    server.call("ONCE.CREATE", "t", "WINDOW", 60000)
-    server.call("ONCE.ADD", "t", "a")
-    if way == "migrated":
-        server.call("MIGRATE", "127.0.0.1", other.port, "t", 0, 5000)
-    else:
-        other.follow(server)
-        other.catch_up_with(server)
-        assert (other.folder / "dump.rdb").exists() # as the master sent it
-    other.kill()
-    other.start()
-    assert other.call("ONCE.SEEN", "t", "a") == [1]
-    assert other.call("ONCE.ADD", "t", "a", "b") == [0, 1]
-    other.call("SAVE")
-    other.kill()
-    other.skew_ms += 120000
-    other.start() # but of its own it believes what has passed
-    assert other.call("ONCE.SEEN", "t", "a", "b") == ([1, 1] if way == "migrated" else [0, 0])
 
 
 def test_evictions_are_told(start):

@@ -261,28 +261,6 @@ def test_a_replica_does_not_rotate_by_itself(pair):
         master.process.send_signal(18)
 
 
-@pytest.mark.parametrize("skew_ms", [3600000, -3600000])
-def test_a_promoted_replica_goes_on_in_the_tables_own_time(start, skew_ms):
-    """Neither ahead by its host's clock, which would forget early, nor back, which would remember longer."""
-    master, replica = start(), start(skew=skew_ms)
-    replica.follow(master)
-    replica.catch_up_with(master)
-    assert abs(int(replica.client.time()[0]) * 1000 - int(master.client.time()[0]) * 1000 - skew_ms) < 5000
-    master.call("ONCE.CREATE", "t", "WINDOW", 3000)
-    master.call("ONCE.INCRBY", "t", "a", "x", 1)
-    begin = time.monotonic()
-    replica.catch_up_with(master)
-    master.kill()
-    replica.call("REPLICAOF", "NO", "ONE")
-    while time.monotonic() - begin < 2.8:
-        assert replica.call("ONCE.SEEN", "t", "a") == [1]
-        time.sleep(0.1)
-    assert replica.call("ONCE.INCRBY", "t", "a", "x", 1) == [0, 1]
-    assert abs(table_info(replica.client)["clock_ms"] - time.time() * 1000) < 5000
-    time.sleep(max(0, begin + 3.4 - time.monotonic()))
-    assert replica.call("ONCE.INCRBY", "t", "a", "x", 1) == [1, 2]
-
-
 def test_promotion_in_the_middle_of_a_load(pair):
     """Clients send with WAIT 1 and retry until it is acknowledged; the total is exact."""
     master, replica = pair
