@@ -63,6 +63,7 @@ int store_open(const char *folder, const lethe_counter_options *options, lethe_c
     interrupt_hold();
     lethe_status status = lethe_counter_open(folder, options, out, &detail);
     interrupt_release();
+    if (status == LETHE_OK && detail.text[0] != '\0') message_warn("%s: %s", folder, detail.text);
     if (status == LETHE_OK) return EXIT_DONE;
     return store_fail(status, "open the store", folder, &detail);
 }

@@ -93,7 +93,8 @@ typedef struct lethe_detail {
 } lethe_detail;
 
 /* Opens a store: replays the part of the log that the counters don't have yet, and fills the window from it.
- * The caller owns *out (lethe_counter_close). On error *out is NULL and detail, which may be NULL, tells more.
+ * The caller owns *out (lethe_counter_close). On error *out is NULL and detail, which may be NULL, tells more;
+ * otherwise its text is empty, or says what was wrong with the store and is mended.
  * Cost: 0.1 microseconds an id in the window; read_only: none for ids.
  * Errors: LETHE_EINVAL, LETHE_ENOTFOUND (no store there, and create is not set), LETHE_EBUSY (another
  * process writes), LETHE_EVERSION, LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOMEM, LETHE_EFULL (the

@@ -79,8 +79,7 @@ static void turn_periods(lethe_counter *counter, lethe_group *group) {
     memmove(counter->periods, counter->periods + gone,
             counter->period_count * sizeof counter->periods[0]);
     uint64_t clock_ms = counter->state.clock_ms;
-    lethe_store_expire_index(counter->store,
-                             clock_ms > counter->kept_ms ? clock_ms - counter->kept_ms : 0);
+    group->expire_before_ms = clock_ms > counter->kept_ms ? clock_ms - counter->kept_ms : 0;
 }
 
 void lethe_engine_look(lethe_counter *counter) {
@@ -96,7 +95,6 @@ void lethe_engine_look(lethe_counter *counter) {
 static void turn_state(lethe_counter *counter, lethe_group *group) {
     lethe_state *state = &counter->state;
     state->commit = group->number;
-    state->boot_ms = lethe_os_boot_ms();
     if (counter->fold_done > state->folded) {
         state->folded = counter->fold_done;
         group->drops_changes = true;
@@ -106,6 +104,21 @@ static void turn_state(lethe_counter *counter, lethe_group *group) {
     state->change_segments = counter->segments - counter->noted_segments;
     if (state->boot_ms - counter->looked_ms >= LOOK_EVERY_MS) lethe_engine_look(counter);
     group->state = *state;
+}
+
+/* Begins stamps anew, when they get large: of records, only whether the store has them matters, and, while a fold is
+ * running, whether they changed after its cut. With no group filling. */
+static void restamp(lethe_counter *counter) {
+    if (counter->fold_running || counter->filling - counter->base_commit < lethe_tune.stamp_limit)
+        return;
+    lethe_tally_record *record;
+    uint64_t position = 0;
+    while ((record = lethe_tally_each(counter->tally, &position)) != NULL) {
+        record->stamp =
+            record->stamp > counter->folded_stamp ? LETHE_REPLAYED_STAMP : LETHE_FOLDED_STAMP;
+    }
+    counter->folded_stamp = LETHE_FOLDED_STAMP;
+    counter->base_commit = counter->filling - LETHE_FIRST_STAMP;
 }
 
 static bool has_room(const lethe_counter *counter) {
@@ -140,6 +153,7 @@ lethe_status lethe_engine_seal(lethe_counter *counter) {
         lethe_engine_fail(counter, status, NULL);
         return status;
     }
+    lethe_engine_set_moment(counter);
     turn_periods(counter, group);
     turn_state(counter, group);
     counter->unfolded_bytes += group->changes.size;
@@ -149,6 +163,7 @@ lethe_status lethe_engine_seal(lethe_counter *counter) {
         lethe_os_condition_wake_all(&counter->fold);
     }
     counter->sealed = counter->filling++;
+    restamp(counter);
     lethe_os_condition_wake_all(&counter->work);
     return LETHE_OK;
 }
@@ -212,7 +227,8 @@ static lethe_status write_group(lethe_counter *counter, lethe_group *group, leth
     if (status == LETHE_OK) status = lethe_store_commit(store, group->batch, detail);
     if (status == LETHE_OK && group->drops_ids) {
         lethe_store_reclaim(store, LETHE_FAMILY_IDS, key_of(group->drop_from, key),
-                            key_of(group->drop_to, end));
+                            key_of(group->drop_to - 1, end));
+        lethe_store_expire_index(store, group->expire_before_ms);
     }
     return status;
 }

@@ -5,7 +5,7 @@
  *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
  *   read.c     get, each, top, marks              info.c     numbers      check.c  verifying
  *   sketched.c a sketch in place of counters      sketch_store.c  how that lies on disk
- *   ledger.c   ids that left the window, for ever
+ *   ledger.c   ids that left the window, for ever lost.c     ids that an earlier version lost
  *
  * Everything here is guarded by `lock`, but the group that is being committed: that belongs to the
  * committing thread, and the array that is being folded, which belongs to the folding one. */
@@ -57,8 +57,9 @@ typedef struct lethe_group {
     lethe_state state;                        /* as it is after this commit */
     bool drops_ids; /* the commit deletes segments of IDS in [drop_from, drop_to) */
     uint64_t drop_from, drop_to;
-    bool drops_changes; /* ... and of CHANGES up to state.folded */
-    bool wants_cover;   /* the log would be shorter if the ledger covered more */
+    uint64_t expire_before_ms; /* with it: entries of INDEX that are older matter no more */
+    bool drops_changes;        /* ... and of CHANGES up to state.folded */
+    bool wants_cover;          /* the log would be shorter if the ledger covered more */
 } lethe_group;
 
 /* A stretch of the log that is dropped as a whole. */
@@ -80,14 +81,15 @@ struct lethe_counter {
     uint64_t kept_ms;     /* W and one step of the clock: how long the log is kept */
     uint64_t step_ms;     /* of the clock: see LETHE_CLOCK_STEPS */
     uint64_t base_clock_ms,
-        base_boot_ms;   /* wall clock: the store's time when the machine's was that */
-    uint64_t looked_ms; /* when the window was last asked for its numbers */
+        base_boot_ms;        /* wall clock: the store's time when the machine's was that */
+    uint64_t found_clock_ms; /* the store's time when it was last written before */
+    uint64_t looked_ms;      /* when the window was last asked for its numbers */
 
     lethe_tally *tally;
     bool tally_complete;   /* a key that is not in it is not in the store */
     uint32_t *tags;        /* of the changes of a chunk */
     bool *was_absent;      /* by each change of an operation */
-    uint64_t base_commit;  /* stamp of commit n is n - base_commit + 1 */
+    uint64_t base_commit;  /* stamp of commit n is n - base_commit: see lethe_engine_stamp */
     uint32_t folded_stamp; /* records with a larger one are not in COUNTERS */
 
     /* In place of the counters: sketched.c. */
@@ -110,6 +112,7 @@ struct lethe_counter {
     uint64_t durable;    /* the last one on disk */
     lethe_status failed; /* of a commit or a fold; then nothing goes on */
     lethe_detail failure;
+    lethe_detail notice;     /* what opening found and mended */
     lethe_os_condition work; /* something to seal or write */
     lethe_os_condition done; /* something is durable, or failed */
     lethe_os_thread committer, folder;
@@ -125,8 +128,11 @@ struct lethe_counter {
     lethe_os_condition fold;
 };
 
+/* The stamp of records that the commit changes. Records have little room for it, so stamps begin anew before they
+ * are too large (restamp in commit.c). Those of changes that were replayed from the log are LETHE_REPLAYED_STAMP. */
+enum { LETHE_FOLDED_STAMP, LETHE_REPLAYED_STAMP, LETHE_FIRST_STAMP };
 static inline uint32_t lethe_engine_stamp(const lethe_counter *counter, uint64_t commit) {
-    return (uint32_t)(commit - counter->base_commit + 1);
+    return (uint32_t)(commit - counter->base_commit);
 }
 
 static inline lethe_group *lethe_engine_filling(lethe_counter *counter) {
@@ -146,6 +152,9 @@ static inline void lethe_engine_leave(lethe_counter *counter) {
 
 /* The store's time now: the wall clock's, advanced by the machine's; or the latest event's. */
 uint64_t lethe_engine_now(const lethe_counter *counter);
+/* Sets the state's two clocks to this moment. Whoever puts the state on disk does this before: the next to open
+ * reckons by the pair how much time has passed. With the lock. */
+void lethe_engine_set_moment(lethe_counter *counter);
 /* Notes the first failure; nothing is committed after it. With the lock. */
 void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail);
 
@@ -156,6 +165,18 @@ LETHE_MUST_CHECK lethe_status lethe_engine_recover(lethe_counter *counter, lethe
 LETHE_MUST_CHECK lethe_status lethe_engine_survey(lethe_counter *counter, lethe_detail *detail);
 void lethe_engine_add_period(lethe_counter *counter, uint64_t commit, uint64_t clock_ms,
                              uint64_t ids);
+
+/* lost.c: a segment of ids that is missing from the log. */
+typedef struct lethe_lost {
+    uint64_t commit, ids;
+    uint64_t latest_ms; /* none of its ids was recorded later */
+} lethe_lost;
+typedef lethe_status (*lethe_lost_visit)(lethe_counter *counter, uint64_t commit,
+                                         lethe_bytes segment);
+/* Puts the log in order if no copy of what is lost can be counted, and says so in counter->notice; shows visit the
+ * segment, if it could be made again. Errors: LETHE_ECORRUPT (one could be), those of the store. */
+LETHE_MUST_CHECK lethe_status lethe_engine_mend_log(lethe_counter *counter, const lethe_lost *lost,
+                                                    lethe_lost_visit visit, lethe_detail *detail);
 
 /* group.c */
 LETHE_MUST_CHECK lethe_status lethe_group_prepare(lethe_group *group,

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "core/allocator.h"
+#include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/engine.h"
 #include "os/clock.h"
@@ -96,9 +97,20 @@ static void set_clock(lethe_counter *counter) {
     memcpy(counter->state.boot_id, boot_id, 16);
 }
 
-uint64_t lethe_engine_now(const lethe_counter *counter) {
+static uint64_t clock_at(const lethe_counter *counter, uint64_t boot_ms) {
     if (counter->options.event_time || counter->options.read_only) return counter->state.clock_ms;
-    return counter->base_clock_ms + (lethe_os_boot_ms() - counter->base_boot_ms);
+    return counter->base_clock_ms + (boot_ms - counter->base_boot_ms);
+}
+
+uint64_t lethe_engine_now(const lethe_counter *counter) {
+    return clock_at(counter, lethe_os_boot_ms());
+}
+
+void lethe_engine_set_moment(lethe_counter *counter) {
+    lethe_state *state = &counter->state;
+    state->boot_ms = lethe_os_boot_ms();
+    uint64_t now_ms = clock_at(counter, state->boot_ms);
+    if (now_ms > state->clock_ms) state->clock_ms = now_ms;
 }
 
 static lethe_status make_window(lethe_counter *counter, lethe_detail *detail) {
@@ -155,7 +167,8 @@ static lethe_status open_ledger(lethe_counter *counter, const char *folder, leth
 
 /* A new store gets its secret and its first commit. */
 static lethe_status found_store(lethe_counter *counter, lethe_detail *detail) {
-    counter->state = (lethe_state){.seed = counter->options.seed};
+    counter->state =
+        (lethe_state){.seed = counter->options.seed, .commit = lethe_tune.first_commit - 1};
     if (counter->options.seed == 0 &&
         lethe_os_random(&counter->state.seed, sizeof counter->state.seed) != LETHE_OK) {
         return lethe_detail_fill(detail, LETHE_EIO, "the system has no random numbers");
@@ -253,8 +266,9 @@ static lethe_status commit_settings(lethe_counter *counter, lethe_detail *detail
     state->event_time = counter->options.event_time;
     state->has_index = counter->options.exact;
     state->forever = counter->ledger != NULL;
-    counter->base_commit = counter->durable = counter->sealed = state->commit;
+    counter->durable = counter->sealed = state->commit;
     counter->filling = state->commit + 1;
+    counter->base_commit = counter->filling - lethe_tune.first_stamp;
     for (unsigned i = 0; i < LETHE_GROUPS; i++) {
         counter->groups[i].holds_deltas = counter->sketch != NULL;
     }
@@ -282,10 +296,10 @@ static lethe_status start_threads(lethe_counter *counter, lethe_detail *detail) 
 
 static lethe_status open_to_write(lethe_counter *counter, const char *folder,
                                   lethe_detail *detail) {
+    counter->found_clock_ms = counter->state.clock_ms;
     set_clock(counter);
     settle_settings(counter);
-    uint64_t now_ms = lethe_engine_now(counter);
-    if (now_ms > counter->state.clock_ms) counter->state.clock_ms = now_ms;
+    lethe_engine_set_moment(counter);
     lethe_status status = make_window(counter, detail);
     if (status == LETHE_OK) status = open_ledger(counter, folder, detail);
     if (status == LETHE_OK) status = lethe_engine_recover(counter, detail);
@@ -363,6 +377,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
         free_counter(counter);
         return status;
     }
+    if (detail != NULL) *detail = counter->notice;
     *out = counter;
     return LETHE_OK;
 }

@@ -82,11 +82,12 @@ void lethe_record_release(lethe_record *record) {
     *record = (lethe_record){0};
 }
 
-void lethe_store_reclaim(lethe_store *store, enum lethe_family family, lethe_bytes from,
-                         lethe_bytes to) {
+void lethe_store_reclaim(lethe_store *store, enum lethe_family family, lethe_bytes first,
+                         lethe_bytes last) {
     char *message = NULL;
-    rocksdb_delete_file_in_range_cf(store->database, store->families[family], from.data, from.size,
-                                    to.data, to.size, &message);
+    /* RocksDB's range includes its end. */
+    rocksdb_delete_file_in_range_cf(store->database, store->families[family], first.data,
+                                    first.size, last.data, last.size, &message);
     /* The range is deleted already; this only gives its space back sooner. */
     if (message != NULL) rocksdb_free(message);
 }

@@ -34,7 +34,7 @@ static lethe_status replay_segment(lethe_counter *counter, lethe_bytes segment) 
         if (record == NULL) return LETHE_ENOMEM;
         record->value = change.value;
         record->absent = change.deleted;
-        record->stamp = 1;
+        record->stamp = LETHE_REPLAYED_STAMP;
         counter->unfolded_changes++;
     }
     counter->unfolded_bytes += segment.size;
@@ -183,6 +183,50 @@ static lethe_status take_segment(lethe_counter *counter, uint64_t commit, lethe_
     return status;
 }
 
+/* Takes the oldest segment, which comes after the others here. */
+static lethe_status take_oldest(lethe_counter *counter, uint64_t commit, lethe_bytes segment) {
+    lethe_period first = counter->period_count > 0 ? counter->periods[0] : (lethe_period){0};
+    uint32_t count = counter->period_count;
+    counter->period_count = 0;
+    lethe_status status =
+        take_segment(counter, commit, segment, &(struct purpose){.records = true});
+    if (count > 0) {
+        first.first_commit = commit;
+        first.first_ms = counter->periods[0].first_ms;
+        first.ids += counter->periods[0].ids;
+        counter->periods[0] = first;
+        counter->period_count = count;
+    }
+    return status;
+}
+
+/* Compares the log with what the state says of it. latest_ms: no segment before the first that is behind the one that
+ * follows what was dropped has later ids. */
+static lethe_status expect_ids(lethe_counter *counter, bool is_gapless, uint64_t latest_ms,
+                               lethe_detail *detail) {
+    uint64_t log_ids = 0;
+    for (uint32_t i = 0; i < counter->period_count; i++) {
+        log_ids += counter->periods[i].ids;
+    }
+    const lethe_state *state = &counter->state;
+    if (log_ids == state->log_ids) return LETHE_OK;
+    if (!is_gapless && log_ids < state->log_ids && state->log_ids - log_ids <= LETHE_GROUP_LIMIT) {
+        lethe_lost lost = {
+            .commit = state->dropped + 1, .ids = state->log_ids - log_ids, .latest_ms = latest_ms};
+        return lethe_engine_mend_log(counter, &lost, take_oldest, detail);
+    }
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the log has %llu ids, and the state says %llu; restore a backup",
+                             (unsigned long long)log_ids, (unsigned long long)state->log_ids);
+}
+
+/* The time of a segment's first id. */
+static uint64_t first_clock_ms(lethe_bytes segment, uint64_t otherwise_ms) {
+    lethe_ids ids;
+    if (lethe_ids_open(segment, &ids) != LETHE_OK || ids.run_count == 0) return otherwise_ms;
+    return lethe_ids_run(&ids, 0).clock_ms;
+}
+
 static lethe_status walk_ids(lethe_counter *counter, const struct purpose *purpose,
                              lethe_detail *detail) {
     lethe_walk *walk;
@@ -190,8 +234,14 @@ static lethe_status walk_ids(lethe_counter *counter, const struct purpose *purpo
         lethe_walk_begin(counter->store, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
     if (status != LETHE_OK) return damaged(detail, "", status);
     lethe_bytes key, value;
-    uint64_t commit, log_ids = 0;
+    uint64_t commit = 0, latest_ms = counter->found_clock_ms;
+    bool is_first = true, is_gapless = counter->state.dropped == 0;
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        if (is_first && lethe_commit_of_key(key, &commit)) {
+            is_gapless = is_gapless || commit <= counter->state.dropped + 1;
+            latest_ms = first_clock_ms(value, latest_ms);
+            is_first = false;
+        }
         status = lethe_commit_of_key(key, &commit) && commit <= counter->state.commit
                      ? take_segment(counter, commit, value, purpose)
                      : LETHE_ECORRUPT;
@@ -203,16 +253,8 @@ static lethe_status walk_ids(lethe_counter *counter, const struct purpose *purpo
                                  "remember; raise it");
     }
     if (status != LETHE_OK) return damaged(detail, "a segment of ids", status);
-    for (uint32_t i = 0; i < counter->period_count; i++) {
-        log_ids += counter->periods[i].ids;
-    }
-    if (ended == LETHE_OK && !counter->options.read_only && log_ids != counter->state.log_ids) {
-        return lethe_detail_fill(detail, LETHE_ECORRUPT,
-                                 "the log has %llu ids, and the state says %llu; restore a backup",
-                                 (unsigned long long)log_ids,
-                                 (unsigned long long)counter->state.log_ids);
-    }
-    return ended;
+    if (ended != LETHE_OK || counter->options.read_only) return ended;
+    return expect_ids(counter, is_gapless, latest_ms, detail);
 }
 
 /* Makes INDEX what the options want: complete, or empty. */

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/store_internal.h"
 #include "os/folder.h"
@@ -87,9 +88,9 @@ static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family fami
     rocksdb_options_set_db_log_dir(options, store->temporary);
     rocksdb_options_set_info_log_level(options, 4); /* what is fatal */
     rocksdb_options_set_stats_dump_period_sec(options, 0);
-    rocksdb_options_set_max_total_wal_size(options, (uint64_t)128 << 20);
+    rocksdb_options_set_max_total_wal_size(options, lethe_tune.store_log_bytes);
     rocksdb_options_set_max_open_files(options, store->mode == LETHE_STORE_WRITE ? 512 : -1);
-    rocksdb_options_set_write_buffer_size(options, (size_t)3 << 20);
+    rocksdb_options_set_write_buffer_size(options, (size_t)lethe_tune.store_buffer_bytes);
     rocksdb_options_set_max_write_buffer_number(options, 3);
     rocksdb_options_set_arena_block_size(options, (size_t)1 << 20);
     rocksdb_options_set_compression(options, rocksdb_no_compression);

@@ -91,9 +91,10 @@ void lethe_store_acknowledge(lethe_store *store, uint64_t commit);
 LETHE_MUST_CHECK lethe_status lethe_store_expect(const lethe_store *store, uint64_t commit,
                                                  lethe_detail *detail);
 
-/* Gives the space of tables that hold nothing but keys in this range back at once. */
-void lethe_store_reclaim(lethe_store *store, enum lethe_family family, lethe_bytes from,
-                         lethe_bytes to);
+/* Gives the space of tables that hold nothing but keys from `first` to `last` back at once: `last` too, unlike the end
+ * of delete_range. All of these must have been deleted by a commit before. */
+void lethe_store_reclaim(lethe_store *store, enum lethe_family family, lethe_bytes first,
+                         lethe_bytes last);
 
 /* Walks through a family in the order of keys. */
 typedef struct lethe_walk lethe_walk;
@@ -118,7 +119,8 @@ LETHE_MUST_CHECK lethe_status lethe_fold_table_end(lethe_fold_table *table, leth
 /* Frees it without taking it in. */
 void lethe_fold_table_drop(lethe_fold_table *table);
 
-/* Entries of INDEX whose time is below this are dropped when RocksDB compacts them. */
+/* Entries of INDEX whose time is below this are dropped when RocksDB compacts them: they must be of no use to the
+ * state that is on disk. */
 void lethe_store_expire_index(lethe_store *store, uint64_t before_ms);
 
 /* Roughly. */

@@ -48,11 +48,20 @@ lethe_status lethe_os_folder_look(const char *path, lethe_os_folder_state *out) 
     return LETHE_OK;
 }
 
+/* Whether a folder that can't be synced is none of our doing: some file systems have no such thing, and some folders may
+ * be entered and not read. Then the name is as durable as they make it. */
+static bool has_no_sync(int error) {
+    return error == EINVAL || error == ENOTSUP || error == EACCES;
+}
+
 /* Makes the name of path in its parent folder durable. */
-static void sync_parent(const char *path) {
+static lethe_status sync_parent(const char *path) {
     char parent[4096];
     size_t size = strlen(path);
-    if (size >= sizeof parent) return;
+    if (size >= sizeof parent) {
+        errno = ENAMETOOLONG;
+        return LETHE_EIO;
+    }
     memcpy(parent, path, size + 1);
     while (size > 1 && parent[size - 1] == '/')
         parent[--size] = '\0';
@@ -63,18 +72,16 @@ static void sync_parent(const char *path) {
         slash[slash == parent ? 1 : 0] = '\0';
     }
     int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    (void)fsync(
-        descriptor); /* some file systems can't; then the name is as durable as they make it */
+    if (descriptor < 0) return has_no_sync(errno) ? LETHE_OK : status_of(errno);
+    int error = fsync(descriptor) == 0 || has_no_sync(errno) ? 0 : errno;
     close(descriptor);
+    errno = error;
+    return error == 0 ? LETHE_OK : status_of(error);
 }
 
 lethe_status lethe_os_folder_make(const char *path) {
-    if (mkdir(path, 0777) == 0) {
-        sync_parent(path);
-        return LETHE_OK;
-    }
-    return errno == EEXIST ? LETHE_OK : status_of(errno);
+    /* One that is there may be what a call made whose sync failed. */
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? sync_parent(path) : status_of(errno);
 }
 
 lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
@@ -91,8 +98,7 @@ lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
 
 lethe_status lethe_os_folder_rename(const char *from, const char *to) {
     if (rename(from, to) != 0) return status_of(errno);
-    sync_parent(to);
-    return LETHE_OK;
+    return sync_parent(to);
 }
 
 void lethe_os_folder_remove(const char *path) {
