@@ -1,11 +1,12 @@
 /* events_batch.c - the memory of a batch. */
 #include "events_batch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* A line, and as much again for what is unescaped from it. Lines of ordinary length fill a batch by
  * their number long before this. */
-static const size_t TEXT_BYTES = (size_t)4 << 20;
+_Static_assert(2 * EVENT_LINE_LIMIT_BYTES <= EVENT_TEXT_BYTES, "an empty batch takes any line");
 
 /* One operation may have as many changes as the library takes, whatever came before it. */
 enum { CHANGES_ROOM = EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT };
@@ -17,7 +18,7 @@ bool event_batch_init(struct event_batch *batch) {
         .number_room = malloc(EVENTS_PER_BATCH * sizeof *batch->number_room),
         .complaint_room = malloc(EVENT_COMPLAINTS_SHOWN * sizeof *batch->complaint_room),
         .changes = malloc(CHANGES_ROOM * sizeof *batch->changes),
-        .text = malloc(TEXT_BYTES),
+        .text = malloc(EVENT_TEXT_BYTES),
     };
     if (batch->operation_room == NULL || batch->line_room == NULL || batch->number_room == NULL ||
         batch->complaint_room == NULL || batch->changes == NULL || batch->text == NULL) {
@@ -56,10 +57,11 @@ void event_batch_clear(struct event_batch *batch, size_t input, const char *path
 }
 
 bool event_batch_has_room(const struct event_batch *batch, size_t size) {
-    return batch->count < EVENTS_PER_BATCH && 2 * size <= TEXT_BYTES - batch->text_used;
+    return batch->count < EVENTS_PER_BATCH && 2 * size <= EVENT_TEXT_BYTES - batch->text_used;
 }
 
 char *event_batch_take(struct event_batch *batch, size_t size) {
+    assert(size <= EVENT_TEXT_BYTES - batch->text_used);
     char *room = batch->text + batch->text_used;
     batch->text_used += size;
     return room;

@@ -16,6 +16,7 @@
 enum {
     EVENTS_PER_BATCH = 4096,
     EVENT_LINE_LIMIT_BYTES = 1 << 20, /* a longer line is rejected */
+    EVENT_TEXT_BYTES = 4 << 20,       /* of a batch's lines and what is unescaped from them */
     EVENT_COMPLAINTS_SHOWN = 10       /* of one reader; further bad lines are only counted */
 };
 
@@ -68,7 +69,8 @@ void event_batch_clear(struct event_batch *batch, size_t input, const char *path
  * over the limit does. */
 bool event_batch_has_room(const struct event_batch *batch, size_t size);
 
-/* Room for size bytes, for a line or for what was escaped in it: has_room has promised it. */
+/* Room for size bytes, for a line or for what was escaped in it: has_room has promised it. Each byte of a line is
+ * written anew once at the most, so what several roles share is shared. */
 char *event_batch_take(struct event_batch *batch, size_t size);
 
 #endif

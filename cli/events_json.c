@@ -14,36 +14,60 @@ static const json_t *find_member(const struct event_format *format, const json_t
     return json_is_null(member) ? NULL : member;
 }
 
-/* The bytes of a member that is a string or a whole number; the batch keeps them. */
-static bool take_text(const struct event_format *format, const json_t *object, enum event_role role,
-                      struct event_batch *batch, lethe_bytes *out, struct event_problem *problem) {
-    const json_t *member = find_member(format, object, role);
-    if (json_is_string(member)) {
-        out->size = json_string_length(member);
-        char *room = event_batch_take(batch, out->size);
-        memcpy(room, json_string_value(member), out->size);
-        out->data = room;
+/* What was taken from an object so far, by role. */
+struct taken {
+    const json_t *object;
+    lethe_bytes texts[ROLE_COUNT];
+};
+
+/* The text of another role that has the same member, or NULL. */
+static const lethe_bytes *find_shared(const struct event_format *format, const struct taken *taken,
+                                      enum event_role role) {
+    for (int other = 0; other < ROLE_COUNT; other++) {
+        if (taken->texts[other].data != NULL &&
+            strcmp(format->names[other], format->names[role]) == 0) {
+            return &taken->texts[other];
+        }
+    }
+    return NULL;
+}
+
+/* The bytes of a member that is a string or a whole number; the batch keeps them, once for all the roles that
+ * name the member. */
+static bool take_text(const struct event_format *format, enum event_role role,
+                      struct event_batch *batch, struct taken *taken,
+                      struct event_problem *problem) {
+    const json_t *member = find_member(format, taken->object, role);
+    const lethe_bytes *shared = find_shared(format, taken, role);
+    char digits[32];
+    lethe_bytes text;
+    if (shared != NULL) {
+        taken->texts[role] = *shared;
         return true;
     }
-    if (json_is_integer(member)) {
-        char digits[32];
+    if (json_is_string(member)) {
+        text = (lethe_bytes){json_string_value(member), json_string_length(member)};
+    } else if (json_is_integer(member)) {
         int length =
             snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(member));
-        char *room = event_batch_take(batch, (size_t)length);
-        memcpy(room, digits, (size_t)length);
-        *out = (lethe_bytes){.data = room, .size = (size_t)length};
-        return true;
-    }
-    if (member == NULL) {
-        event_problem_set(problem, "the object has no member '%s'; name the right one in --fields",
-                          format->names[role]);
+        text = (lethe_bytes){digits, (size_t)length};
     } else {
-        event_problem_set(problem,
-                          "the member '%s' is neither a string nor a whole number; make "
-                          "it one of these",
-                          format->names[role]);
+        if (member == NULL) {
+            event_problem_set(problem,
+                              "the object has no member '%s'; name the right one in --fields",
+                              format->names[role]);
+        } else {
+            event_problem_set(problem,
+                              "the member '%s' is neither a string nor a whole number; make "
+                              "it one of these",
+                              format->names[role]);
+        }
+        return false;
     }
-    return false;
+    char *room = event_batch_take(batch, text.size);
+    if (text.size > 0) memcpy(room, text.data, text.size);
+    taken->texts[role] = (lethe_bytes){room, text.size};
+    return true;
 }
 
 /* The deltas of most events are not given, and are then 1. */
@@ -74,18 +98,21 @@ static enum event_result take_object(const struct event_format *format, const js
     }
     if (batch->change_count == EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT) return EVENT_NO_ROOM;
     lethe_change *change = &batch->changes[batch->change_count];
-    lethe_bytes id, time;
+    struct taken taken = {.object = object};
+    const lethe_bytes *texts = taken.texts;
     uint64_t time_ms = 0;
-    if (!take_text(format, object, ROLE_ID, batch, &id, problem) || !event_take_id(id, problem) ||
-        !take_text(format, object, ROLE_KEY, batch, &change->key, problem) ||
-        !event_take_key(change->key, problem) ||
+    if (!take_text(format, ROLE_ID, batch, &taken, problem) ||
+        !event_take_id(texts[ROLE_ID], problem) ||
+        !take_text(format, ROLE_KEY, batch, &taken, problem) ||
+        !event_take_key(texts[ROLE_KEY], problem) ||
         !take_delta(format, object, &change->delta, problem) ||
         (event_format_has_time(format) &&
-         (!take_text(format, object, ROLE_TIME, batch, &time, problem) ||
-          !event_time_parse(time, &time_ms, problem)))) {
+         (!take_text(format, ROLE_TIME, batch, &taken, problem) ||
+          !event_time_parse(texts[ROLE_TIME], &time_ms, problem)))) {
         return EVENT_REJECTED;
     }
-    return event_add(batch, id, 1, time_ms);
+    change->key = texts[ROLE_KEY];
+    return event_add(batch, texts[ROLE_ID], 1, time_ms);
 }
 
 enum event_result event_parse_json(const struct event_format *format, lethe_bytes record,

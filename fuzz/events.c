@@ -47,9 +47,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         enum event_kind kind;
         const char *fields;
     } formats[] = {
-        {EVENTS_PLAIN, NULL}, {EVENTS_PLAIN, "id=2,key=1,time=3"},
-        {EVENTS_CSV, NULL},   {EVENTS_CSV, "id=i,key=k,delta=d"},
-        {EVENTS_JSONL, NULL}, {EVENTS_JSONL, "id=i,key=k,time=t"},
+        {EVENTS_PLAIN, NULL},
+        {EVENTS_PLAIN, "id=2,key=1,time=3"},
+        {EVENTS_CSV, NULL},
+        {EVENTS_CSV, "id=i,key=k,delta=d"},
+        {EVENTS_JSONL, NULL},
+        {EVENTS_JSONL, "id=i,key=k,time=t"},
+        {EVENTS_PLAIN, "id=1,key=1,delta=2,time=2"},
+        {EVENTS_CSV, "id=i,key=i,delta=d,time=d"},
+        {EVENTS_CSV, "id=2,key=2,delta=2,time=2"},
+        {EVENTS_JSONL, "id=i,key=i"},
+        {EVENTS_JSONL, "id=i,key=i,delta=i,time=i"},
+        {EVENTS_JSONL, "id=i,key=k,delta=k,time=k"},
     };
     enum { RECORDS = 256 };
     if (size == 0 || (batch.text == NULL && !event_batch_init(&batch))) return 0;
@@ -70,6 +79,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     event_batch_clear(&batch, 0, "fuzz");
     size_t from = 0;
+    /* Its text is as good as full where the input says so: nothing may be written behind it. */
+    size_t used = size > 0 && (text[size - 1] & 1) != 0 ? EVENT_TEXT_BYTES - 2 * size : 0;
+    batch.text_used = size <= EVENT_LINE_LIMIT_BYTES ? used : 0;
     for (size_t i = 0; i < count; from = ends[i++]) {
         lethe_bytes record = {.data = text + from, .size = ends[i] - from};
         if (i == 0 && event_format_has_header(&format) &&
@@ -80,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t before = batch.count;
         enum event_result result = event_parse(&format, record, i + 1, &batch, &problem);
         assert(result != EVENT_NO_ROOM && batch.count == before + (result == EVENT_TAKEN));
+        assert(batch.text_used <= EVENT_TEXT_BYTES);
         if (result == EVENT_TAKEN) check_operation(&batch.operations[before]);
     }
     return 0;
