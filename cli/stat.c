@@ -177,8 +177,10 @@ static int run(const struct arguments *arguments) {
         code = stat_table(counters.table, json);
     } else {
         static lethe_counter_stats stats;
-        lethe_counter_info(counters.store, &stats);
-        if (json) {
+        lethe_status status = lethe_counter_info(counters.store, &stats);
+        if (status != LETHE_OK) {
+            code = store_fail_call(status, "read the store", counters.name, counters.store);
+        } else if (json) {
             print_json(counters.name, &stats);
         } else {
             print_text(counters.name, &stats);

@@ -67,7 +67,7 @@ typedef struct lethe_counter_options {
     bool event_time; /* operations carry their time; otherwise it is the wall clock */
     uint64_t
         max_ahead_ms; /* how far an event may be ahead of wall clock and all others; 0 -> 60,000 */
-    bool read_only;   /* see what another process writes; may be used while it does */
+    bool read_only;   /* see what another process has written; may be used while it writes */
     bool create;      /* make the store if the folder is missing or empty */
     uint64_t seed;    /* of a new store; 0 -> random and secret */
     const lethe_allocator *allocator; /* NULL -> the default; RocksDB has its own */
@@ -97,7 +97,7 @@ typedef struct lethe_detail {
  * otherwise its text is empty, or says what was wrong with the store and is mended.
  * Cost: 0.1 microseconds an id in the window; read_only: none for ids.
  * Errors: LETHE_EINVAL, LETHE_ENOTFOUND (no store there, and create is not set), LETHE_EBUSY (another
- * process writes), LETHE_EVERSION, LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOMEM, LETHE_EFULL (the
+ * process writes; read_only: so fast that it can't be read), LETHE_EVERSION, LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOSPACE, LETHE_ENOMEM, LETHE_EFULL (the
  * window's cap is too small for what it must remember). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_open(const char *folder,
                                                            const lethe_counter_options *options,
@@ -195,7 +195,9 @@ typedef struct lethe_estimate {
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_estimate(lethe_counter *counter,
                                                                const lethe_bytes *keys,
                                                                size_t count, lethe_estimate *out);
-/* Read-only stores: catch up with the writer. A sketch is read anew. */
+/* Read-only stores: see what was acknowledged up to now. Values of a refreshed store are never older than they were.
+ * On error the reader sees what it saw before. Cost: reading a number, if nothing was written; else that of opening.
+ * Errors: as open. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_refresh(lethe_counter *counter,
                                                               lethe_detail *detail);
 
@@ -256,8 +258,9 @@ typedef struct lethe_counter_stats {
     lethe_counter_ledger ledger;
 } lethe_counter_stats;
 
-/* Cost: O(1), and a few questions to RocksDB. */
-LETHE_API void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out);
+/* Cost: O(1), and a few questions to RocksDB; of a reader the log's ids are read too. What can be known is filled in on an
+ * error as well. Errors: of a reader, as get; others have none. */
+LETHE_API lethe_status lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out);
 
 /* Reads every byte of a store that nobody writes to: checksums, the formats of all records, and that they agree with
  * each other. Errors: as open; detail names the first fault. Cost: O(bytes on disk). */

@@ -13,6 +13,10 @@
 
 enum { LOOK_EVERY_MS = 1000 };
 
+void lethe_engine_remark(lethe_counter *counter, const lethe_detail *detail) {
+    if (counter->failed == LETHE_OK) counter->failure = *detail;
+}
+
 void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail) {
     if (counter->failed != LETHE_OK) return;
     counter->failed = status;

@@ -3,7 +3,8 @@
  *   open.c     options, opening, closing          recover.c  from the log on disk to memory
  *   apply.c    deciding operations                group.c    what belongs to one commit
  *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
- *   read.c     get, each, top, marks              info.c     numbers      check.c  verifying
+ *   read.c     get, each, top, marks              view.c     what a reader in another process sees
+ *   info.c     numbers                            check.c    verifying
  *   sketched.c a sketch in place of counters      sketch_store.c  how that lies on disk
  *   ledger.c   ids that left the window, for ever lost.c     ids that an earlier version lost
  *
@@ -155,12 +156,17 @@ uint64_t lethe_engine_now(const lethe_counter *counter);
 /* Sets the state's two clocks to this moment. Whoever puts the state on disk does this before: the next to open
  * reckons by the pair how much time has passed. With the lock. */
 void lethe_engine_set_moment(lethe_counter *counter);
+/* Keeps what went wrong with a call for lethe_counter_explain. With the lock. */
+void lethe_engine_remark(lethe_counter *counter, const lethe_detail *detail);
 /* Notes the first failure; nothing is committed after it. With the lock. */
 void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail);
 
 /* recover.c: fills tally, window, periods, index. */
 LETHE_MUST_CHECK lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail);
 LETHE_MUST_CHECK lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail);
+/* After replay: whether all is there that the state speaks of. */
+LETHE_MUST_CHECK lethe_status lethe_engine_expect_all(const lethe_counter *counter,
+                                                      lethe_detail *detail);
 /* Sums up the log in periods, without touching the ids. For readers. */
 LETHE_MUST_CHECK lethe_status lethe_engine_survey(lethe_counter *counter, lethe_detail *detail);
 void lethe_engine_add_period(lethe_counter *counter, uint64_t commit, uint64_t clock_ms,
@@ -177,6 +183,11 @@ typedef lethe_status (*lethe_lost_visit)(lethe_counter *counter, uint64_t commit
  * segment, if it could be made again. Errors: LETHE_ECORRUPT (one could be), those of the store. */
 LETHE_MUST_CHECK lethe_status lethe_engine_mend_log(lethe_counter *counter, const lethe_lost *lost,
                                                     lethe_lost_visit visit, lethe_detail *detail);
+/* open.c: fills a reader, whose store is open, from it. */
+LETHE_MUST_CHECK lethe_status lethe_engine_read(lethe_counter *counter, lethe_detail *detail);
+/* view.c: makes the store as it is on disk by now what a reader sees. On error it sees what it did before. */
+LETHE_MUST_CHECK lethe_status lethe_engine_view(lethe_counter *counter, const char *folder,
+                                                lethe_detail *detail);
 
 /* group.c */
 LETHE_MUST_CHECK lethe_status lethe_group_prepare(lethe_group *group,

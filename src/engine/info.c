@@ -36,15 +36,23 @@ static void fill_sketch(const lethe_counter *counter, lethe_counter_stats *out) 
     out->sketch_delta = shape.delta;
 }
 
-void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
+/* A reader looks at the log when it is first asked. */
+static lethe_status survey(lethe_counter *counter) {
+    if (!counter->options.read_only || counter->period_count > 0) return LETHE_OK;
+    lethe_detail detail = {""};
+    lethe_status status = lethe_engine_survey(counter, &detail);
+    if (status == LETHE_OK) return LETHE_OK;
+    counter->period_count = 0;
+    lethe_engine_remark(counter, &detail);
+    return status;
+}
+
+lethe_status lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     *out = (lethe_counter_stats){0};
     lethe_engine_enter(counter);
+    lethe_status status = survey(counter);
     const lethe_state *state = &counter->state;
     const lethe_totals *totals = &state->totals;
-    if (counter->options.read_only && counter->period_count == 0) {
-        /* What can't be read shows in `check`; here it is left out. */
-        if (lethe_engine_survey(counter, NULL) != LETHE_OK) counter->period_count = 0;
-    }
     fill_window(counter, &out->window);
     fill_periods(counter, out);
     out->clock_ms = state->clock_ms;
@@ -81,4 +89,5 @@ void lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
         lethe_ledger_look(lethe_store_folder(counter->store), counter->allocator, &out->ledger);
     }
     lethe_engine_leave(counter);
+    return status;
 }

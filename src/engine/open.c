@@ -311,9 +311,23 @@ static lethe_status open_to_write(lethe_counter *counter, const char *folder,
     return status;
 }
 
-static lethe_status open_to_read(lethe_counter *counter, lethe_detail *detail) {
+lethe_status lethe_engine_read(lethe_counter *counter, lethe_detail *detail) {
+    lethe_status status = load_state(counter, detail);
+    if (status != LETHE_OK) return status;
+    counter->has_sketch = counter->state.sketch_bytes > 0;
     settle_settings(counter);
-    return lethe_engine_replay(counter, detail);
+    status = lethe_engine_replay(counter, detail);
+    return status == LETHE_OK ? lethe_engine_expect_all(counter, detail) : status;
+}
+
+static lethe_status open_store(lethe_counter *counter, const char *folder, lethe_detail *detail) {
+    if (counter->options.read_only) return lethe_engine_view(counter, folder, detail);
+    lethe_status status = lethe_store_open(folder, LETHE_STORE_WRITE, counter->options.create,
+                                           inspect, &counter->store, detail);
+    if (status == LETHE_OK) status = load_state(counter, detail);
+    if (status != LETHE_OK) return status;
+    counter->has_sketch = counter->state.sketch_bytes > 0;
+    return open_to_write(counter, folder, detail);
 }
 
 static void free_counter(lethe_counter *counter) {
@@ -361,18 +375,9 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
     lethe_os_condition_init(&counter->work);
     lethe_os_condition_init(&counter->done);
     lethe_os_condition_init(&counter->fold);
-    bool reads = counter->options.read_only;
     status = make_tables(counter);
     if (status != LETHE_OK) (void)lethe_detail_fill(detail, status, "not enough memory");
-    if (status == LETHE_OK) {
-        status = lethe_store_open(folder, reads ? LETHE_STORE_FOLLOW : LETHE_STORE_WRITE,
-                                  options->create && !reads, inspect, &counter->store, detail);
-    }
-    if (status == LETHE_OK) status = load_state(counter, detail);
-    counter->has_sketch = counter->state.sketch_bytes > 0;
-    if (status == LETHE_OK) {
-        status = reads ? open_to_read(counter, detail) : open_to_write(counter, folder, detail);
-    }
+    if (status == LETHE_OK) status = open_store(counter, folder, detail);
     if (status != LETHE_OK) {
         free_counter(counter);
         return status;

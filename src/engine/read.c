@@ -27,8 +27,10 @@ static lethe_status get_one(lethe_counter *counter, lethe_bytes key, int64_t *va
     }
     if (counter->tally_complete) return LETHE_OK;
     lethe_record stored;
+    lethe_detail detail = {""};
     lethe_status status =
-        lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS, key, &stored, NULL);
+        lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS, key, &stored, &detail);
+    if (status != LETHE_OK) lethe_engine_remark(counter, &detail);
     if (status != LETHE_OK || stored.data == NULL) return status;
     *found = true;
     status = lethe_value_load((lethe_bytes){.data = stored.data, .size = stored.size}, value);
@@ -50,19 +52,22 @@ lethe_status lethe_counter_get(lethe_counter *counter, const lethe_bytes *keys, 
 lethe_status lethe_counter_refresh(lethe_counter *counter, lethe_detail *detail) {
     if (!counter->options.read_only) return LETHE_OK;
     lethe_engine_enter(counter);
-    lethe_tally *fresh;
-    lethe_status status = lethe_tally_new(counter->allocator, &fresh);
-    if (status == LETHE_OK) status = lethe_store_follow(counter->store, detail);
-    lethe_state state;
-    if (status == LETHE_OK) status = lethe_state_load(counter->store, &state, detail);
-    if (status == LETHE_OK) {
-        lethe_tally_free(counter->tally);
-        counter->tally = fresh;
-        fresh = NULL;
-        counter->state = state;
-        status = lethe_engine_replay(counter, detail);
-    }
-    lethe_tally_free(fresh);
+    lethe_store *store = lethe_store_share(counter->store);
+    bool is_current = lethe_store_is_current(store, counter->state.commit);
+    lethe_engine_leave(counter);
+    lethe_status status =
+        is_current ? LETHE_OK : lethe_engine_view(counter, lethe_store_folder(store), detail);
+    lethe_store_close(store);
+    return status;
+}
+
+/* Ends a walk that was made without the lock; what went wrong with it is kept for whoever asks. */
+static lethe_status end_walk(lethe_counter *counter, lethe_walk *walk) {
+    lethe_detail detail = {""};
+    lethe_status status = lethe_walk_end(walk, &detail);
+    if (status == LETHE_OK) return LETHE_OK;
+    lethe_engine_enter(counter);
+    lethe_engine_remark(counter, &detail);
     lethe_engine_leave(counter);
     return status;
 }
@@ -156,7 +161,7 @@ lethe_status lethe_counter_each(lethe_counter *counter, lethe_bytes from, lethe_
     lethe_engine_leave(counter);
     if (status == LETHE_OK) {
         status = merge(walk, &copy, visit, context);
-        lethe_status ended = lethe_walk_end(walk, NULL);
+        lethe_status ended = end_walk(counter, walk);
         if (status == LETHE_OK) status = ended;
     }
     lethe_buffer_free(&copy.entries);
@@ -264,8 +269,10 @@ lethe_status lethe_counter_top(lethe_counter *counter, size_t n, lethe_counter_v
 
 lethe_status lethe_counter_marks(lethe_counter *counter, lethe_mark_visit visit, void *context) {
     lethe_walk *walk;
+    lethe_engine_enter(counter);
     lethe_status status = lethe_walk_begin(counter->store, LETHE_FAMILY_STATE,
                                            (lethe_bytes){.data = "m", .size = 1}, &walk);
+    lethe_engine_leave(counter);
     if (status != LETHE_OK) return status;
     lethe_bytes key, value;
     bool goes_on = true;
@@ -275,5 +282,5 @@ lethe_status lethe_counter_marks(lethe_counter *counter, lethe_mark_visit visit,
         goes_on = visit(context, &(lethe_mark){.name = {.data = name + 1, .size = key.size - 1},
                                                .value = value});
     }
-    return lethe_walk_end(walk, NULL);
+    return end_walk(counter, walk);
 }

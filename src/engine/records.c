@@ -48,12 +48,6 @@ lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch, lethe_de
     return lethe_store_translate(message, "cannot write to the store", detail);
 }
 
-lethe_status lethe_store_follow(lethe_store *store, lethe_detail *detail) {
-    char *message = NULL;
-    rocksdb_try_catch_up_with_primary(store->database, &message);
-    return lethe_store_translate(message, "cannot read what was written meanwhile", detail);
-}
-
 lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail) {
     char *message = NULL;
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
@@ -97,6 +91,7 @@ void lethe_store_expire_index(lethe_store *store, uint64_t before_ms) {
 }
 
 struct lethe_walk {
+    lethe_store *store;
     rocksdb_iterator_t *iterator;
     bool begun;
 };
@@ -105,6 +100,7 @@ lethe_status lethe_walk_begin(lethe_store *store, enum lethe_family family, leth
                               lethe_walk **out) {
     *out = calloc(1, sizeof **out);
     if (*out == NULL) return LETHE_ENOMEM;
+    (*out)->store = lethe_store_share(store);
     (*out)->iterator =
         rocksdb_create_iterator_cf(store->database, store->scan, store->families[family]);
     if (from.size == 0) {
@@ -128,6 +124,7 @@ lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail) {
     char *message = NULL;
     rocksdb_iter_get_error(walk->iterator, &message);
     rocksdb_iter_destroy(walk->iterator);
+    lethe_store_close(walk->store);
     free(walk);
     return lethe_store_translate(message, "cannot read the store", detail);
 }

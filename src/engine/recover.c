@@ -61,7 +61,7 @@ lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail) {
 }
 
 /* What the state says must be there, is: a database whose manifest lost its end opens without a word. */
-static lethe_status expect_all(lethe_counter *counter, lethe_detail *detail) {
+lethe_status lethe_engine_expect_all(const lethe_counter *counter, lethe_detail *detail) {
     lethe_record record;
     lethe_status status =
         lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &record, detail);
@@ -70,7 +70,8 @@ static lethe_status expect_all(lethe_counter *counter, lethe_detail *detail) {
     bool is_sound = record.data == NULL ||
                     lethe_commit_of_key((lethe_bytes){record.data, record.size}, &folded);
     lethe_record_release(&record);
-    if (is_sound && folded >= counter->state.folded &&
+    /* A reader may have met the tables of one moment and the log of another. */
+    if (is_sound && folded >= counter->state.folded && folded <= counter->state.commit &&
         counter->segments == counter->state.change_segments) {
         return LETHE_OK;
     }
@@ -280,7 +281,7 @@ static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
 
 lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_engine_replay(counter, detail);
-    if (status == LETHE_OK) status = expect_all(counter, detail);
+    if (status == LETHE_OK) status = lethe_engine_expect_all(counter, detail);
     if (status == LETHE_OK && counter->sketch == NULL) status = load_counters(counter, detail);
     if (status != LETHE_OK) return status;
     struct purpose purpose = {.records = true};

@@ -16,7 +16,7 @@
 #include "engine/detail.h"
 #include "engine/engine.h"
 
-enum { SCAN_SHARE = 8, READER_TRIES = 100 };
+enum { SCAN_SHARE = 8 };
 
 static void renew_ceiling(lethe_counter *counter) {
     lethe_sketch_stats stats = lethe_sketch_info(counter->sketch);
@@ -219,23 +219,14 @@ static lethe_status catch_up(lethe_counter *counter, lethe_sketch *sketch,
     return ended;
 }
 
-/* A reader takes a look at the tables and then at the log, and a fold may have come in between: then the log
- * has no more what the sketch does not have yet, and the reader must look again. */
-static lethe_status load(lethe_counter *counter, lethe_sketch **out, lethe_sketch_saved *saved,
-                         lethe_detail *detail) {
-    for (unsigned tries = 0;; tries++) {
-        lethe_status status = lethe_sketch_store_load(counter->store, &counter->state,
-                                                      counter->allocator, out, saved, detail);
-        if (status != LETHE_OK) return status;
-        if (saved->cut >= counter->state.folded && saved->cut <= counter->state.commit)
-            return LETHE_OK;
-        lethe_sketch_free(*out);
-        *out = NULL;
-        if (!counter->options.read_only || tries == READER_TRIES) break;
-        status = lethe_store_follow(counter->store, detail);
-        if (status == LETHE_OK) status = lethe_state_load(counter->store, &counter->state, detail);
-        if (status != LETHE_OK) return status;
-    }
+static lethe_status load(const lethe_counter *counter, lethe_sketch **out,
+                         lethe_sketch_saved *saved, lethe_detail *detail) {
+    lethe_status status = lethe_sketch_store_load(counter->store, &counter->state,
+                                                  counter->allocator, out, saved, detail);
+    if (status != LETHE_OK) return status;
+    if (saved->cut >= counter->state.folded && saved->cut <= counter->state.commit) return LETHE_OK;
+    lethe_sketch_free(*out);
+    *out = NULL;
     return lethe_detail_fill(detail, LETHE_ECORRUPT,
                              "the sketch is not of a commit that the store's state speaks of; "
                              "restore a backup");

@@ -182,19 +182,12 @@ static lethe_status open_database(lethe_store *store, lethe_store_mode mode, let
             rocksdb_open_column_families(store->options[0], store->data, LETHE_FAMILY_COUNT,
                                          FAMILY_NAMES, family_options, store->families, &message);
         break;
-    case LETHE_STORE_FOLLOW:
-        store->database = rocksdb_open_as_secondary_column_families(
-            store->options[0], store->data, store->temporary, LETHE_FAMILY_COUNT, FAMILY_NAMES,
-            family_options, store->families, &message);
-        break;
+    case LETHE_STORE_READ:
     case LETHE_STORE_EXAMINE:
         store->database = rocksdb_open_for_read_only_column_families(
             store->options[0], store->data, LETHE_FAMILY_COUNT, FAMILY_NAMES, family_options,
             store->families, 0, &message);
         break;
-    }
-    if (message == NULL && mode == LETHE_STORE_FOLLOW) {
-        rocksdb_try_catch_up_with_primary(store->database, &message);
     }
     return lethe_store_translate(message, "cannot open the store", detail);
 }
@@ -307,6 +300,20 @@ lethe_status lethe_store_expect(const lethe_store *store, uint64_t commit, lethe
                              (unsigned long long)commit, (unsigned long long)store->acknowledged);
 }
 
+bool lethe_store_is_current(const lethe_store *store, uint64_t commit) {
+    uint64_t acknowledged;
+    return lethe_os_note_read(store->noted, &acknowledged) == LETHE_OK && acknowledged == commit;
+}
+
+uint64_t lethe_store_fingerprint(const char *folder) {
+    char *data;
+    if (!join(&data, folder, "data")) return 0;
+    uint64_t fingerprint =
+        lethe_os_folder_fingerprint(folder) + 3 * lethe_os_folder_fingerprint(data);
+    free(data);
+    return fingerprint;
+}
+
 void lethe_store_acknowledge(lethe_store *store, uint64_t commit) {
     lethe_os_note_write(&store->note, commit);
 }
@@ -344,10 +351,9 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_i
         /* One that can't be written has no writer. */
         if (status == LETHE_EBUSY) return status;
     }
-    if (store->mode != LETHE_STORE_FOLLOW) {
-        status = open_note(store, detail);
-        if (status != LETHE_OK) return status;
-    }
+    /* Before the database: what was acknowledged by now must be in it. */
+    status = open_note(store, detail);
+    if (status != LETHE_OK) return status;
     if (store->mode == LETHE_STORE_WRITE && !is_new &&
         lethe_os_folder_bytes(store->data, ".log") > 0) {
         status = inspect_first(store, inspect, detail);
@@ -366,6 +372,7 @@ lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool cr
     lethe_store *store = calloc(1, sizeof *store);
     if (store == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
     store->mode = mode;
+    store->references = 1;
     store->claim.descriptor = store->note.descriptor = -1;
     lethe_status status = prepare(store, folder, detail);
     if (status == LETHE_OK) status = open_prepared(store, create, inspect, detail);
@@ -377,12 +384,17 @@ lethe_status lethe_store_open(const char *folder, lethe_store_mode mode, bool cr
     return LETHE_OK;
 }
 
+lethe_store *lethe_store_share(lethe_store *store) {
+    atomic_fetch_add(&store->references, 1);
+    return store;
+}
+
 const char *lethe_store_folder(const lethe_store *store) {
     return store->folder;
 }
 
 void lethe_store_close(lethe_store *store) {
-    if (store == NULL) return;
+    if (store == NULL || atomic_fetch_sub(&store->references, 1) > 1) return;
     close_database(store);
     for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
         if (store->options[i] != NULL) rocksdb_options_destroy(store->options[i]);

@@ -28,9 +28,9 @@ enum lethe_family {
 };
 
 typedef enum lethe_store_mode {
-    LETHE_STORE_WRITE,  /* the one writer */
-    LETHE_STORE_FOLLOW, /* see what another process writes */
-    LETHE_STORE_EXAMINE /* nothing changes, not even a file that recovery would tidy */
+    LETHE_STORE_WRITE, /* the one writer */
+    LETHE_STORE_READ,  /* as it is now: nothing changes, and another process may write meanwhile */
+    LETHE_STORE_EXAMINE /* nothing changes, not even a file that recovery would tidy, and nobody writes */
 } lethe_store_mode;
 
 typedef struct lethe_store lethe_store;
@@ -44,13 +44,19 @@ typedef lethe_status (*lethe_store_inspector)(lethe_store *store, lethe_detail *
 LETHE_MUST_CHECK lethe_status lethe_store_open(const char *folder, lethe_store_mode mode,
                                                bool create, lethe_store_inspector inspect,
                                                lethe_store **out, lethe_detail *detail);
-void lethe_store_close(lethe_store *store); /* takes NULL */
+/* Takes NULL. Walks that have begun go on, and the last one to end frees the store. */
+void lethe_store_close(lethe_store *store);
+
+/* Holds it for one more user, who closes it too. */
+lethe_store *lethe_store_share(lethe_store *store);
 
 /* The folder it was opened in. */
 const char *lethe_store_folder(const lethe_store *store);
 
-/* FOLLOW: catches up with the writer. */
-LETHE_MUST_CHECK lethe_status lethe_store_follow(lethe_store *store, lethe_detail *detail);
+/* A number that differs when somebody wrote to the store in the folder meanwhile. */
+uint64_t lethe_store_fingerprint(const char *folder);
+/* READ: whether the state of this commit is all that was acknowledged up to now. */
+bool lethe_store_is_current(const lethe_store *store, uint64_t commit);
 
 /* Writes what is in memory to tables, so that a clean end leaves no log to read. */
 LETHE_MUST_CHECK lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail);

@@ -12,6 +12,7 @@
 
 struct lethe_store {
     lethe_store_mode mode;
+    _Atomic unsigned references; /* of those who opened or share it, and of walks */
     char *folder, *data, *lock, *fold, *noted, *begun; /* paths */
     char temporary[256];                               /* RocksDB's diary, while it opens */
     lethe_os_claim claim;

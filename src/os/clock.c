@@ -24,6 +24,13 @@ uint64_t lethe_os_boot_ms(void) {
     return milliseconds_of(CLOCK_BOOTTIME);
 }
 
+void lethe_os_pause_ms(uint64_t pause_ms) {
+    struct timespec left = {.tv_sec = (time_t)(pause_ms / 1000),
+                            .tv_nsec = (long)(pause_ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
 static unsigned digit_of(char letter) {
     return isdigit((unsigned char)letter) ? (unsigned)(letter - '0')
                                           : (unsigned)(tolower((unsigned char)letter) - 'a') + 10;

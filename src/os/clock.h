@@ -13,6 +13,9 @@ uint64_t lethe_os_wall_ms(void);
 /* Milliseconds since the machine was started, sleep included. Nobody can set it. */
 uint64_t lethe_os_boot_ms(void);
 
+/* Returns after so long, or a little later. */
+void lethe_os_pause_ms(uint64_t pause_ms);
+
 /* Sixteen bytes that differ from one start of the machine to the next; zero when it does not tell. */
 void lethe_os_boot_id(unsigned char out[16]);
 

@@ -126,6 +126,34 @@ uint64_t lethe_os_folder_bytes(const char *path, const char *suffix) {
     return total;
 }
 
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+uint64_t lethe_os_folder_fingerprint(const char *path) {
+    DIR *folder = opendir(path);
+    if (folder == NULL) return 0;
+    uint64_t sum = 1; /* whatever order the entries come in */
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        struct stat status;
+        if (is_no_entry(entry->d_name)) continue;
+        if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        uint64_t hash = mix(1, status.st_ino);
+        for (const char *letter = entry->d_name; *letter != '\0'; letter++)
+            hash = mix(hash, (unsigned char)*letter);
+        /* A folder's own size and time say only what its entries do. */
+        if (S_ISREG(status.st_mode)) {
+            hash = mix(hash, (uint64_t)status.st_size);
+            hash = mix(hash, (uint64_t)status.st_mtim.tv_sec);
+            hash = mix(hash, (uint64_t)status.st_mtim.tv_nsec);
+        }
+        sum += hash;
+    }
+    closedir(folder);
+    return sum;
+}
+
 lethe_status lethe_os_folder_each(const char *path, void (*visit)(void *context, const char *name),
                                   void *context) {
     DIR *folder = opendir(path);

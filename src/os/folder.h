@@ -35,6 +35,10 @@ void lethe_os_folder_remove(const char *path);
 /* The bytes of all files in a folder whose names end so; 0 when it can't be read. */
 uint64_t lethe_os_folder_bytes(const char *path, const char *suffix);
 
+/* A number that differs, as good as certainly, when a file of the folder was written, made, removed or renamed in
+ * between; 0 when it can't be read. */
+uint64_t lethe_os_folder_fingerprint(const char *path);
+
 /* Shows the name of everything in a folder, in any order. Errors: LETHE_ENOTFOUND, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_folder_each(const char *path,
                                                    void (*visit)(void *context, const char *name),

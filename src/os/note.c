@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/file.h"
+
 enum { NOTE_BYTES = 16 };
 
 static void encode(uint64_t number, unsigned char out[NOTE_BYTES]) {
@@ -20,6 +22,7 @@ static void encode(uint64_t number, unsigned char out[NOTE_BYTES]) {
 
 lethe_status lethe_os_note_read(const char *path, uint64_t *out) {
     *out = 0;
+    if (lethe_os_is_faulted(LETHE_OS_READ)) return LETHE_EIO;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return errno == ENOENT ? LETHE_OK : LETHE_EIO;
     unsigned char found[NOTE_BYTES + 1] = {0}, expected[NOTE_BYTES], nothing[NOTE_BYTES] = {0};

@@ -1,0 +1,311 @@
+/* Goal:   a reader in another process sees what was acknowledged, whatever a writer does meanwhile: values that never go
+ *         back, of one moment, or an error; and never damage taken for an older state.
+ * Method: files are taken away and put back at the very moment at which the reader has begun; records are removed
+ *         behind Lethe's back; and a writer opens and closes beside readers that refresh and walk. */
+#include "support/test.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lethe/counter.h"
+#include "os/file.h"
+#include "support/folder.h"
+
+enum { PATH_BYTES = 400, START_MS = 1000000000 };
+
+static const lethe_counter_options writing = {
+    .window_ms = 60000, .error = 1e-9, .event_time = true, .create = true};
+
+static lethe_bytes text(const char *string) {
+    return (lethe_bytes){string, strlen(string)};
+}
+
+static lethe_counter *open_with(const char *path, lethe_counter_options options) {
+    lethe_detail detail = {""};
+    lethe_counter *counter;
+    lethe_status status = lethe_counter_open(path, &options, &counter, &detail);
+    if (status != LETHE_OK) print_error("%s\n", detail.text);
+    assert_ok(status);
+    return counter;
+}
+
+static lethe_counter *open_reader(const char *path) {
+    return open_with(path, (lethe_counter_options){.read_only = true});
+}
+
+static void add_one(lethe_counter *counter, unsigned id, const char *key) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "%u", id);
+    lethe_change change = {.key = text(key), .delta = 1};
+    lethe_operation operation = {
+        .id = text(name), .changes = &change, .change_count = 1, .time_ms = START_MS};
+    uint8_t outcome;
+    assert_ok(lethe_counter_apply(counter, &operation, 1, &outcome, NULL));
+    assert_int_equal(outcome, LETHE_APPLIED);
+}
+
+static int64_t value_of(lethe_counter *counter, const char *key) {
+    lethe_bytes bytes = text(key);
+    int64_t value;
+    bool found;
+    assert_ok(lethe_counter_get(counter, &bytes, 1, &value, &found));
+    return value;
+}
+
+/* The log of a store, by name; taken away as a writer does that has just flushed it. */
+static struct {
+    char log[PATH_BYTES], aside[PATH_BYTES];
+    unsigned looks, taken_until;
+} moved;
+
+static void find_log(const char *folder) {
+    char data[PATH_BYTES];
+    (void)snprintf(data, sizeof data, "%s/data", folder);
+    DIR *files = opendir(data);
+    assert_non_null(files);
+    moved.log[0] = '\0';
+    off_t most = 0; /* one that was begun last may be empty */
+    for (const struct dirent *file = readdir(files); file != NULL; file = readdir(files)) {
+        if (strstr(file->d_name, ".log") == NULL) continue;
+        struct stat status;
+        assert_int_equal(fstatat(dirfd(files), file->d_name, &status, 0), 0);
+        if (status.st_size <= most) continue;
+        most = status.st_size;
+        assert_true(snprintf(moved.log, PATH_BYTES, "%.200s/%.60s", data, file->d_name) > 0);
+    }
+    closedir(files);
+    assert_true(moved.log[0] != '\0');
+    assert_true(snprintf(moved.aside, PATH_BYTES, "%.200s/aside", folder) > 0);
+    moved.looks = 0;
+}
+
+/* Asked when a reader has just begun to look. */
+static int move_log(lethe_os_operation operation) {
+    if (operation != LETHE_OS_READ) return 0;
+    moved.looks++;
+    if (moved.looks == 1) assert_int_equal(rename(moved.log, moved.aside), 0);
+    if (moved.looks == moved.taken_until) assert_int_equal(rename(moved.aside, moved.log), 0);
+    return 0;
+}
+
+/* Goal:   a log that is gone when the reader comes to it, as one that a writer has flushed, leads to another look and
+ *         not to an older state. */
+static void a_view_of_two_moments_is_looked_at_again(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_counter *writer = open_with(folder.path, writing);
+    add_one(writer, 1, "k");
+    assert_ok(lethe_counter_close(writer, NULL));
+    writer = open_with(folder.path, writing);
+    add_one(writer, 2, "k");
+    find_log(folder.path);
+    moved.taken_until = 2;
+    lethe_os_set_fault_hook(move_log);
+    lethe_counter *reader = open_reader(folder.path);
+    lethe_os_set_fault_hook(NULL);
+    assert_int_equal(value_of(reader, "k"), 2);
+
+    add_one(writer, 3, "k");
+    find_log(folder.path);
+    moved.taken_until = 3; /* the first look is at how far the writer is */
+    lethe_os_set_fault_hook(move_log);
+    assert_ok(lethe_counter_refresh(reader, NULL));
+    lethe_os_set_fault_hook(NULL);
+    assert_int_equal(value_of(reader, "k"), 3);
+    assert_ok(lethe_counter_close(reader, NULL));
+    assert_ok(lethe_counter_close(writer, NULL));
+    test_folder_remove(&folder);
+}
+
+/* Makes a store whose last commits are in the log alone, as a kill leaves it. */
+static void make_killed(const char *path, unsigned count) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        lethe_counter *counter;
+        if (lethe_counter_open(path, &writing, &counter, NULL) != LETHE_OK) _exit(1);
+        for (unsigned i = 0; i < count; i++) {
+            char name[16];
+            (void)snprintf(name, sizeof name, "%u", i);
+            lethe_change change = {.key = text(name), .delta = 1};
+            lethe_operation operation = {
+                .id = text(name), .changes = &change, .change_count = 1, .time_ms = START_MS};
+            uint8_t outcome;
+            if (lethe_counter_apply(counter, &operation, 1, &outcome, NULL) != LETHE_OK) _exit(1);
+        }
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* Goal: what is missing for good is damage, and a reader that is open stays as it was. */
+static void a_missing_log_is_damage(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_counter *writer = open_with(folder.path, writing);
+    assert_ok(lethe_counter_close(writer, NULL));
+    make_killed(folder.path, 3);
+    lethe_counter *reader = open_reader(folder.path);
+    assert_int_equal(value_of(reader, "2"), 1);
+    find_log(folder.path);
+    assert_int_equal(rename(moved.log, moved.aside), 0);
+    lethe_counter *other;
+    lethe_detail detail = {""};
+    lethe_counter_options reads = {.read_only = true};
+    assert_int_equal(lethe_counter_open(folder.path, &reads, &other, &detail), LETHE_ECORRUPT);
+    assert_non_null(strstr(detail.text, "was acknowledged"));
+    assert_int_equal(value_of(reader, "2"), 1);
+    assert_ok(lethe_counter_close(reader, NULL));
+    test_folder_remove(&folder);
+}
+
+/* Changes one record of a family with RocksDB alone: removes the first, or puts a value under the empty key. */
+static void tamper(const char *path, const char *family, const char *value, size_t value_size) {
+    static const char *const names[] = {"default", "ids", "changes", "counters", "index"};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    char data[PATH_BYTES], *message = NULL;
+    (void)snprintf(data, sizeof data, "%s/data", path);
+    rocksdb_options_t *options = rocksdb_options_create();
+    const rocksdb_options_t *all[COUNT] = {options, options, options, options, options};
+    rocksdb_column_family_handle_t *families[COUNT], *chosen = NULL;
+    rocksdb_t *database =
+        rocksdb_open_column_families(options, data, COUNT, names, all, families, &message);
+    assert_null(message);
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (strcmp(names[i], family) == 0) chosen = families[i];
+    }
+    rocksdb_writeoptions_t *write = rocksdb_writeoptions_create();
+    rocksdb_readoptions_t *read = rocksdb_readoptions_create();
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator_cf(database, read, chosen);
+    rocksdb_iter_seek_to_first(iterator);
+    size_t size = 0;
+    const char *key = rocksdb_iter_valid(iterator) ? rocksdb_iter_key(iterator, &size) : "";
+    if (value == NULL) {
+        rocksdb_delete_cf(database, write, chosen, key, size, &message);
+    } else {
+        rocksdb_put_cf(database, write, chosen, "", 0, value, value_size, &message);
+    }
+    assert_null(message);
+    rocksdb_iter_destroy(iterator);
+    rocksdb_readoptions_destroy(read);
+    rocksdb_writeoptions_destroy(write);
+    for (unsigned i = 0; i < COUNT; i++)
+        rocksdb_column_family_handle_destroy(families[i]);
+    rocksdb_close(database);
+    rocksdb_options_destroy(options);
+}
+
+/* Goal: a reader believes neither tables nor a log that are not of its state. */
+static void a_view_holds_what_its_state_speaks_of(void **state) {
+    (void)state;
+    static const char later[8] = {0, 0, 0, 0, 0, 0, 1, 0};
+    static const struct {
+        const char *family, *value;
+    } cases[] = {{"changes", NULL}, {"counters", later}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct test_folder folder;
+        test_folder_make(&folder);
+        make_killed(folder.path, 3);
+        lethe_counter *reader = open_reader(folder.path);
+        assert_int_equal(value_of(reader, "0"), 1);
+        assert_ok(lethe_counter_close(reader, NULL));
+        tamper(folder.path, cases[i].family, cases[i].value, sizeof later);
+        lethe_counter_options reads = {.read_only = true};
+        assert_int_equal(lethe_counter_open(folder.path, &reads, &reader, NULL), LETHE_ECORRUPT);
+        test_folder_remove(&folder);
+    }
+}
+
+/* A writer that comes and goes, and what it has been told is durable. */
+struct traffic {
+    const char *path;
+    _Atomic int64_t acknowledged;
+    _Atomic bool done;
+};
+
+static void *write_in_rounds(void *context) {
+    struct traffic *traffic = context;
+    enum { ROUNDS = 12, EACH = 5 };
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        lethe_counter *writer = open_with(traffic->path, writing);
+        for (unsigned i = 0; i < EACH; i++) {
+            add_one(writer, 100 + round * EACH + i, "k");
+            atomic_fetch_add(&traffic->acknowledged, 1);
+        }
+        assert_ok(lethe_counter_close(writer, NULL));
+    }
+    atomic_store(&traffic->done, true);
+    return NULL;
+}
+
+static bool take_value(void *context, lethe_bytes key, int64_t value) {
+    (void)key;
+    *(int64_t *)context = value;
+    return true;
+}
+
+static void *walk_all_along(void *context) {
+    lethe_counter *reader = context;
+    int64_t last = 0, value = 0;
+    for (unsigned i = 0; i < 300; i++, last = value) {
+        assert_ok(lethe_counter_each(reader, (lethe_bytes){0}, take_value, &value));
+        assert_true(value >= last);
+    }
+    return NULL;
+}
+
+/* Goal: with a writer that opens and closes, a reader's values never go back, nor do they miss what was acknowledged;
+ *       a walk goes on while another thread refreshes. */
+static void values_never_go_back(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_counter *writer = open_with(folder.path, writing);
+    add_one(writer, 1, "k");
+    assert_ok(lethe_counter_close(writer, NULL));
+    struct traffic traffic = {.path = folder.path, .acknowledged = 1};
+    lethe_counter *reader = open_reader(folder.path);
+    pthread_t rounds, walks;
+    assert_int_equal(pthread_create(&rounds, NULL, write_in_rounds, &traffic), 0);
+    assert_int_equal(pthread_create(&walks, NULL, walk_all_along, reader), 0);
+    int64_t last = 0;
+    for (bool goes_on = true; goes_on;) {
+        goes_on = !atomic_load(&traffic.done);
+        int64_t acknowledged = atomic_load(&traffic.acknowledged);
+        assert_ok(lethe_counter_refresh(reader, NULL));
+        int64_t value = value_of(reader, "k");
+        assert_true(value >= acknowledged && value >= last);
+        last = value;
+        lethe_counter *other = open_reader(folder.path);
+        assert_true(value_of(other, "k") >= last);
+        assert_ok(lethe_counter_close(other, NULL));
+    }
+    assert_int_equal(last, traffic.acknowledged);
+    pthread_join(rounds, NULL);
+    pthread_join(walks, NULL);
+    assert_ok(lethe_counter_close(reader, NULL));
+    test_folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_view_of_two_moments_is_looked_at_again),
+        cmocka_unit_test(a_missing_log_is_damage),
+        cmocka_unit_test(a_view_holds_what_its_state_speaks_of),
+        cmocka_unit_test(values_never_go_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
