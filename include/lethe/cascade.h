@@ -128,6 +128,8 @@ typedef struct lethe_cascade_stats {
     double runs_per_lookup;  /* pages that a lookup of one absent key reads without level filters */
     double reads_per_lookup; /* expected, with them */
     uint32_t merges_under_way; /* flushes included */
+    uint64_t
+        damaged_runs; /* that a merge or a lookup could not read, since open; no merge touches them */
     double
         write_amplification; /* bytes written in runs over bytes first written from memory, since open */
     uint64_t pages_read; /* by lookups, since open */

@@ -171,6 +171,7 @@ static void senseless_manifests_are_refused(void **state) {
     static struct lethe_cascade_manifest manifest, loaded;
     for (int i = 0; i < 14; i++) {
         make_manifest(&manifest);
+        manifest.is_exact = true;
         struct lethe_cascade_run_facts *run = &manifest.ranges[1].runs[0];
         switch (i) {
         case 0:
@@ -207,7 +208,8 @@ static void senseless_manifests_are_refused(void **state) {
             run->first_period = 41;
             break;
         case 11:
-            run->level = 3;
+            manifest.ranges[0].covered_key = UINT64_MAX;
+            manifest.is_exact = false;
             break;
         case 12:
             manifest.ranges[0].covered_key = 5001;
@@ -221,6 +223,22 @@ static void senseless_manifests_are_refused(void **state) {
         assert_int_equal(load(writer.data, writer.size, &loaded), LETHE_ECORRUPT);
         lethe_memory_writer_free(&writer);
     }
+}
+
+/* Goal: what earlier versions wrote wrongly, and what can't be misunderstood, is mended. */
+static void mistakes_of_earlier_versions_are_mended(void **state) {
+    (void)state;
+    static struct lethe_cascade_manifest manifest, loaded;
+    make_manifest(&manifest);
+    manifest.ranges[0].covered_key = 5001; /* the end was noted before a record was counted */
+    manifest.ranges[1].runs[0].level = 3;  /* a merge of newer runs overtook one of older ones */
+    lethe_memory_writer writer = {0};
+    assert_ok(lethe_cascade_manifest_save(&manifest, lethe_sink_to_memory(&writer)));
+    assert_ok(load(writer.data, writer.size, &loaded));
+    manifest.end_key = 5001;
+    manifest.ranges[1].runs[1].level = 3;
+    assert_memory_equal(&loaded, &manifest, sizeof manifest);
+    lethe_memory_writer_free(&writer);
 }
 
 /* Goal: composing what runs say of a key in any grouping is what happened to it.
@@ -255,6 +273,7 @@ int main(void) {
         cmocka_unit_test(pages_hold_what_they_took),
         cmocka_unit_test(the_bytes_are_golden),
         cmocka_unit_test(senseless_manifests_are_refused),
+        cmocka_unit_test(mistakes_of_earlier_versions_are_mended),
         cmocka_unit_test(values_compose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static void take_manifest(lethe_cascade *cascade, const struct lethe_cascade_man
 /* Everything that can fail in opening; what was made is freed by close. */
 static lethe_status fill(lethe_cascade *cascade, const lethe_cascade_options *options,
                          struct lethe_cascade_manifest *manifest) {
-    bool is_new, is_foreign = false;
+    bool is_new, is_foreign = false, is_in_place;
     lethe_status status = find_manifest(cascade->folder, options, manifest, &is_new);
     if (status == LETHE_OK && is_new) {
         status = lethe_os_folder_each(cascade->folder, judge_name, &is_foreign);
@@ -226,7 +226,7 @@ static lethe_status fill(lethe_cascade *cascade, const lethe_cascade_options *op
     if (status == LETHE_OK) status = lethe_cascade_prepare_lookup(cascade);
     if (status != LETHE_OK) return status;
     take_manifest(cascade, manifest);
-    if (is_new) return lethe_cascade_manifest_write(cascade->folder, manifest);
+    if (is_new) return lethe_cascade_manifest_write(cascade->folder, manifest, &is_in_place);
 
     status = open_runs(cascade, manifest);
     if (status != LETHE_OK) return status;

@@ -6,6 +6,9 @@
  * I1      Everything that a manifest names is synced before it is written, the log included.
  * I2      A run that a manifest under way may name is marked before the lock is given up, so that nobody
  *         removes its file.
+ * I3      A photograph is never taken in the middle of a record: what runs cover ends before the end key.
+ * I4      After a sync that failed nothing is written any more. The system may have dropped what it could not write, and the
+ *         next sync says nothing of it; the last manifest and the log, which are whole, tell the rest.
  * WHY     Writing it after each merge would cost more syncs than the merges cost writes. With LOGGED it is
  *         due when what it would set free has become worth it. */
 #include <string.h>
@@ -40,6 +43,7 @@ bool lethe_cascade_commit_is_due(const lethe_cascade *cascade) {
         uint64_t key = covered_key(cascade, range);
         if (key < covered) covered = key;
     }
+    if (cascade->obsolete_count > LETHE_CASCADE_MAX_OBSOLETE / 2) return true;
     if (obsolete > lethe_tune.cascade_obsolete_bytes && obsolete > live / 8) return true;
     /* Log files that runs cover by now. */
     unsigned superfluous = 0;
@@ -75,6 +79,13 @@ static void photograph(lethe_cascade *cascade, struct commit *commit,
     }
 }
 
+/* Writes nothing more: see I4. */
+static void give_up(lethe_cascade *cascade) {
+    lethe_os_lock_take(&cascade->state);
+    cascade->is_broken = true;
+    lethe_os_lock_give(&cascade->state);
+}
+
 lethe_status lethe_cascade_sync_log(lethe_cascade *cascade) {
     lethe_os_block_file files[LETHE_CASCADE_LOG_FILES];
     unsigned count = 0;
@@ -91,23 +102,21 @@ lethe_status lethe_cascade_sync_log(lethe_cascade *cascade) {
     for (unsigned i = 0; i < count && status == LETHE_OK; i++)
         status = lethe_os_block_sync(&files[i]);
     if (status == LETHE_OK && syncs_folder) status = lethe_os_block_sync_folder(cascade->folder);
-    if (status != LETHE_OK) {
-        lethe_os_lock_take(&cascade->state);
-        cascade->is_broken = true;
-        lethe_os_lock_give(&cascade->state);
-    }
+    if (status != LETHE_OK) give_up(cascade);
     return status;
 }
 
 static lethe_status sync_runs(lethe_cascade *cascade, const struct commit *commit) {
     bool any = false;
-    for (unsigned i = 0; i < commit->run_count; i++) {
+    lethe_status status = LETHE_OK;
+    for (unsigned i = 0; i < commit->run_count && status == LETHE_OK; i++) {
         if (commit->runs[i]->is_synced) continue; /* only commits write it, one at a time */
-        lethe_status status = lethe_os_block_sync(&commit->runs[i]->file);
-        if (status != LETHE_OK) return status;
-        commit->runs[i]->is_synced = any = true;
+        status = lethe_os_block_sync(&commit->runs[i]->file);
+        commit->runs[i]->is_synced = any = status == LETHE_OK;
     }
-    return any ? lethe_os_block_sync_folder(cascade->folder) : LETHE_OK;
+    if (status == LETHE_OK && any) status = lethe_os_block_sync_folder(cascade->folder);
+    if (status != LETHE_OK) give_up(cascade);
+    return status;
 }
 
 /* Sets free what only older manifests named. State is held. */
@@ -148,7 +157,10 @@ static lethe_status write_manifest(lethe_cascade *cascade, struct commit *commit
     lethe_status status = lethe_cascade_sync_log(cascade);
     if (status == LETHE_OK) status = sync_runs(cascade, commit);
     if (status == LETHE_OK) {
-        status = lethe_cascade_manifest_write(cascade->folder, &commit->manifest);
+        bool is_in_place;
+        status = lethe_cascade_manifest_write(cascade->folder, &commit->manifest, &is_in_place);
+        /* Either manifest may be there after a power cut; what both name is kept. */
+        if (status != LETHE_OK && is_in_place) give_up(cascade);
     }
     struct lethe_cascade_log_file *files = cascade->log.superfluous;
     unsigned file_count = 0;
@@ -185,10 +197,13 @@ lethe_status lethe_cascade_commit(lethe_cascade *cascade, const struct lethe_cas
     }
     lethe_os_lock_take(&cascade->committing);
     lethe_os_lock_take(&cascade->state);
-    cascade->is_committing = true;
+    cascade->waiting_commits++;
+    while (cascade->is_applying)
+        lethe_os_condition_wait(&cascade->changed, &cascade->state);
     lethe_status status = cascade->is_broken ? LETHE_EIO : LETHE_OK;
     if (status == LETHE_OK) photograph(cascade, commit, note);
     cascade->is_committing = status == LETHE_OK;
+    if (--cascade->waiting_commits == 0) lethe_os_condition_wake_all(&cascade->changed);
     lethe_os_lock_give(&cascade->state);
     if (holds_writing) lethe_os_lock_give(&cascade->writing);
     if (status == LETHE_OK) status = write_manifest(cascade, commit, note);

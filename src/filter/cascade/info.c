@@ -21,6 +21,7 @@ static void sum_runs(const lethe_cascade *cascade, lethe_cascade_stats *out) {
             level->entries += run->facts.entries;
             level->bytes += lethe_cascade_run_bytes(run);
             level->merging += run->is_merging;
+            out->damaged_runs += run->is_damaged;
             if (run->facts.level >= out->level_count) out->level_count = run->facts.level + 1;
             out->entries += run->facts.entries;
             out->disk_bytes += lethe_cascade_run_bytes(run);

@@ -29,27 +29,42 @@ static void freeze(lethe_cascade *cascade, struct lethe_cascade_range *range, ui
     range->active->first_key = key;
 }
 
+/* Whether some range has so many runs that its tables can't be written before they are merged. */
+static bool is_stuck(lethe_cascade *cascade) {
+    bool stuck = false;
+    lethe_os_lock_take(&cascade->state);
+    for (unsigned i = 0; i < cascade->range_count; i++)
+        stuck |= cascade->ranges[i].run_count >= LETHE_CASCADE_MAX_RUNS - 1;
+    lethe_os_lock_give(&cascade->state);
+    return stuck;
+}
+
+/* What keeps tables from being written for good: runs that can't be merged, or manifests that can't be written, which
+ * would set the names of merged runs free. State is held. */
+static lethe_status standstill(const lethe_cascade *cascade) {
+    for (unsigned i = 0; i < cascade->range_count; i++) {
+        for (unsigned j = 0; j < cascade->ranges[i].run_count; j++) {
+            if (cascade->ranges[i].runs[j]->is_damaged) return LETHE_ECORRUPT;
+        }
+    }
+    return LETHE_EIO;
+}
+
 /* Makes sure that there is a free table. State is held, and given up meanwhile. */
 static lethe_status wait_for_table(lethe_cascade *cascade) {
     while (cascade->free_count == 0) {
         lethe_os_lock_give(&cascade->state);
-        bool did;
-        lethe_status status = lethe_cascade_step(cascade, FLUSH_ENTRIES, true, &did);
+        struct lethe_cascade_progress flushed, merged = {0};
+        lethe_status status = lethe_cascade_step(cascade, FLUSH_ENTRIES, true, &flushed);
         /* No flush to begin: either others are at all of them, or merging is too far behind. */
-        bool merged = false;
-        if (status == LETHE_OK && !did) {
-            lethe_os_lock_take(&cascade->state);
-            bool stuck = false;
-            for (unsigned i = 0; i < cascade->range_count; i++)
-                stuck |= cascade->ranges[i].run_count >= LETHE_CASCADE_MAX_RUNS - 1;
-            lethe_os_lock_give(&cascade->state);
-            if (stuck) status = lethe_cascade_step(cascade, FLUSH_ENTRIES, false, &merged);
+        if (status == LETHE_OK && !flushed.did && is_stuck(cascade)) {
+            status = lethe_cascade_step(cascade, FLUSH_ENTRIES, false, &merged);
         }
         lethe_os_lock_take(&cascade->state);
         if (status != LETHE_OK) return status;
-        if (!did && !merged && cascade->free_count == 0) {
-            lethe_os_condition_wait_for(&cascade->changed, &cascade->state, 10);
-        }
+        if (flushed.did || merged.did || cascade->free_count > 0) continue;
+        if (lethe_cascade_stands_still(cascade)) return standstill(cascade);
+        lethe_os_condition_wait_for(&cascade->changed, &cascade->state, 10);
     }
     return LETHE_OK;
 }
@@ -156,8 +171,36 @@ static lethe_status help(lethe_cascade *cascade, uint32_t count) {
         if (status != LETHE_OK) return status;
     }
     if (!is_behind) return LETHE_OK;
-    bool did;
-    return lethe_cascade_step(cascade, (uint64_t)count * HELP_ENTRIES, false, &did);
+    struct lethe_cascade_progress progress;
+    return lethe_cascade_step(cascade, (uint64_t)count * HELP_ENTRIES, false, &progress);
+}
+
+/* While a record is applied no commit may look: its first keys may be in runs before next_key counts them, and its last
+ * ones may be taken out of the log again. Commits that wait come before the next record, or they would wait for
+ * as long as somebody inserts. State is held. */
+static void begin_record(lethe_cascade *cascade) {
+    while (cascade->waiting_commits > 0)
+        lethe_os_condition_wait(&cascade->changed, &cascade->state);
+    cascade->is_applying = true;
+    lethe_cascade_log_note(&cascade->log);
+}
+
+static void end_record(lethe_cascade *cascade, const struct lethe_cascade_record *record) {
+    cascade->next_key += record->count;
+    *(record->removes ? &cascade->removed : &cascade->inserted) += record->count;
+    cascade->is_applying = false;
+    lethe_os_condition_wake_all(&cascade->changed);
+}
+
+/* Takes what could not be applied out of the log: it must not come back from there. State is held, and given up
+ * meanwhile. */
+static void shorten_record(lethe_cascade *cascade, struct lethe_cascade_record *record,
+                           uint32_t done) {
+    lethe_os_lock_give(&cascade->state);
+    lethe_status undone = lethe_cascade_log_shorten(&cascade->log, record, done);
+    lethe_os_lock_take(&cascade->state);
+    lethe_cascade_log_note(&cascade->log);
+    if (undone != LETHE_OK) cascade->is_broken = true;
 }
 
 /* Logs and applies a record; record->count becomes how many of its keys are in. */
@@ -171,19 +214,11 @@ static lethe_status apply_some(lethe_cascade *cascade, struct lethe_cascade_reco
         return status;
     }
     lethe_os_lock_take(&cascade->state);
-    lethe_cascade_log_note(&cascade->log);
+    begin_record(cascade);
     status = apply_record(cascade, record, NULL, &done);
-    cascade->next_key += done;
-    *(record->removes ? &cascade->removed : &cascade->inserted) += done;
+    if (done < record->count) shorten_record(cascade, record, done);
+    end_record(cascade, record);
     if (status == LETHE_OK) status = shorten_log(cascade);
-    lethe_os_lock_give(&cascade->state);
-    if (done == record->count) return status;
-
-    /* What could not be applied must not come back from the log. */
-    lethe_status undone = lethe_cascade_log_shorten(&cascade->log, record, done);
-    lethe_os_lock_take(&cascade->state);
-    lethe_cascade_log_note(&cascade->log);
-    if (undone != LETHE_OK) cascade->is_broken = true;
     lethe_os_lock_give(&cascade->state);
     return status;
 }

@@ -9,7 +9,9 @@
  *         29  width      u8, bytes of a fingerprint
  *         30  zero       u16
  *         32  fingerprints, count x width
- * I1      Records of a file follow each other without a gap in bytes or in numbers, and so do files.
+ * I1      Records of a file follow each other without a gap in bytes or in numbers, and so do files; except that
+ *         behind a file's last record there may be a part of one that could not be written, on a full disk. So
+ *         what tells that the log goes on is a file with the number that comes next.
  * I2      Below the end that the manifest tells, the log was synced before the manifest was: what is
  *         wrong there is damage. Behind it a record that is wrong is one that a crash cut off.
  * WHY     Several files, so that what is on disk in runs can be given back. */
@@ -152,12 +154,25 @@ lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log *log,
     return lethe_cascade_log_append(log, record);
 }
 
-/* The names of log files in the folder. */
+/* The log files in the folder. There may be more than are in use: some that a crash kept from being removed. */
 struct found {
-    uint64_t first_keys[LETHE_CASCADE_LOG_FILES];
-    unsigned count;
-    bool too_many;
+    const lethe_allocator *allocator;
+    uint64_t *first_keys; /* ascending */
+    size_t count, room;
+    bool is_short_of_memory;
 };
+
+static bool make_room(struct found *found) {
+    if (found->count < found->room) return true;
+    size_t room = found->room == 0 ? LETHE_CASCADE_LOG_FILES : 2 * found->room;
+    uint64_t *grown = lethe_alloc_zeroed(found->allocator, room * sizeof *grown);
+    if (grown == NULL) return false;
+    if (found->count > 0) memcpy(grown, found->first_keys, found->count * sizeof *grown);
+    lethe_release(found->allocator, found->first_keys, found->room * sizeof *grown);
+    found->first_keys = grown;
+    found->room = room;
+    return true;
+}
 
 static void find_file(void *context, const char *name) {
     struct found *found = context;
@@ -165,14 +180,27 @@ static void find_file(void *context, const char *name) {
     if (strncmp(name, "log-", 4) != 0 || strlen(name) != 20) return;
     uint64_t first_key = strtoull(name + 4, &end, 16);
     if (*end != '\0') return;
-    if (found->count == LETHE_CASCADE_LOG_FILES) {
-        found->too_many = true;
-        return;
+    if (make_room(found)) {
+        found->first_keys[found->count++] = first_key;
+    } else {
+        found->is_short_of_memory = true;
     }
-    unsigned at = found->count++;
-    for (; at > 0 && found->first_keys[at - 1] > first_key; at--)
-        found->first_keys[at] = found->first_keys[at - 1];
-    found->first_keys[at] = first_key;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Errors: LETHE_ENOMEM, LETHE_EIO; the list is the caller's in any case. */
+static lethe_status find_files(const struct lethe_cascade_log *log, struct found *found) {
+    *found = (struct found){.allocator = log->allocator};
+    lethe_status status = lethe_os_folder_each(log->folder, find_file, found);
+    if (status != LETHE_OK) return status;
+    if (found->is_short_of_memory) return LETHE_ENOMEM;
+    if (found->count > 0)
+        qsort(found->first_keys, found->count, sizeof *found->first_keys, compare_keys);
+    return LETHE_OK;
 }
 
 static void remove_file(const struct lethe_cascade_log *log, uint64_t first_key) {
@@ -189,12 +217,14 @@ struct replay {
     struct lethe_cascade_record record;
 };
 
-/* Shows the records of the last file of the list; *whole becomes whether all of it made sense. */
-static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *replay, bool *whole) {
+static bool is_at_end(const struct lethe_cascade_log *log, const struct replay *replay) {
+    return replay->is_exact && log->next_key >= replay->end_key;
+}
+
+/* Shows the records of the last file of the list, as far as they make sense. */
+static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *replay) {
     struct lethe_cascade_log_file *file = &log->files[log->file_count - 1];
-    *whole = false;
-    while (file->bytes < file->file.size_bytes) {
-        if (replay->is_exact && log->next_key >= replay->end_key) return LETHE_OK;
+    while (file->bytes < file->file.size_bytes && !is_at_end(log, replay)) {
         uint64_t left = file->file.size_bytes - file->bytes;
         size_t size = left < LARGEST ? (size_t)left : LARGEST;
         lethe_status status = lethe_os_block_read(&file->file, file->bytes, log->buffer, size);
@@ -208,66 +238,75 @@ static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *re
         log->tail_bytes = file->bytes;
         log->next_key += replay->record.count;
     }
-    *whole = true;
     return LETHE_OK;
 }
 
 /* Replays file after file, as long as each begins where the one before it ended. */
 static lethe_status replay_files(struct lethe_cascade_log *log, const struct found *found,
-                                 unsigned first, struct replay *replay) {
-    bool whole = true;
-    for (unsigned i = first; i < found->count && whole; i++) {
-        if (found->first_keys[i] != log->next_key && i > first) break;
+                                 size_t first, struct replay *replay) {
+    for (size_t i = first; i < found->count; i++) {
+        if (i > first && (found->first_keys[i] != log->next_key || is_at_end(log, replay))) break;
+        if (log->file_count == LETHE_CASCADE_LOG_FILES) return LETHE_ECORRUPT;
         char path[LETHE_CASCADE_PATH_BYTES];
         lethe_cascade_log_path(log->folder, found->first_keys[i], path);
         lethe_os_block_file file;
         lethe_status status = lethe_os_block_open(path, false, true, &file);
         if (status != LETHE_OK) return status == LETHE_EINVAL ? LETHE_ECORRUPT : status;
         lethe_cascade_log_take(log, file);
-        status = replay_file(log, replay, &whole);
+        status = replay_file(log, replay);
         if (status != LETHE_OK) return status;
     }
     return LETHE_OK;
 }
 
+/* Cuts off what is behind the end, and removes files that are not in use: all but those from first on that the list
+ * has. */
+static lethe_status tidy(struct lethe_cascade_log *log, const struct found *found, size_t first) {
+    if (log->file_count > 0) {
+        const struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
+        if (last->bytes < last->file.size_bytes) {
+            lethe_status status = lethe_os_block_truncate(&last->file, last->bytes);
+            if (status != LETHE_OK) return status;
+        }
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        bool is_kept = i >= first && i < first + log->file_count;
+        if (!is_kept) remove_file(log, found->first_keys[i]);
+    }
+    return LETHE_OK;
+}
+
+static lethe_status replay_found(struct lethe_cascade_log *log, const struct found *found,
+                                 uint64_t first_key, struct replay *replay) {
+    size_t first = 0;
+    while (first + 1 < found->count && found->first_keys[first + 1] <= first_key)
+        first++;
+    lethe_status status = LETHE_OK;
+    log->next_key = replay->end_key;
+    if (found->count > 0 && found->first_keys[first] <= first_key) {
+        log->next_key = found->first_keys[first];
+        status = replay_files(log, found, first, replay);
+    } else if (first_key < replay->end_key) {
+        status = LETHE_ECORRUPT;
+    }
+    if (status == LETHE_OK && log->next_key < replay->end_key) status = LETHE_ECORRUPT;
+    /* From here on the folder is changed. */
+    return status == LETHE_OK ? tidy(log, found, first) : status;
+}
+
 lethe_status lethe_cascade_log_replay(
     struct lethe_cascade_log *log, uint64_t first_key, uint64_t end_key, bool is_exact,
     lethe_status (*visit)(void *context, struct lethe_cascade_record *record), void *context) {
-    struct found found = {0};
-    lethe_status status = lethe_os_folder_each(log->folder, find_file, &found);
-    if (status != LETHE_OK) return status;
-    if (found.too_many) return LETHE_ECORRUPT;
     struct replay *replay = lethe_alloc_zeroed(log->allocator, sizeof *replay);
     if (replay == NULL) return LETHE_ENOMEM;
     replay->end_key = end_key;
     replay->is_exact = is_exact;
     replay->visit = visit;
     replay->context = context;
-
-    unsigned first = 0;
-    while (first + 1 < found.count && found.first_keys[first + 1] <= first_key)
-        first++;
-    log->next_key = end_key;
-    if (found.count > 0 && found.first_keys[first] <= first_key) {
-        log->next_key = found.first_keys[first];
-        status = replay_files(log, &found, first, replay);
-    } else if (first_key < end_key) {
-        status = LETHE_ECORRUPT;
-    }
-    if (status == LETHE_OK && log->next_key < end_key) status = LETHE_ECORRUPT;
+    struct found found;
+    lethe_status status = find_files(log, &found);
+    if (status == LETHE_OK) status = replay_found(log, &found, first_key, replay);
+    lethe_release(log->allocator, found.first_keys, found.room * sizeof *found.first_keys);
     lethe_release(log->allocator, replay, sizeof *replay);
-    if (status != LETHE_OK) return status;
-
-    /* From here on the folder is changed: what is behind the end goes, and what is too old. */
-    if (log->file_count > 0) {
-        struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
-        if (last->bytes < last->file.size_bytes) {
-            status = lethe_os_block_truncate(&last->file, last->bytes);
-        }
-    }
-    for (unsigned i = 0; i < found.count && status == LETHE_OK; i++) {
-        bool is_kept = i >= first && i < first + log->file_count;
-        if (!is_kept) remove_file(log, found.first_keys[i]);
-    }
     return status;
 }

@@ -59,6 +59,7 @@ struct lethe_cascade_lookup {
     lethe_os_read list[REQUESTS];
     size_t request_count;
     uint64_t pages_read, filtered;
+    struct lethe_cascade_run *damaged; /* a page of it made no sense */
     uint64_t numbers[LETHE_CASCADE_PAGE_ENTRIES];
     uint16_t which[LETHE_CASCADE_PAGE_ENTRIES];
     struct lethe_cascade_value values[LETHE_CASCADE_PAGE_ENTRIES];
@@ -118,6 +119,7 @@ static void give_lookup(lethe_cascade *cascade, struct lethe_cascade_lookup *loo
     cascade->pages_read += lookup->pages_read;
     cascade->filtered += lookup->filtered;
     lookup->pages_read = lookup->filtered = 0;
+    if (!lethe_os_reads_use_uring(lookup->reads)) cascade->uses_uring = false;
     lethe_os_lock_give(&cascade->state);
 }
 
@@ -162,6 +164,8 @@ static void keep_runs(struct lethe_cascade_lookup *lookup) {
 static void release_runs(struct lethe_cascade_lookup *lookup) {
     lethe_cascade *cascade = lookup->cascade;
     lethe_os_lock_take(&cascade->state);
+    if (lookup->damaged != NULL) lookup->damaged->is_damaged = true;
+    lookup->damaged = NULL;
     for (unsigned i = 0; i < cascade->range_count; i++) {
         for (unsigned j = 0; j < lookup->run_counts[i]; j++)
             lethe_cascade_release_run(cascade, lookup->runs[i][j]);
@@ -337,6 +341,7 @@ static lethe_status search_pages(void *context, size_t index, const unsigned cha
         if (end > first) {
             lethe_status status =
                 search_page(lookup, request->run, page, data + (size_t)i * PAGE, first, end);
+            if (status != LETHE_OK) lookup->damaged = request->run;
             if (status != LETHE_OK) return status;
         }
         first = end;

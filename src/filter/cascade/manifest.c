@@ -5,7 +5,11 @@
  *         range bits u32, exact u32, note bytes u32, next run id u64, end key u64, clock u64, sequence u64,
  *         note, then for each range: covered key u64, runs u64, and for each run: id u64, level u32, age
  *         bits u32, entries u64, pages u64, tombstones u64, first period u64, last period u64.
- * I1      It is replaced as a whole, after all that it names is synced. */
+ * I1      It is replaced as a whole, after all that it names is synced.
+ * LIMIT   Two mistakes of earlier versions are mended when it is read. Merges in one range by several threads left levels
+ *         that fall; the order of the list is what counts, so levels are raised to that of the newer neighbour.
+ *         And a manifest written in the middle of a record has an end before keys that its runs cover: the
+ *         log, synced before the manifest was written, has that record. */
 #include "filter/cascade/manifest.h"
 
 #include <stdio.h>
@@ -16,6 +20,7 @@
 enum { VERSION = 1, FIXED_BYTES = 6 * 8 + 4 * 4 + 4 * 8, RANGE_BYTES = 16, RUN_BYTES = 56 };
 
 static const char type[] = "CASC";
+static const uint64_t MOST_KEYS = UINT64_C(1) << 62;
 
 static uint64_t payload_bytes(const struct lethe_cascade_manifest *manifest) {
     uint64_t bytes = FIXED_BYTES + manifest->note_bytes;
@@ -103,15 +108,19 @@ static lethe_status get_range(lethe_decoder *decoder, struct lethe_cascade_manif
     uint64_t count = lethe_decoder_get_u64(decoder);
     lethe_status status = lethe_decoder_status(decoder);
     if (status != LETHE_OK) return status;
-    if (count > LETHE_CASCADE_MAX_RUNS || range->covered_key > manifest->end_key) {
-        return LETHE_ECORRUPT;
+    if (count > LETHE_CASCADE_MAX_RUNS || range->covered_key > MOST_KEYS) return LETHE_ECORRUPT;
+    if (range->covered_key > manifest->end_key) {
+        if (manifest->is_exact) return LETHE_ECORRUPT;
+        manifest->end_key = range->covered_key;
     }
     range->run_count = (uint32_t)count;
     for (uint32_t i = 0; i < range->run_count; i++) {
         get_run(decoder, &range->runs[i]);
         if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
         if (!is_run(manifest, &range->runs[i])) return LETHE_ECORRUPT;
-        if (i > 0 && range->runs[i].level < range->runs[i - 1].level) return LETHE_ECORRUPT;
+        if (i > 0 && range->runs[i].level < range->runs[i - 1].level) {
+            range->runs[i].level = range->runs[i - 1].level;
+        }
     }
     return LETHE_OK;
 }
@@ -135,7 +144,7 @@ static lethe_status get_all(lethe_decoder *decoder, struct lethe_cascade_manifes
     lethe_status status = lethe_decoder_status(decoder);
     if (status != LETHE_OK) return status;
     if (exact > 1 || out->note_bytes > LETHE_CASCADE_MAX_NOTE_BYTES) return LETHE_ECORRUPT;
-    if (out->end_key > UINT64_C(1) << 62) return LETHE_ECORRUPT;
+    if (out->end_key > MOST_KEYS) return LETHE_ECORRUPT;
     out->is_exact = exact == 1;
     status = lethe_cascade_check_shape(shape);
     if (status != LETHE_OK) return status;
@@ -189,10 +198,11 @@ static lethe_status load(void *context, lethe_source source) {
 }
 
 lethe_status lethe_cascade_manifest_write(const char *folder,
-                                          const struct lethe_cascade_manifest *manifest) {
+                                          const struct lethe_cascade_manifest *manifest,
+                                          bool *is_in_place) {
     char path[LETHE_CASCADE_PATH_BYTES];
     path_of(folder, path);
-    return lethe_save_to_file(path, save, manifest);
+    return lethe_replace_file(path, save, manifest, is_in_place);
 }
 
 lethe_status lethe_cascade_manifest_read(const char *folder, struct lethe_cascade_manifest *out) {

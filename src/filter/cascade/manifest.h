@@ -33,8 +33,9 @@ lethe_cascade_manifest_save(const struct lethe_cascade_manifest *manifest, lethe
 LETHE_MUST_CHECK lethe_status lethe_cascade_manifest_load(lethe_source source,
                                                           struct lethe_cascade_manifest *out);
 
-LETHE_MUST_CHECK lethe_status
-lethe_cascade_manifest_write(const char *folder, const struct lethe_cascade_manifest *manifest);
+/* Where it fails, *is_in_place says whether the next open may find this manifest all the same: os/file.h. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_manifest_write(
+    const char *folder, const struct lethe_cascade_manifest *manifest, bool *is_in_place);
 LETHE_MUST_CHECK lethe_status lethe_cascade_manifest_read(const char *folder,
                                                           struct lethe_cascade_manifest *out);
 

@@ -41,6 +41,7 @@ struct lethe_cascade_run {
     uint64_t
         generation; /* of the last manifest that was to name it; 0: none, and the file is nobody's */
     bool is_merging;
+    bool is_damaged; /* a page of it could not be read: no merge takes it any more */
     struct lethe_cascade_run *next_unused; /* of those that wait to be freed without a lock */
 };
 

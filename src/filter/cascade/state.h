@@ -84,8 +84,11 @@ struct lethe_cascade {
     lethe_os_claim claim;
     unsigned free_count, range_count, obsolete_count; /* of the lists above */
     uint32_t note_bytes;
+    unsigned
+        waiting_commits; /* for the record that is being applied to end; the next one waits for them */
+    bool is_applying;    /* a record: next_key moves when all of it is in */
     bool is_committing;
-    bool is_broken; /* a sync of the log failed: what is on disk is not known */
+    bool is_broken; /* a sync failed: what is on disk is not known until the next open */
     bool uses_uring;
 };
 
@@ -118,9 +121,18 @@ static inline unsigned lethe_cascade_range_of(const lethe_cascade *cascade, uint
 }
 
 /* --- work.c --- */
-/* Does a step of a job; *did is false when there is none to do. Where flushes is set, only of a flush. */
+/* What a step did. A run that can't be read is set aside, and that is no failure of the step. */
+struct lethe_cascade_progress {
+    bool did;            /* something: there was a job */
+    lethe_status damage; /* that was met, or LETHE_OK */
+};
+/* Does a step of a job. Where flushes is set, only of a flush. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget,
-                                                 bool flushes, bool *did);
+                                                 bool flushes,
+                                                 struct lethe_cascade_progress *progress);
+/* Whether all spare tables wait to be written, and none ever will be: nothing is under way, and nothing can begin.
+ * State is held. */
+bool lethe_cascade_stands_still(const lethe_cascade *cascade);
 /* Empties a table that is in a run now, and that nobody reads. */
 void lethe_cascade_free_table(lethe_cascade *cascade, struct lethe_cascade_table *table);
 /* Whether insertions should help with merging; state is held. */
@@ -144,7 +156,8 @@ struct lethe_cascade_note {
     const void *data;
     size_t size;
 };
-/* Syncs what there is and writes the manifest, with the note if there is one, else the last one's. Where
+/* Syncs what there is and writes the manifest, with the note if there is one, else the last one's. Waits for the
+ * record that is being applied, so whoever applies one must not call it. Where
  * holds_writing is set, writing is held, and given up as soon as what to write is known. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_commit(lethe_cascade *cascade,
                                                    const struct lethe_cascade_note *note,

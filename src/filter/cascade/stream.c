@@ -147,7 +147,7 @@ static lethe_status convert(struct lethe_cascade_stream *stream) {
     return LETHE_OK;
 }
 
-static lethe_status fill_from_run(struct lethe_cascade_stream *stream) {
+static lethe_status read_block(struct lethe_cascade_stream *stream) {
     struct lethe_cascade_run *run = stream->run;
     do {
         stream->count = stream->value_count = 0;
@@ -174,6 +174,19 @@ static lethe_status fill_from_run(struct lethe_cascade_stream *stream) {
         if (status != LETHE_OK) return status;
     } while (stream->count == 0);
     return LETHE_OK;
+}
+
+static lethe_status fill_from_run(struct lethe_cascade_stream *stream) {
+    lethe_status status = read_block(stream);
+    stream->is_damaged = status != LETHE_OK;
+    return status;
+}
+
+struct lethe_cascade_run *lethe_cascade_stream_damaged(const struct lethe_cascade_stream *stream) {
+    if (stream == NULL) return NULL;
+    if (stream->is_damaged) return stream->run;
+    struct lethe_cascade_run *newer = lethe_cascade_stream_damaged(stream->newer);
+    return newer != NULL ? newer : lethe_cascade_stream_damaged(stream->older);
 }
 
 /* Merges plain words of both, which have at least steps each, until equal fingerprints meet. Returns how many

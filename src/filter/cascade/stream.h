@@ -29,6 +29,7 @@ struct lethe_cascade_stream {
     struct lethe_cascade_run *run;
     unsigned char *memory, *buffer;
     uint64_t next_page, buffered_page, buffered_pages;
+    bool is_damaged; /* the run could not be read on */
     uint16_t *which;
     struct lethe_cascade_stream *newer, *older; /* owned */
 };
@@ -47,6 +48,9 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_stream_merge(const struct lethe_casc
                                                          struct lethe_cascade_stream **out);
 /* Takes NULL. */
 void lethe_cascade_stream_free(struct lethe_cascade_stream *stream);
+
+/* The run that a failed fill could not read, or NULL where something else was wrong. Takes NULL. */
+struct lethe_cascade_run *lethe_cascade_stream_damaged(const struct lethe_cascade_stream *stream);
 
 /* Reads the next block; count stays 0 at the end. Errors: LETHE_ECORRUPT, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_stream_fill(struct lethe_cascade_stream *stream);

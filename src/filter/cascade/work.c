@@ -3,15 +3,22 @@
  * IDEA    A range has levels of runs, each `growth` times as large as the one above. A full table
  *         becomes a run of the first level. Two runs of a level are merged into one; when that one is as
  *         large as a level may be, it belongs to the next, and the runs there are merged along at once.
- * I1      Newer runs come before older ones, and levels never fall along the list.
+ * I1      Newer runs come before older ones, and levels never fall along the list. Where a merge of newer runs
+ *         overtakes one of older runs, what is older is raised to its level.
  * I2      A job's inputs are neighbours in the list, and no other job has them.
  * I3      Of a range only the oldest frozen table is being written, so that runs come in order.
+ * I4      A run that can't be read is set aside: it stays in its place, and what is newer and what is older are merged
+ *         apart from it.
  * WHY     Merging straight into the level where the result belongs saves writing it once for each level above.
  *         Flushes come first, since insertions wait for tables; then what has begun, so that no
  *         more merges are under way than threads work on them. */
 #include "filter/cascade/state.h"
 
-enum { FILTER_LEAST_BITS = 2, FILTER_MOST_BITS = 16 };
+enum {
+    FILTER_LEAST_BITS = 2,
+    FILTER_MOST_BITS = 16,
+    FLUSH_JOBS = 2 /* kept for flushes: an insertion that waits for a table must find one */
+};
 
 /* Entries that a run of the level may have before it belongs to the next. */
 static uint64_t level_entries(const lethe_cascade *cascade, unsigned level) {
@@ -24,8 +31,21 @@ static uint64_t level_entries(const lethe_cascade *cascade, unsigned level) {
 }
 
 static bool is_idle(const struct lethe_cascade_range *range, unsigned at, unsigned level) {
-    return at < range->run_count && !range->runs[at]->is_merging &&
-           range->runs[at]->facts.level == level;
+    if (at >= range->run_count) return false;
+    const struct lethe_cascade_run *run = range->runs[at];
+    return !run->is_merging && !run->is_damaged && run->facts.level == level;
+}
+
+/* Whether a table of the range may be written. They wait when merging is so far behind that lookups would suffer. */
+static bool can_flush(const struct lethe_cascade_range *range) {
+    return range->frozen_count > 0 && !range->is_flushing &&
+           range->run_count < LETHE_CASCADE_MAX_RUNS - 1;
+}
+
+/* Each job may retire as many runs as a range has; there must be room for their names. */
+static bool has_room(const lethe_cascade *cascade) {
+    return cascade->obsolete_count + LETHE_CASCADE_MAX_JOBS * LETHE_CASCADE_MAX_RUNS <=
+           LETHE_CASCADE_MAX_OBSOLETE;
 }
 
 /* Finds neighbours to merge: runs [*first, *first + *count) become one of *level. */
@@ -50,9 +70,8 @@ static bool find_merge(const lethe_cascade *cascade, const struct lethe_cascade_
     return false;
 }
 
-/* Two of them are kept for flushes: an insertion that waits for a table must find one. */
 static struct lethe_cascade_job *find_free_job(lethe_cascade *cascade, bool flushes) {
-    for (unsigned i = flushes ? 0 : 2; i < LETHE_CASCADE_MAX_JOBS; i++) {
+    for (unsigned i = flushes ? 0 : FLUSH_JOBS; i < LETHE_CASCADE_MAX_JOBS; i++) {
         if (!cascade->jobs[i].is_used) return &cascade->jobs[i];
     }
     return NULL;
@@ -107,9 +126,7 @@ static struct lethe_cascade_job *start_flush(lethe_cascade *cascade) {
     if (job == NULL) return NULL;
     for (unsigned i = 0; i < cascade->range_count; i++) {
         struct lethe_cascade_range *range = &cascade->ranges[i];
-        if (range->frozen_count == 0 || range->is_flushing) continue;
-        /* Frozen tables wait when merging is so far behind that lookups would suffer. */
-        if (range->run_count >= LETHE_CASCADE_MAX_RUNS - 1) continue;
+        if (!can_flush(range)) continue;
         *job = (struct lethe_cascade_job){
             .range = i, .table = range->frozen[range->frozen_count - 1], .level = 1};
         job->expected = job->table->count;
@@ -155,7 +172,7 @@ static struct lethe_cascade_run *find_unfiltered(lethe_cascade *cascade, unsigne
     for (*range = 0; *range < cascade->range_count; ++*range) {
         for (unsigned i = 0; i < cascade->ranges[*range].run_count; i++) {
             struct lethe_cascade_run *run = cascade->ranges[*range].runs[i];
-            if (run->filter != NULL || run->is_merging) continue;
+            if (run->filter != NULL || run->is_merging || run->is_damaged) continue;
             if (share_of_filters(cascade, run->facts.entries) > 0) return run;
         }
     }
@@ -205,6 +222,14 @@ static void retire(lethe_cascade *cascade, struct lethe_cascade_run *run) {
     }
 }
 
+/* Restores the order of levels where a merge of newer runs made more of them than is older. */
+static void raise_levels(struct lethe_cascade_range *range) {
+    for (unsigned i = 1; i < range->run_count; i++) {
+        uint32_t newer = range->runs[i - 1]->facts.level;
+        if (range->runs[i]->facts.level < newer) range->runs[i]->facts.level = newer;
+    }
+}
+
 /* Puts a finished job's output in the place of its inputs. */
 static void install(lethe_cascade *cascade, struct lethe_cascade_job *job) {
     struct lethe_cascade_range *range = &cascade->ranges[job->range];
@@ -233,6 +258,7 @@ static void install(lethe_cascade *cascade, struct lethe_cascade_job *job) {
             cascade->filter_bytes += lethe_cascade_sieve_bytes(job->output->filter);
         }
     }
+    raise_levels(range);
     cascade->unmatched += job->unmatched;
     if (job->table != NULL) {
         range->frozen_count--;
@@ -275,14 +301,26 @@ static void drop_expired(lethe_cascade *cascade) {
     }
 }
 
-lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget, bool flushes, bool *did) {
+/* Ends a job whose step failed. Where one of its runs can't be read, that run is to blame and set aside, and merging
+ * goes on elsewhere; any other failure is the caller's. State is held. */
+static lethe_status fail(lethe_cascade *cascade, struct lethe_cascade_job *job,
+                         struct lethe_cascade_run *damaged, lethe_status status,
+                         struct lethe_cascade_progress *progress) {
+    if (damaged != NULL) {
+        damaged->is_damaged = true;
+        progress->damage = status;
+        status = LETHE_OK;
+    }
+    cancel(cascade, job);
+    return status;
+}
+
+lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget, bool flushes,
+                                struct lethe_cascade_progress *progress) {
     lethe_os_lock_take(&cascade->state);
     drop_expired(cascade);
-    /* Each job may retire as many runs as a range has; there must be room for their names. */
-    bool has_room = cascade->obsolete_count + LETHE_CASCADE_MAX_JOBS * LETHE_CASCADE_MAX_RUNS <=
-                    LETHE_CASCADE_MAX_OBSOLETE;
-    struct lethe_cascade_job *job = choose(cascade, flushes || !has_room);
-    *did = job != NULL;
+    struct lethe_cascade_job *job = choose(cascade, flushes || !has_room(cascade));
+    *progress = (struct lethe_cascade_progress){.did = job != NULL};
     if (job != NULL) job->is_busy = true;
     lethe_os_lock_give(&cascade->state);
     if (job == NULL) return LETHE_OK;
@@ -290,11 +328,15 @@ lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget, bool fl
     bool finished;
     lethe_status status = lethe_cascade_job_step(cascade, job, budget, &finished);
     struct lethe_cascade_table *table = NULL;
-    if (status != LETHE_OK) lethe_cascade_job_drop(cascade, job);
+    struct lethe_cascade_run *damaged = NULL;
+    if (status != LETHE_OK) {
+        damaged = lethe_cascade_stream_damaged(job->stream);
+        lethe_cascade_job_drop(cascade, job);
+    }
     lethe_os_lock_take(&cascade->state);
     job->is_busy = false;
     if (status != LETHE_OK) {
-        cancel(cascade, job);
+        status = fail(cascade, job, damaged, status, progress);
     } else if (finished && job->is_scan) {
         install_filter(cascade, job);
     } else if (finished) {
@@ -309,9 +351,7 @@ lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget, bool fl
     if (table == NULL) lethe_os_condition_wake_all(&cascade->changed);
     lethe_os_lock_give(&cascade->state);
     lethe_cascade_free_unused(cascade);
-    if (table == NULL) return status;
-
-    lethe_cascade_free_table(cascade, table);
+    if (table != NULL) lethe_cascade_free_table(cascade, table);
     return status;
 }
 
@@ -343,18 +383,42 @@ void lethe_cascade_drop_jobs(lethe_cascade *cascade) {
     }
 }
 
-static bool has_work(lethe_cascade *cascade) {
-    unsigned a, b, c;
+/* Whether a flush or a merge could go on or begin. State is held. */
+static bool can_step(const lethe_cascade *cascade) {
+    unsigned a, b, c, free_for_merges = 0, free_jobs = 0;
+    bool merges = has_room(cascade);
     for (unsigned i = 0; i < LETHE_CASCADE_MAX_JOBS; i++) {
-        if (cascade->jobs[i].is_used && !cascade->jobs[i].is_busy) return true;
+        const struct lethe_cascade_job *job = &cascade->jobs[i];
+        if (job->is_used && !job->is_busy && (merges || job->table != NULL)) return true;
+        free_jobs += !job->is_used;
+        free_for_merges += !job->is_used && i >= FLUSH_JOBS;
     }
-    if (find_free_job(cascade, false) == NULL) return false;
     for (unsigned i = 0; i < cascade->range_count; i++) {
         const struct lethe_cascade_range *range = &cascade->ranges[i];
-        if (range->frozen_count > 0 && !range->is_flushing) return true;
+        if (free_jobs > 0 && can_flush(range)) return true;
+        if (!merges || free_for_merges == 0) continue;
         if (find_merge(cascade, range, &a, &b, &c)) return true;
     }
-    return find_unfiltered(cascade, &a) != NULL || lethe_cascade_commit_is_due(cascade);
+    return false;
+}
+
+bool lethe_cascade_stands_still(const lethe_cascade *cascade) {
+    unsigned frozen = 0;
+    for (unsigned i = 0; i < LETHE_CASCADE_MAX_JOBS; i++) {
+        if (cascade->jobs[i].is_busy) return false;
+    }
+    for (unsigned i = 0; i < cascade->range_count; i++)
+        frozen += cascade->ranges[i].frozen_count;
+    /* Else a table is being emptied, or is read. */
+    bool all_wait = cascade->range_count + frozen == cascade->setting.table_count;
+    return all_wait && !can_step(cascade);
+}
+
+static bool has_work(lethe_cascade *cascade) {
+    unsigned range;
+    if (can_step(cascade) || lethe_cascade_commit_is_due(cascade)) return true;
+    return has_room(cascade) && find_free_job(cascade, false) != NULL &&
+           find_unfiltered(cascade, &range) != NULL;
 }
 
 lethe_status lethe_cascade_work(lethe_cascade *cascade, uint64_t budget, uint64_t now_ms,
@@ -365,9 +429,10 @@ lethe_status lethe_cascade_work(lethe_cascade *cascade, uint64_t budget, uint64_
     bool is_due = lethe_cascade_commit_is_due(cascade);
     lethe_os_lock_give(&cascade->state);
     lethe_status status = is_due ? lethe_cascade_commit(cascade, NULL, false) : LETHE_OK;
-    bool did;
+    struct lethe_cascade_progress progress = {0};
     if (status == LETHE_OK) {
-        status = lethe_cascade_step(cascade, budget == 0 ? 65536 : budget, false, &did);
+        status = lethe_cascade_step(cascade, budget == 0 ? 65536 : budget, false, &progress);
+        if (status == LETHE_OK) status = progress.damage;
     }
     lethe_os_lock_take(&cascade->state);
     *more = has_work(cascade);
