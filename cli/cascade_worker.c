@@ -2,7 +2,8 @@
  *
  * It takes one step after another while there is something to do, and looks again after a few milliseconds when
  * there is not: insertion goes on meanwhile in large batches, so nobody has to wake it. After a failure it
- * waits longer; the next insertion meets the same failure and tells it. */
+ * waits longer; the next insertion meets the same failure and reports it, and a run that can't be read is counted by
+ * lethe_cascade_info. */
 #include "cascade_worker.h"
 
 #include <pthread.h>

@@ -182,6 +182,7 @@ static void describe(const void *object, struct filter_facts *out) {
         .memory_bytes = stats.memory_bytes,
     };
     filter_fact_number(out, "fingerprint bits", stats.fingerprint_bits);
+    if (stats.damaged_runs > 0) filter_fact_number(out, "damaged runs", stats.damaged_runs);
 }
 
 static lethe_status add_batch(void *object, const lethe_hash *hashes, size_t count) {

@@ -16,7 +16,9 @@
  * Crash      A folder opens to a state that the durability option describes, after a kill at any
  *            moment, a power cut, or a full disk; never to a mixture. Every page, the manifest and the log
  *            are checksummed, and tied to their place and store: what is damaged, missing, swapped or
- *            another store's is LETHE_ECORRUPT, never a wrong answer.
+ *            another store's is LETHE_ECORRUPT, never a wrong answer. A page of a run that can't be read costs
+ *            the lookups that need it, and no more: its run is set aside, merging and inserting go on, and
+ *            info counts it (damaged_runs).
  * Memory     memory_bytes for insertion, merging and lookup, and level_filter_bytes beside it, and 0.2% of
  *            what is on disk.
  * Disk       log2(capacity / entries / error) + 2 bits an entry, a little more in small runs; up to 1/8
@@ -162,8 +164,8 @@ LETHE_API uint64_t lethe_cascade_seed(const lethe_cascade *cascade);
 /* Adds each hash once more. Best from about 64 hashes up; the length has no upper bound.
  * Cost: a cache miss a hash, overlapped, and 6 to 8 bytes of log. When merging is behind, because work is
  * called too rarely or never, the call does a part of it, in proportion to count: never a whole merge.
- * Errors: LETHE_EFULL (refuse_over_capacity), LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM, LETHE_ECORRUPT
- * (met in merging). On an error the first *done hashes are in and the others are not; done may be NULL. */
+ * Errors: LETHE_EFULL (refuse_over_capacity), LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM, LETHE_ECORRUPT (so
+ * many runs are damaged that what is in memory can't be written). On an error the first *done hashes are in and the others are not; done may be NULL. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_insert_batch(lethe_cascade *cascade,
                                                                    const lethe_hash *hashes,
                                                                    size_t count, uint64_t now_ms,
@@ -204,21 +206,23 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_count_batch(lethe_cascade 
  * a step may end with a sync of a run, or of the manifest. *more becomes whether
  * there is more to do now, that no other thread is at. Call it from one or more threads until it is
  * false, and again when something was inserted.
- * Errors: LETHE_ENOSPACE, LETHE_EIO, LETHE_ECORRUPT, LETHE_ENOMEM: the merge is dropped, its runs stay as
- * they were, nothing is lost, and the next call begins it again. */
+ * Errors: LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM: the merge is dropped, its runs stay as they were, nothing
+ * is lost, and the next call begins it again. LETHE_ECORRUPT, or LETHE_EIO of a read: a run can't be read. That
+ * is reported once for each; the run is set aside until the next open, and the next call goes on with others. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_work(lethe_cascade *cascade, uint64_t budget,
                                                            uint64_t now_ms, bool *more);
 
 /* Makes all calls that returned survive a power cut. Cost: a sync of the log.
  * With LETHE_CASCADE_CHECKPOINTED it does nothing: checkpoint is what counts there.
- * Errors: LETHE_ENOSPACE, LETHE_EIO; after LETHE_EIO only reopening shows what the disk really holds, and
- * calls that write return LETHE_EIO until then. */
+ * Errors: LETHE_ENOSPACE, LETHE_EIO; after a sync that failed only reopening shows what the disk really holds,
+ * and calls that write return LETHE_EIO until then. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_sync(lethe_cascade *cascade);
 
 /* Syncs as above, and stores with it, atomically, a number and up to LETHE_CASCADE_MAX_NOTE_BYTES of the
  * caller's: what the state covers. With LETHE_CASCADE_CHECKPOINTED an open after any crash finds
  * exactly this state, and with the others at least it. Waits for a call that inserts, and for no merge.
- * Cost: some syncs. Errors: as sync, LETHE_EINVAL (the note is too long); then the last checkpoint holds. */
+ * Cost: some syncs. Errors: as sync, LETHE_EINVAL (the note is too long); then the last checkpoint holds. Only
+ * where the last of the syncs failed may the next open find this one instead, whole: its number says so. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_checkpoint(lethe_cascade *cascade,
                                                                  uint64_t sequence,
                                                                  const void *note,

@@ -3,7 +3,7 @@
  *   cascade_driver FOLDER logged|synced|checkpointed KEYS
  *
  * First it looks at what is there. That must be the keys 0..m-1, once each, as a prefix of what was inserted; it
- * prints "have m". Then it inserts the next ones, up to KEYS, while another thread merges, and prints
+ * prints "have m". Then it inserts the next ones, up to KEYS, while two other threads merge, and prints
  * "kept m" when a call has returned that the process may be killed after, and "safe m" when even the power
  * may fail. At the end it prints "done". */
 #include <pthread.h>
@@ -91,8 +91,10 @@ int main(int argc, char **argv) {
     require(note == sequence, "a note of another checkpoint");
     require(is_exact ? have == sequence : have >= sequence, "not what the checkpoint says");
     say("have", have);
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, work, NULL) != 0) return 2;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&threads[i], NULL, work, NULL) != 0) return 2;
+    }
     for (unsigned i = 1; have < keys; i++) {
         lethe_hash hashes[BATCH];
         size_t done;
@@ -110,7 +112,8 @@ int main(int argc, char **argv) {
         }
     }
     atomic_store(&ends, true);
-    pthread_join(thread, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
     if (is_exact && lethe_cascade_checkpoint(cascade, have, &have, sizeof have) != LETHE_OK)
         return 4;
     if (lethe_cascade_close(cascade) != LETHE_OK) return 4;
