@@ -35,8 +35,18 @@ static int read_sketch_options(const struct arguments *arguments, lethe_counter_
     return code;
 }
 
+/* A mode that the store keeps unless it is switched. */
+static int read_mode(const struct arguments *arguments, const char *on, const char *off,
+                     lethe_switch *out) {
+    bool turns_on = arguments_has(arguments, on), turns_off = arguments_has(arguments, off);
+    if (turns_on && turns_off)
+        return arguments_fail(arguments, "--%s and --%s exclude each other", on, off);
+    *out = turns_on ? LETHE_ON : turns_off ? LETHE_OFF : LETHE_KEEP;
+    return EXIT_DONE;
+}
+
 static int read_ledger_options(const struct arguments *arguments, lethe_counter_options *options) {
-    options->forever = arguments_has(arguments, "forever");
+    options->forever = arguments_has(arguments, "forever") ? LETHE_ON : LETHE_KEEP;
     int code = arguments_count(arguments, "ledger-capacity", 1, UINT64_C(1) << 44,
                                &options->ledger_capacity);
     if (code == EXIT_DONE) {
@@ -46,7 +56,7 @@ static int read_ledger_options(const struct arguments *arguments, lethe_counter_
     if (code == EXIT_DONE) {
         code = arguments_probability(arguments, "ledger-error", 1e-15, 0.1, &options->ledger_error);
     }
-    if (code == EXIT_DONE && options->forever &&
+    if (code == EXIT_DONE && options->forever == LETHE_ON &&
         (arguments_has(arguments, "exact") || arguments_has(arguments, "check-payload"))) {
         code = arguments_fail(arguments, "--forever does not go with --exact or --check-payload: "
                                          "what is kept for ever can't be looked up exactly");
@@ -75,10 +85,12 @@ static int read_store_options(const struct arguments *arguments, lethe_counter_o
     }
     if (code == EXIT_DONE) code = read_sketch_options(arguments, options);
     if (code == EXIT_DONE) code = read_ledger_options(arguments, options);
+    if (code == EXIT_DONE) code = read_mode(arguments, "exact", "no-exact", &options->exact);
+    if (code == EXIT_DONE) {
+        code = read_mode(arguments, "check-payload", "no-check-payload", &options->check_payload);
+    }
     options->commit_operations = (uint32_t)batch;
     options->policy = (lethe_window_policy)policy;
-    options->exact = arguments_has(arguments, "exact");
-    options->check_payload = arguments_has(arguments, "check-payload");
     options->create = true;
     return code;
 }
@@ -273,6 +285,8 @@ static int check_place(const struct arguments *arguments) {
         {"sketch", "a server has sketches of its own, FID.ADD and others"},
         {"exact", "a server keeps no log of ids"},
         {"check-payload", "a server keeps no log of ids"},
+        {"no-exact", "a server keeps no log of ids"},
+        {"no-check-payload", "a server keeps no log of ids"},
         {"forever", "a server's window forgets"},
         {"ledger-capacity", "it is for --forever"},
         {"ledger-memory", "it is for --forever"},
@@ -297,6 +311,7 @@ static int check_place(const struct arguments *arguments) {
 
 static int run(const struct arguments *arguments) {
     static struct counting counting;
+    static lethe_counter_stats stats;
     lethe_counter_options store_options = {0};
     struct event_options event_options = {0};
     struct inputs inputs;
@@ -314,12 +329,15 @@ static int run(const struct arguments *arguments) {
     counting.json = arguments_has(arguments, "json");
     counting.stops_on_error = event_options.stops_on_error;
     counting.late_path = arguments_text(arguments, "late-out");
-    store_options.event_time = event_format_has_time(&event_options.format);
+    bool has_time = event_format_has_time(&event_options.format);
+    store_options.event_time = has_time ? LETHE_ON : LETHE_KEEP;
     store_options.capacity = count_expect(counting.folder, &inputs, &store_options);
     interrupt_begin();
     code = store_open(counting.folder, &store_options, &counting.counter);
     if (code != EXIT_DONE) return code;
-    counting.has_sketch = store_has_sketch(counting.counter);
+    lethe_counter_info(counting.counter, &stats);
+    counting.has_sketch = stats.sketch_bytes > 0;
+    counting.lacks_time = stats.event_time && !has_time;
     code = count_into(&counting, &event_options);
     return store_close(counting.folder, counting.counter, code);
 }
@@ -330,10 +348,8 @@ const struct command command_count = {
     .synopses =
         (const char *const[]){
             "--db DIR [--sketch MEMORY [--top N]] [--forever] [--ledger-capacity N] "
-            "[--ledger-memory SIZE] [--ledger-error E] [--window W] [--error E] [--exact] "
-            "[--check-payload] [--sync "
-            "P] "
-            "[--batch N] "
+            "[--ledger-memory SIZE] [--ledger-error E] [--window W] [--error E] "
+            "[--exact|--no-exact] [--check-payload|--no-check-payload] [--sync P] [--batch N] "
             "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
             "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] "
             "[FILE...]",
@@ -403,10 +419,13 @@ const struct command command_count = {
                      "1048576; default 1000"},
             {.name = "exact",
              .help = "look each copy up in the log on disk, so that no new event is ever taken "
-                     "for one; slower"},
+                     "for one; slower; a store stays so until `--no-exact`"},
+            {.name = "no-exact", .help = "go back from `--exact` to what is said above of errors"},
             {.name = "check-payload",
              .help = "tell copies whose keys or deltas differ from the original: they are counted "
-                     "as mismatched; implies `--exact`"},
+                     "as mismatched; implies `--exact`; a store stays so until "
+                     "`--no-check-payload`"},
+            {.name = "no-check-payload", .help = "go back from `--check-payload` to `--exact`"},
             {.name = "forever",
              .help =
                  "remember ids on disk when they leave the window, for ever: copies are "
@@ -440,8 +459,8 @@ const struct command command_count = {
              .help = "at that limit: `refuse` new events, or let the error rise; default `refuse`"},
             {.name = "max-ahead",
              .value = "D",
-             .help = "with times: an event further than this ahead of the clock is not counted; "
-                     "default 1m"},
+             .help = "with times: an event further than this ahead of the clock on the wall is not "
+                     "counted; default 1m"},
             {.name = "late-out",
              .value = "FILE",
              .help = "append events that are older than the window, as they were written",
@@ -474,7 +493,12 @@ const struct command command_count = {
                  "JSON object has the members id, key and delta. `--fields` says otherwise: names "
                  "for CSV mean that the first record is a header.",
                  "With a time among the fields, which is milliseconds since 1970 or RFC 3339, the "
-                 "window is of the events' own time, not of the clock on the wall.",
+                 "window is of the events' own time, not of the clock on the wall. A store goes "
+                 "by one of the two for good. An event whose time is further ahead of the clock on "
+                 "the wall than `--max-ahead` is not counted, and is called future; and so is one "
+                 "that is "
+                 "ahead of those before it by more than the window, unless most of those behind it "
+                 "go with it: one wrong time does not make other events late.",
                  NULL}},
             {"Servers",
              (const char *const[]){

@@ -183,6 +183,12 @@ static int count_batch(struct counting *counting, const struct event_batch *batc
         counting->totals.rejected += batch->rejected;
         return EXIT_DONE;
     }
+    if (counting->lacks_time && batch->count > 0) {
+        return message_fail(EXIT_USAGE,
+                            "%s goes by the time of its events, and these have none; say where it "
+                            "is, as in --fields id=1,key=2,delta=3,time=4, or name another folder",
+                            counting->folder);
+    }
     int code = settle(counting, COUNT_TICKETS - 1);
     return code == EXIT_DONE ? submit(counting, batch) : code;
 }

@@ -44,8 +44,22 @@ enum {
     LETHE_CHANGES_LIMIT = 65536 /* of one operation */
 };
 
-/* Zero in a field selects its default, or, for window_ms and error, what the store was last opened with;
- * NULL means all defaults. */
+/* A mode of a store. Modes belong to the store: what is not asked for stays as it is. */
+typedef enum lethe_switch {
+    LETHE_KEEP = 0, /* as the store has it; off in a new one */
+    LETHE_ON = 1,   /* `true` says the same */
+    LETHE_OFF = 2
+} lethe_switch;
+
+/* Zero in a field selects its default, or, for W, error and the modes, what the store has; NULL means all defaults.
+ * A change by which something would be lost is refused (LETHE_EINVAL, the detail says what to do):
+ *   event_time     either way, once an operation was applied: the ids that are remembered go by one clock
+ *   forever        off; on, while exact is not switched off
+ *   exact          off, while check_payload is not switched off; on, with forever
+ *   sketch_bytes, sketch_top   anything else than the store was made with
+ * All others may be changed whenever the store is opened: exact on (its index is made of the log) and off, check_payload on (it
+ * compares what was applied since the store has been exact) and off, forever on (what the window and the log remember is
+ * taken over), another W or error. A reader ignores them. */
 typedef struct lethe_counter_options {
     uint64_t
         window_ms; /* W; 0 -> as before, at first 3 days; see lethe/window.h. A longer one than before
@@ -61,12 +75,13 @@ typedef struct lethe_counter_options {
                                      * this long, 10,000 at most. They are acknowledged after that */
     uint32_t
         commit_operations; /* commit when so many are waiting, or a quarter of it and the disk is free; 0 -> 32,768; 65,536 at most */
-    bool exact; /* confirm each hit of the window by the log, so that no fresh id is ever refused */
-    bool
+    lethe_switch
+        exact; /* confirm each hit of the window by the log, so that no fresh id is ever refused */
+    lethe_switch
         check_payload; /* tell an id that comes back with other changes: LETHE_DIFFERS. Implies exact */
-    bool event_time; /* operations carry their time; otherwise it is the wall clock */
+    lethe_switch event_time; /* operations carry their time; otherwise it is the wall clock */
     uint64_t
-        max_ahead_ms; /* how far an event may be ahead of wall clock and all others; 0 -> 60,000 */
+        max_ahead_ms; /* how far the events' time may be ahead of the wall clock; 0 -> 60,000 */
     bool read_only;   /* see what another process has written; may be used while it writes */
     bool create;      /* make the store if the folder is missing or empty */
     uint64_t seed;    /* of a new store; 0 -> random and secret */
@@ -77,7 +92,8 @@ typedef struct lethe_counter_options {
     uint64_t sketch_bytes;
     uint32_t
         sketch_top; /* most frequent keys to list beside the sketch; 0 -> as before, at first 1000; ..2^20 */
-    bool forever; /* remember ids on disk when they leave the window, for ever: a copy is recognised
+    lethe_switch
+        forever; /* remember ids on disk when they leave the window, for ever: a copy is recognised
                      * however late it comes, and no event is LETHE_LATE. Once so, a store stays so.
                      * Not with exact */
     uint64_t ledger_capacity;     /* with it: ids of all time; 0 -> 2^30; more raise the error */
@@ -122,9 +138,13 @@ typedef struct lethe_operation {
 
 typedef enum lethe_outcome {
     LETHE_APPLIED = 0,
-    LETHE_COPY = 1,  /* a duplicate: applied before, within the window */
-    LETHE_LATE = 2,  /* older than the window: nobody can tell whether it was applied */
-    LETHE_AHEAD = 3, /* too far in the future; the clock did not move */
+    LETHE_COPY = 1, /* a duplicate: applied before, within the window */
+    LETHE_LATE = 2, /* older than the window: nobody can tell whether it was applied */
+    /* Too far in the future; the clock did not move. That is: by more than max_ahead_ms ahead of the wall clock. Or by more than W
+     * ahead of the store's clock, while of the next 64 operations of the same call no more go with it than would become
+     * LETHE_LATE by it: one wrong time among many must not make the others late. Where nothing follows that would, or with
+     * forever, it is believed: so a log that goes on after a long pause is counted. */
+    LETHE_AHEAD = 3,
     /* A counter would leave the range of int64. With a sketch: more would be taken from a key than its estimate, or
      * the estimate would exceed 2^32 - 2. */
     LETHE_OVERFLOW = 4,

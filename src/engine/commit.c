@@ -226,7 +226,7 @@ static lethe_status write_group(lethe_counter *counter, lethe_group *group, leth
         lethe_batch_delete_range(group->batch, store, LETHE_FAMILY_CHANGES, key_of(0, key),
                                  key_of(group->state.folded + 1, end));
     }
-    lethe_status status = lethe_group_put_index(group, store);
+    lethe_status status = counter->options.exact ? lethe_group_put_index(group, store) : LETHE_OK;
     if (status == LETHE_OK) status = lethe_state_put(&group->state, group->batch, store);
     if (status == LETHE_OK) status = lethe_store_commit(store, group->batch, detail);
     if (status == LETHE_OK && group->drops_ids) {

@@ -1,7 +1,8 @@
 /* engine/engine.h - the inside of a counter store, shared by the files of this folder.
  *
  *   open.c     options, opening, closing          recover.c  from the log on disk to memory
- *   apply.c    deciding operations                group.c    what belongs to one commit
+ *   apply.c    taking operations in               screen.c   lengths and times of operations
+ *   decide.c   which are applied                  group.c    what belongs to one commit
  *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
  *   read.c     get, each, top, marks              view.c     what a reader in another process sees
  *   info.c     numbers                            check.c    verifying
@@ -32,7 +33,7 @@ enum {
     LETHE_PERIOD_STEPS = 16 /* the log is dropped in periods of W / 16 */
 };
 
-/* An id on its way to disk, for exact mode: the index does not have it yet. */
+/* An id on its way to disk, for exact mode and the ledger: neither index nor ledger has it yet. */
 typedef struct lethe_pending {
     lethe_log_id id;
     lethe_index_entry entry;
@@ -53,10 +54,10 @@ typedef struct lethe_group {
     lethe_buffer ids, runs, touched, changes; /* touched: lethe_touched each */
     bool holds_deltas;                        /* changes is a segment of deltas: see sketched.c */
     uint32_t delta_count;                     /* in it */
-    lethe_buffer pending;                     /* exact: lethe_pending each */
-    uint32_t *pending_slots;                  /* exact: places in pending + 1, by hash */
-    lethe_state state;                        /* as it is after this commit */
-    bool drops_ids; /* the commit deletes segments of IDS in [drop_from, drop_to) */
+    lethe_buffer pending;    /* lethe_pending each: see lethe_engine_keeps_pending */
+    uint32_t *pending_slots; /* places in pending + 1, by hash; NULL where there are none */
+    lethe_state state;       /* as it is after this commit */
+    bool drops_ids;          /* the commit deletes segments of IDS in [drop_from, drop_to) */
     uint64_t drop_from, drop_to;
     uint64_t expire_before_ms; /* with it: entries of INDEX that are older matter no more */
     bool drops_changes;        /* ... and of CHANGES up to state.folded */
@@ -136,6 +137,11 @@ static inline uint32_t lethe_engine_stamp(const lethe_counter *counter, uint64_t
     return (uint32_t)(commit - counter->base_commit);
 }
 
+/* Whether groups know their ids until they are durable: index and ledger have them only then. */
+static inline bool lethe_engine_keeps_pending(const lethe_counter *counter) {
+    return counter->options.exact || counter->ledger != NULL;
+}
+
 static inline lethe_group *lethe_engine_filling(lethe_counter *counter) {
     return &counter->groups[counter->filling % LETHE_GROUPS];
 }
@@ -191,8 +197,9 @@ LETHE_MUST_CHECK lethe_status lethe_engine_view(lethe_counter *counter, const ch
 
 /* group.c */
 LETHE_MUST_CHECK lethe_status lethe_group_prepare(lethe_group *group,
-                                                  const lethe_allocator *allocator, bool exact);
-void lethe_group_drop(lethe_group *group, bool exact);
+                                                  const lethe_allocator *allocator,
+                                                  bool keeps_pending);
+void lethe_group_drop(lethe_group *group);
 LETHE_MUST_CHECK lethe_status lethe_group_begin(lethe_group *group, uint64_t number);
 /* Notes that a record changes in this group. */
 LETHE_MUST_CHECK lethe_status lethe_group_touch(lethe_group *group, lethe_tally_record *record,

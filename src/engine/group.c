@@ -1,9 +1,9 @@
 /* engine/group.c - what belongs to one commit, while it fills up.
  *
  * WHY     Its buffers are kept from one commit to the next, so that after the first few nothing is
- *         allocated. The table of pending ids exists only in exact mode: otherwise an id is in the window as
- *         soon as it is decided, and a copy's answer waits for its own group, which is never
- *         written before its original's. */
+ *         allocated. The table of pending ids exists only where index or ledger have the last word: both learn of an id
+ *         when it is durable. Otherwise the window has it as soon as it is decided, and a copy's answer waits
+ *         for its own group, which is never written before its original's. */
 #include <stdlib.h>
 
 #include "core/allocator.h"
@@ -11,7 +11,8 @@
 
 enum { PENDING_SLOTS = 2 * LETHE_GROUP_LIMIT };
 
-lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allocator, bool exact) {
+lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allocator,
+                                 bool keeps_pending) {
     lethe_buffer *const buffers[] = {&group->ids, &group->runs, &group->touched, &group->changes,
                                      &group->pending};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
@@ -19,15 +20,15 @@ lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allo
     }
     group->batch = lethe_batch_new();
     if (group->batch == NULL) return LETHE_ENOMEM;
-    if (!exact) return LETHE_OK;
+    if (!keeps_pending) return LETHE_OK;
     group->pending_slots =
         lethe_alloc_zeroed(allocator, PENDING_SLOTS * sizeof *group->pending_slots);
     return group->pending_slots != NULL ? LETHE_OK : LETHE_ENOMEM;
 }
 
-void lethe_group_drop(lethe_group *group, bool exact) {
+void lethe_group_drop(lethe_group *group) {
     lethe_batch_free(group->batch);
-    if (exact) {
+    if (group->pending_slots != NULL) {
         lethe_release(group->ids.allocator, group->pending_slots,
                       PENDING_SLOTS * sizeof *group->pending_slots);
     }

@@ -2,7 +2,8 @@
  *
  * I1      Inserted are the ids of commits that are durable, in their order, and no others. An id that was decided but not
  *         committed must not be remembered: its event will be sent again, and must then be counted.
- * I2      Until an id is inserted the window has it: that is a matter of seconds, and W is at least one.
+ * I2      Until an id is inserted its group has it: see decide.c. The window may have forgotten it by then, where time passes
+ *         by the events or the disk is slow.
  * WHY     A checkpoint writes what is in memory, so one is made when enough has come together, when the log is to
  *         be dropped, and at the end. A crash costs reading the log behind it. */
 #include "engine/ledger.h"
@@ -99,6 +100,7 @@ static lethe_status start(lethe_ledger *ledger, const char *folder,
     char path[PATH_BYTES];
     if (!path_of(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    if (create) lethe_os_folder_remove(path);
     uint64_t memory = options->memory_bytes > 0 ? options->memory_bytes : DEFAULT_MEMORY_BYTES;
     lethe_cascade_options cascade = {.capacity = options->capacity,
                                      .error = create ? plan_error(options) : options->error,
@@ -153,6 +155,13 @@ void lethe_ledger_close(lethe_ledger *ledger) {
 
 uint64_t lethe_ledger_covers(const lethe_ledger *ledger) {
     return atomic_load(&ledger->covered);
+}
+
+lethe_status lethe_ledger_match(uint64_t covers, uint64_t dropped, uint64_t commit,
+                                lethe_detail *detail) {
+    if (covers <= commit && (covers >= dropped || covers == 0)) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the ledger is not of this state of the store; restore a backup");
 }
 
 static lethe_status explain(lethe_status status, const char *what, lethe_detail *detail) {
@@ -251,9 +260,7 @@ lethe_status lethe_ledger_check(const char *folder, uint64_t dropped, uint64_t c
     lethe_cascade_last_checkpoint(cascade, &covered, NULL, &note_bytes);
     status = explain(lethe_cascade_each(cascade, 0, count_one, ids), "read", detail);
     (void)lethe_cascade_close(cascade);
-    if (status != LETHE_OK || (covered >= dropped && covered <= commit)) return status;
-    return lethe_detail_fill(detail, LETHE_ECORRUPT,
-                             "the ledger is not of this state of the store; restore a backup");
+    return status == LETHE_OK ? lethe_ledger_match(covered, dropped, commit, detail) : status;
 }
 
 static bool copy_path(const char *backups, uint64_t commit, char out[PATH_BYTES]) {

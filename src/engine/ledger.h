@@ -24,7 +24,8 @@ typedef struct lethe_ledger_options {
     const lethe_allocator *allocator;
 } lethe_ledger_options;
 
-/* Opens the ledger of the store in folder; a new one is made if `create` says so. Starts its thread.
+/* Opens the ledger of the store in folder; if `create` says so a new one is made, in place of one that a store which does not
+ * speak of it may have been left with. Starts its thread.
  * Errors: those of lethe_cascade_open; detail tells what to do. */
 LETHE_MUST_CHECK lethe_status lethe_ledger_open(const char *folder,
                                                 const lethe_ledger_options *options, bool create,
@@ -34,6 +35,12 @@ void lethe_ledger_close(lethe_ledger *ledger);
 
 /* The last commit of the last checkpoint. */
 uint64_t lethe_ledger_covers(const lethe_ledger *ledger);
+
+/* Whether a ledger that covers so many commits can be that of a store whose log begins behind `dropped` and ends with
+ * `commit`: LETHE_OK or LETHE_ECORRUPT. One that was never checkpointed can: of a log nothing is dropped that the
+ * ledger does not cover, so what is missing was dropped before the store had one. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_match(uint64_t covers, uint64_t dropped, uint64_t commit,
+                                                 lethe_detail *detail);
 
 /* present[i] becomes 1 if the id was inserted, 0 if not. Any thread.
  * Cost: see lethe_cascade_test_batch. Errors: LETHE_EIO, LETHE_ECORRUPT, LETHE_ENOMEM. */

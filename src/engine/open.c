@@ -45,9 +45,13 @@ static lethe_status check_options(const lethe_counter_options *options, lethe_de
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "the ledger's error must be between 1e-15 and 0.1");
     }
-    if (options->forever && (options->exact || options->check_payload)) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "what is kept for ever can't be looked up exactly; leave out one");
+    const lethe_switch switches[] = {options->exact, options->check_payload, options->event_time,
+                                     options->forever};
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+        if ((unsigned)switches[i] > LETHE_OFF) {
+            return lethe_detail_fill(detail, LETHE_EINVAL,
+                                     "a mode is kept, switched on or switched off");
+        }
     }
     return check_sketch_options(options, detail);
 }
@@ -58,7 +62,6 @@ static void fill_defaults(lethe_counter *counter, const lethe_counter_options *o
     if (filled->counters_memory_bytes == 0) filled->counters_memory_bytes = (uint64_t)1 << 30;
     if (filled->commit_operations == 0) filled->commit_operations = LETHE_GROUP_LIMIT / 2;
     if (filled->max_ahead_ms == 0) filled->max_ahead_ms = 60000;
-    if (filled->check_payload) filled->exact = true;
     counter->allocator = counter->deltas.allocator = filled->allocator;
 }
 
@@ -75,6 +78,62 @@ static void settle_settings(lethe_counter *counter) {
         counter->step_ms = LONGEST_WINDOW_MS - options->window_ms;
     }
     counter->kept_ms = options->window_ms + counter->step_ms;
+}
+
+static bool settle_switch(lethe_switch asked, bool before) {
+    return asked == LETHE_ON || (asked == LETHE_KEEP && before);
+}
+
+/* The store's time is that of events or that of the clock on the wall, and stays so once something was applied: the ids
+ * that it remembers would be forgotten at once, or whatever is counted next would be late. */
+static lethe_status settle_time(lethe_counter *counter, lethe_detail *detail) {
+    lethe_state *state = &counter->state;
+    bool event_time = settle_switch(counter->options.event_time, state->event_time);
+    counter->options.event_time = event_time ? LETHE_ON : LETHE_KEEP;
+    if (event_time == state->event_time) return LETHE_OK;
+    if (state->totals.applied == 0) {
+        state->clock_ms = 0;
+        return LETHE_OK;
+    }
+    return lethe_detail_fill(detail, LETHE_EINVAL, "%s",
+                             event_time
+                                 ? "the store goes by the clock on the wall, and the time of the "
+                                   "events is asked for; leave that out, or name another folder"
+                                 : "the store goes by the time of its events, and the clock on the "
+                                   "wall is asked for; leave that out, or name another folder");
+}
+
+/* Which modes the store has from now on: those that it had, unless the options say otherwise. In counter->options a mode is
+ * then LETHE_ON or 0. A change by which something would be lost is refused. */
+static lethe_status settle_modes(lethe_counter *counter, lethe_detail *detail) {
+    lethe_counter_options *options = &counter->options;
+    const lethe_state *state = &counter->state;
+    bool check_payload = settle_switch(options->check_payload, state->check_payload);
+    bool exact = settle_switch(options->exact, state->exact) || check_payload;
+    bool forever = settle_switch(options->forever, state->forever);
+    if (check_payload && options->exact == LETHE_OFF) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "comparing payloads needs exact mode; switch both off, or none");
+    }
+    if (state->forever && !forever) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "the store keeps ids for ever, and stays so; name another folder "
+                                 "for a store that does not");
+    }
+    if (forever && exact) {
+        return lethe_detail_fill(
+            detail, LETHE_EINVAL, "%s",
+            state->forever ? "the store keeps ids for ever, which can't be "
+                             "looked up exactly; leave exact mode out"
+            : state->exact ? "the store is in exact mode, and what is kept for ever can't "
+                             "be looked up exactly; switch exact mode off as well"
+                           : "what is kept for ever can't be looked up exactly; leave "
+                             "out one");
+    }
+    options->check_payload = check_payload ? LETHE_ON : LETHE_KEEP;
+    options->exact = exact ? LETHE_ON : LETHE_KEEP;
+    options->forever = forever ? LETHE_ON : LETHE_KEEP;
+    return settle_time(counter, detail);
 }
 
 /* Sets the store's clock going from where it stopped. After a restart of the process the machine's own
@@ -144,11 +203,7 @@ static lethe_status make_window(lethe_counter *counter, lethe_detail *detail) {
 static lethe_status open_ledger(lethe_counter *counter, const char *folder, lethe_detail *detail) {
     const lethe_counter_options *options = &counter->options;
     lethe_state *state = &counter->state;
-    if (!state->forever && !options->forever) return LETHE_OK;
-    if (options->exact) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "the store keeps ids for ever, which can't be looked up exactly");
-    }
+    if (!options->forever) return LETHE_OK;
     lethe_ledger_options ledger = {.error = options->ledger_error,
                                    .capacity = options->ledger_capacity,
                                    .memory_bytes = options->ledger_memory_bytes,
@@ -156,13 +211,18 @@ static lethe_status open_ledger(lethe_counter *counter, const char *folder, leth
                                    .allocator = counter->allocator};
     lethe_status status =
         lethe_ledger_open(folder, &ledger, !state->forever, &counter->ledger, detail);
-    if (status != LETHE_OK) return status;
-    uint64_t covers = lethe_ledger_covers(counter->ledger);
-    if (covers > state->commit || (state->forever && covers < state->dropped)) {
-        return lethe_detail_fill(detail, LETHE_ECORRUPT,
-                                 "the ledger is not of this state of the store; restore a backup");
-    }
-    return LETHE_OK;
+    if (status != LETHE_OK || !state->forever) return status;
+    return lethe_ledger_match(lethe_ledger_covers(counter->ledger), state->dropped, state->commit,
+                              detail);
+}
+
+/* A ledger that is new, now that it has the ids of the log, covers all there is: what the log dropped before is in nobody's
+ * memory any more. On disk, before the state says that there is one. */
+static lethe_status begin_ledger(lethe_counter *counter, lethe_detail *detail) {
+    if (counter->ledger == NULL || lethe_ledger_covers(counter->ledger) > 0) return LETHE_OK;
+    lethe_status status =
+        lethe_ledger_insert(counter->ledger, counter->state.commit, (lethe_bytes){0}, detail);
+    return status == LETHE_OK ? lethe_ledger_checkpoint(counter->ledger, true, detail) : status;
 }
 
 /* A new store gets its secret and its first commit. */
@@ -242,16 +302,16 @@ static lethe_status load_state(lethe_counter *counter, lethe_detail *detail) {
 }
 
 static lethe_status make_tables(lethe_counter *counter) {
-    lethe_status status = lethe_tally_new(counter->allocator, &counter->tally);
-    if (status != LETHE_OK || counter->options.read_only) return status;
+    lethe_status status = LETHE_OK;
+    const lethe_counter_options *options = &counter->options;
     counter->tags = lethe_alloc_zeroed(counter->allocator,
                                        (size_t)2 * LETHE_CHANGES_LIMIT * sizeof *counter->tags);
     counter->was_absent =
         lethe_alloc_zeroed(counter->allocator, LETHE_CHANGES_LIMIT * sizeof *counter->was_absent);
     if (counter->tags == NULL || counter->was_absent == NULL) return LETHE_ENOMEM;
     for (unsigned i = 0; i < LETHE_GROUPS && status == LETHE_OK; i++) {
-        status =
-            lethe_group_prepare(&counter->groups[i], counter->allocator, counter->options.exact);
+        status = lethe_group_prepare(&counter->groups[i], counter->allocator,
+                                     options->exact || options->forever);
     }
     return status;
 }
@@ -296,13 +356,18 @@ static lethe_status start_threads(lethe_counter *counter, lethe_detail *detail) 
 
 static lethe_status open_to_write(lethe_counter *counter, const char *folder,
                                   lethe_detail *detail) {
+    lethe_status status = settle_modes(counter, detail);
+    if (status != LETHE_OK) return status;
     counter->found_clock_ms = counter->state.clock_ms;
     set_clock(counter);
     settle_settings(counter);
     lethe_engine_set_moment(counter);
-    lethe_status status = make_window(counter, detail);
+    status = make_tables(counter);
+    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
+    status = make_window(counter, detail);
     if (status == LETHE_OK) status = open_ledger(counter, folder, detail);
     if (status == LETHE_OK) status = lethe_engine_recover(counter, detail);
+    if (status == LETHE_OK) status = begin_ledger(counter, detail);
     /* The committer may take the lock only once the first group is there. */
     lethe_engine_enter(counter);
     if (status == LETHE_OK) status = start_threads(counter, detail);
@@ -340,7 +405,7 @@ static void free_counter(lethe_counter *counter) {
     if (counter->folder_runs) lethe_os_thread_join(&counter->folder);
     if (counter->committer_runs) lethe_os_thread_join(&counter->committer);
     for (unsigned i = 0; i < LETHE_GROUPS; i++) {
-        lethe_group_drop(&counter->groups[i], counter->options.exact);
+        lethe_group_drop(&counter->groups[i]);
     }
     lethe_release(allocator, counter->tags,
                   (size_t)2 * LETHE_CHANGES_LIMIT * sizeof *counter->tags);
@@ -375,7 +440,7 @@ lethe_status lethe_counter_open(const char *folder, const lethe_counter_options 
     lethe_os_condition_init(&counter->work);
     lethe_os_condition_init(&counter->done);
     lethe_os_condition_init(&counter->fold);
-    status = make_tables(counter);
+    status = lethe_tally_new(counter->allocator, &counter->tally);
     if (status != LETHE_OK) (void)lethe_detail_fill(detail, status, "not enough memory");
     if (status == LETHE_OK) status = open_store(counter, folder, detail);
     if (status != LETHE_OK) {

@@ -221,9 +221,11 @@ static void exact_mode_begins_and_ends_at_any_time(void **state) {
     (void)state;
     struct test_folder folder;
     test_folder_make(&folder);
-    lethe_counter_options exact = usual;
-    exact.exact = true;
-    const lethe_counter_options *const turns[] = {&usual, &exact, &usual, &exact, &exact};
+    lethe_counter_options exact = usual, off = usual;
+    exact.exact = LETHE_ON;
+    off.exact = LETHE_OFF;
+    const lethe_counter_options *const turns[] = {&usual, &exact, &off, &exact, &usual};
+    const bool is_exact[] = {false, true, false, true, true};
     char id[16];
     for (unsigned turn = 0; turn < 5; turn++) {
         lethe_counter *counter = open_with(folder.path, *turns[turn]);
@@ -238,7 +240,7 @@ static void exact_mode_begins_and_ends_at_any_time(void **state) {
         close_it(counter);
         lethe_counter_health health;
         assert_ok(lethe_counter_check(folder.path, &health, NULL));
-        assert_int_equal(health.index_entries, turns[turn]->exact ? 50 * turn + 50 : 0);
+        assert_int_equal(health.index_entries, is_exact[turn] ? 50 * turn + 50 : 0);
     }
     test_folder_remove(&folder);
 }
