@@ -497,7 +497,8 @@ const struct command command_count = {
                  "by one of the two for good. An event whose time is further ahead of the clock on "
                  "the wall than `--max-ahead` is not counted, and is called future; and so is one "
                  "that is "
-                 "ahead of those before it by more than the window, unless most of those behind it "
+                 "ahead of those before it by more than the window, unless at least half of those "
+                 "behind it "
                  "go with it: one wrong time does not make other events late.",
                  NULL}},
             {"Servers",

@@ -141,7 +141,7 @@ typedef enum lethe_outcome {
     LETHE_COPY = 1, /* a duplicate: applied before, within the window */
     LETHE_LATE = 2, /* older than the window: nobody can tell whether it was applied */
     /* Too far in the future; the clock did not move. That is: by more than max_ahead_ms ahead of the wall clock. Or by more than W
-     * ahead of the store's clock, while of the next 64 operations of the same call no more go with it than would become
+     * ahead of the store's clock, while of the next 64 operations of the same call fewer go with it than would become
      * LETHE_LATE by it: one wrong time among many must not make the others late. Where nothing follows that would, or with
      * forever, it is believed: so a log that goes on after a long pause is counted. */
     LETHE_AHEAD = 3,

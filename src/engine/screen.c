@@ -3,7 +3,7 @@
  * IDEA    The store's clock is that of the latest event, and it never goes back. So an event whose time is wrong must not
  *         move it: everything that follows would be late. Two things keep it:
  * I1      No event moves the clock beyond the wall clock and max_ahead_ms.
- * I2      An event that jumps ahead by more than W, so that others can become late by it, is believed only if more of the
+ * I2      An event that jumps ahead by more than W, so that others can become late by it, is believed only if no fewer of the
  *         events that follow it in the submission go with it than would be left behind.
  * WHY     Times older than the wall clock are ordinary: logs are counted when they are complete, or again years later. So
  *         the wall clock can't tell a log that begins after a pause from one wrong line; what comes next can.
@@ -55,7 +55,7 @@ static bool is_believed(const lethe_counter *counter, const lethe_operation *ope
             with++;
         }
     }
-    return behind == 0 || with > behind;
+    return with >= behind;
 }
 
 /* Advances the store's clock to an event's time, or says why not. Where ids are kept for ever no event is late, and a

@@ -117,7 +117,7 @@ def test_damaged_compression(lethe, listed, tmp_path):
 
 
 def test_full_disk_for_late_events(lethe):
-    lines = b"a\tk\t1000000\nb\tk\t9000000\nc\tk\t1000001\n"
+    lines = b"a\tk\t1000000\nb\tk\t9000000\nc\tk\t1000001\nd\tk\t9000000\n"
     result = lethe("count", "--db", "d", "-q", "--window", "10m", "--fields", "id=1,key=2,time=3", "--late-out", "/dev/full",
                    stdin=lines)
     assert result.returncode == ENVIRONMENT
