@@ -1,6 +1,7 @@
 /* engine/engine.h - the inside of a counter store, shared by the files of this folder.
  *
- *   open.c     options, opening, closing          recover.c  from the log on disk to memory
+ *   open.c     opening, closing                   modes.c    options, and what a store stays
+ *   recover.c  from the log on disk to memory
  *   apply.c    taking operations in               screen.c   lengths and times of operations
  *   decide.c   which are applied                  group.c    what belongs to one commit
  *   commit.c   the thread that writes commits     fold.c     the thread that moves values into COUNTERS
@@ -23,6 +24,8 @@
 #include "engine/tally.h"
 #include "os/lock.h"
 #include "os/thread.h"
+
+#define LETHE_ENGINE_LONGEST_WINDOW_MS UINT64_C(2592000000) /* 30 days */
 
 enum {
     LETHE_GROUPS = 3,          /* one filling, the others being written or waiting for it */
@@ -166,6 +169,17 @@ void lethe_engine_set_moment(lethe_counter *counter);
 void lethe_engine_remark(lethe_counter *counter, const lethe_detail *detail);
 /* Notes the first failure; nothing is committed after it. With the lock. */
 void lethe_engine_fail(lethe_counter *counter, lethe_status status, const lethe_detail *detail);
+
+/* modes.c */
+LETHE_MUST_CHECK lethe_status lethe_engine_check_options(const lethe_counter_options *options,
+                                                         lethe_detail *detail);
+/* Settles which modes the store has from now on: those that it had, unless the options say otherwise. In counter->options a
+ * mode is then LETHE_ON or 0. A change by which something would be lost is LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_engine_settle_modes(lethe_counter *counter,
+                                                        lethe_detail *detail);
+/* A store stays what it was made as: exact counters, or a sketch of one size. */
+LETHE_MUST_CHECK lethe_status lethe_engine_check_kind(const lethe_counter *counter,
+                                                      lethe_detail *detail);
 
 /* recover.c: fills tally, window, periods, index. */
 LETHE_MUST_CHECK lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail);
