@@ -11,6 +11,7 @@
 
 #include "core/tunables.h"
 #include "engine/engine.h"
+#include "engine/store_internal.h"
 #include "os/clock.h"
 #include "os/folder.h"
 #include "support/folder.h"
@@ -146,34 +147,26 @@ static int64_t value_of(lethe_counter *counter, const char *key) {
     return value;
 }
 
-static void add_hundred(lethe_counter *counter, char kind, unsigned run, uint64_t time_ms) {
-    char ids[100][32];
-    lethe_change change = {.key = text("k"), .delta = 1};
-    lethe_operation operations[100];
-    uint8_t outcomes[100];
-    for (unsigned i = 0; i < 100; i++) {
-        int size = snprintf(ids[i], sizeof ids[i], "%u-%c%u", run, kind, i);
-        operations[i] = (lethe_operation){.id = {ids[i], (size_t)size},
-                                          .changes = &change,
-                                          .change_count = 1,
-                                          .time_ms = time_ms};
-    }
-    assert_ok(lethe_counter_apply(counter, operations, 100, outcomes, NULL));
-    for (unsigned i = 0; i < 100; i++)
-        assert_int_equal(outcomes[i], LETHE_APPLIED);
+/* All segments in one table, at a level from which tables are given back. */
+static void compact(lethe_counter *counter) {
+    assert_ok(lethe_store_flush(counter->store, NULL));
+    rocksdb_compact_range_cf(counter->store->database, counter->store->families[LETHE_FAMILY_IDS],
+                             NULL, 0, NULL, 0);
 }
 
 static void the_first_segment_that_stays_is_not_given_back(void **state) {
     (void)state;
-    for (unsigned run = 1; run <= 8; run++) {
-        uint64_t time_ms = START_MS + run * UINT64_C(80000);
-        lethe_counter *counter = open_with(usual);
-        add_hundred(counter, 'a', run, time_ms);
-        if (run % 5 != 0) add_hundred(counter, 'b', run, time_ms + 40000);
-        close_it(counter);
-    }
     lethe_counter *counter = open_with(usual);
-    assert_int_equal(value_of(counter, "k"), 1500);
+    assert_int_equal(add(counter, "old", START_MS), LETHE_APPLIED);
+    assert_int_equal(add(counter, "young", START_MS + WINDOW_MS / 2), LETHE_APPLIED);
+    compact(counter);
+    uint64_t dropped = counter->state.dropped;
+    assert_int_equal(add(counter, "new", START_MS + KEPT_MS + 1), LETHE_APPLIED);
+    assert_true(counter->state.dropped > dropped);
+    close_it(counter);
+    counter = open_with(usual);
+    assert_int_equal(add(counter, "young", START_MS + KEPT_MS + 2), LETHE_COPY);
+    assert_int_equal(value_of(counter, "k"), 3);
     close_it(counter);
 }
 
@@ -334,31 +327,41 @@ static void clocks_are_of_one_moment_when_the_index_is_dropped(void **state) {
     assert_true(stored.boot_ms >= boot_ms);
 }
 
-/* One operation each, on one of a few counters, with folds and evictions while they go on. */
+/* Of the counters the first half change all the time and the others once, before and after a fold. */
+enum { STAMPED = 400, STAMPED_KEYS = 40 };
+static unsigned key_of_stamped(unsigned number) {
+    return number < STAMPED_KEYS ? number : number % (STAMPED_KEYS / 2);
+}
+
 static void check_stamps(lethe_counter_options options) {
-    enum { OPERATIONS = 400, KEYS = 20 };
+    int64_t expected[STAMPED_KEYS] = {0};
     lethe_counter *counter = open_with(options);
-    for (unsigned i = 0; i < OPERATIONS; i++) {
+    for (unsigned i = 0; i < STAMPED; i++) {
         char id[16], key[16];
         (void)snprintf(id, sizeof id, "id%u", i);
-        (void)snprintf(key, sizeof key, "key%u", i % KEYS);
+        (void)snprintf(key, sizeof key, "key%u", key_of_stamped(i));
+        expected[key_of_stamped(i)]++;
         uint8_t outcome = 99;
         assert_ok(try_add(counter, id, key, START_MS, &outcome));
         assert_int_equal(outcome, LETHE_APPLIED);
+        if (i != STAMPED_KEYS / 4) continue;
+        lethe_engine_enter(counter);
+        assert_ok(lethe_engine_fold_all(counter));
+        lethe_engine_leave(counter);
     }
     close_it(counter);
     counter = open_with(usual);
-    for (unsigned i = 0; i < KEYS; i++) {
+    for (unsigned i = 0; i < STAMPED_KEYS; i++) {
         char key[16];
         (void)snprintf(key, sizeof key, "key%u", i);
-        assert_int_equal(value_of(counter, key), OPERATIONS / KEYS);
+        assert_int_equal(value_of(counter, key), expected[i]);
     }
     close_it(counter);
 }
 
 static void stamps_do_not_run_out(void **state) {
     (void)state;
-    lethe_tune.first_stamp = UINT32_MAX - 20;
+    lethe_tune.first_stamp = UINT32_MAX - 3 * STAMPED_KEYS / 4;
     check_stamps(usual);
 }
 
