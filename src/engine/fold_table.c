@@ -3,12 +3,17 @@
  * WHY     A million counters put one by one through RocksDB's log and memory cost a second. A
  *         table is written once, in order, and then belongs to the store by a change of its manifest.
  *         Taking it in twice, or replaying changes that it holds already, does no harm, since all values
- *         are absolute: so a crash between this and the note that it was done costs nothing. */
+ *         are absolute: so a crash between this and the note that it was done costs nothing.
+ * I1      A table whose taking in failed stays as fold.sst, whose name is durable by then: RocksDB removes its own link to
+ *         it, and the manifest may name it all the same (store_mend.c). */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/detail.h"
 #include "engine/segment.h"
 #include "engine/store_internal.h"
+#include "os/block_file.h"
 
 struct lethe_fold_table {
     lethe_store *store;
@@ -16,13 +21,14 @@ struct lethe_fold_table {
     rocksdb_sstfilewriter_t *writer;
     char *message;
     uint64_t entries;
+    bool stays; /* its file, when this is freed */
 };
 
 static void free_table(lethe_fold_table *table) {
     if (table->writer != NULL) rocksdb_sstfilewriter_destroy(table->writer);
     if (table->environment != NULL) rocksdb_envoptions_destroy(table->environment);
     if (table->message != NULL) rocksdb_free(table->message);
-    lethe_os_remove(table->store->fold);
+    if (!table->stays) lethe_os_remove(table->store->fold);
     free(table);
 }
 
@@ -68,21 +74,31 @@ void lethe_fold_table_drop(lethe_fold_table *table) {
     free_table(table);
 }
 
+/* Makes the file a part of the database. */
+static void take_in(lethe_fold_table *table) {
+    rocksdb_ingestexternalfileoptions_t *options = rocksdb_ingestexternalfileoptions_create();
+    rocksdb_ingestexternalfileoptions_set_move_files(options, 1);
+    const char *files[] = {table->store->fold};
+    rocksdb_ingest_external_file_cf(table->store->database,
+                                    table->store->families[LETHE_FAMILY_COUNTERS], files, 1,
+                                    options, &table->message);
+    rocksdb_ingestexternalfileoptions_destroy(options);
+    table->stays = table->message != NULL;
+}
+
 lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail) {
+    lethe_status status = LETHE_OK;
     if (table->message == NULL && table->entries > 0) {
         rocksdb_sstfilewriter_finish(table->writer, &table->message);
-    }
-    if (table->message == NULL && table->entries > 0) {
-        rocksdb_ingestexternalfileoptions_t *options = rocksdb_ingestexternalfileoptions_create();
-        rocksdb_ingestexternalfileoptions_set_move_files(options, 1);
-        const char *files[] = {table->store->fold};
-        rocksdb_ingest_external_file_cf(table->store->database,
-                                        table->store->families[LETHE_FAMILY_COUNTERS], files, 1,
-                                        options, &table->message);
-        rocksdb_ingestexternalfileoptions_destroy(options);
+        if (table->message == NULL) status = lethe_os_block_sync_folder(table->store->folder);
+        if (status != LETHE_OK) {
+            (void)lethe_detail_fill(detail, status, "cannot write counters: %s", strerror(errno));
+        }
+        if (table->message == NULL && status == LETHE_OK) take_in(table);
     }
     char *message = table->message;
     table->message = NULL;
     free_table(table);
+    if (status != LETHE_OK) return status;
     return lethe_store_translate(message, "cannot write counters", detail);
 }

@@ -4,7 +4,7 @@
  *         FOLDER/data/        RocksDB
  *         FOLDER/acknowledged the number of the last commit that somebody was told of
  *         FOLDER/data.new/    the same while it is being made
- *         FOLDER/fold.sst     a table being made (fold_table.c)
+ *         FOLDER/fold.sst     a table being made (fold_table.c), or one that could not be taken in (store_mend.c)
  * I1      A commit is one write batch, synced before it returns: RocksDB's log is our log's log.
  * I2      Families are flushed together (atomic_flush), so that a reader in another process never sees
  *         one family ahead of another.
@@ -189,7 +189,25 @@ static lethe_status open_database(lethe_store *store, lethe_store_mode mode, let
             store->families, 0, &message);
         break;
     }
+    lethe_store_note_missing(store, message);
     return lethe_store_translate(message, "cannot open the store", detail);
+}
+
+/* Opens it, with a table put in its place that a failed fold left, where that is what is missing. */
+static lethe_status open_mended(lethe_store *store, lethe_store_mode mode, lethe_detail *detail) {
+    lethe_status status = open_database(store, mode, detail);
+    if (status == LETHE_OK || !lethe_store_can_mend(store)) return status;
+    if (store->mode != LETHE_STORE_WRITE) {
+        return lethe_detail_fill(detail, status,
+                                 "the disk failed while a table was taken into %s; open it to "
+                                 "write once, which puts the table in its place",
+                                 store->folder);
+    }
+    if (lethe_store_mend(store) != LETHE_OK) return status;
+    lethe_status again = open_database(store, mode, NULL);
+    if (again == LETHE_OK) return LETHE_OK;
+    lethe_store_take_back(store);
+    return status;
 }
 
 /* Says why a folder is no store, or takes it for one. */
@@ -330,7 +348,7 @@ static void remove_diary(lethe_store *store) {
 static lethe_status inspect_first(lethe_store *store, lethe_store_inspector inspect,
                                   lethe_detail *detail) {
     if (inspect == NULL) return LETHE_OK;
-    lethe_status status = open_database(store, LETHE_STORE_EXAMINE, detail);
+    lethe_status status = open_mended(store, LETHE_STORE_EXAMINE, detail);
     if (status == LETHE_OK) status = inspect(store, detail);
     close_database(store);
     return status;
@@ -344,7 +362,6 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_i
     if (store->mode == LETHE_STORE_WRITE) {
         status = claim(store, detail);
         if (status != LETHE_OK) return status;
-        lethe_os_remove(store->fold);
     }
     if (store->mode == LETHE_STORE_EXAMINE) {
         status = claim(store, detail);
@@ -360,7 +377,8 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_i
         if (status != LETHE_OK) return status;
     }
     if (is_new) status = make_database(store, detail);
-    if (status == LETHE_OK) status = open_database(store, store->mode, detail);
+    if (status == LETHE_OK) status = open_mended(store, store->mode, detail);
+    if (status == LETHE_OK && store->mode == LETHE_STORE_WRITE) lethe_os_remove(store->fold);
     remove_diary(store);
     return status;
 }

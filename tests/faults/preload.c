@@ -4,6 +4,7 @@
  * own writing meets the same faults as ours. By environment:
  *
  *   LETHE_FAULT_FOLDER   only files below this count
+ *   LETHE_FAULT_NAME     only those whose path has this in it
  *   LETHE_FAULT_ON       write, sync or both (default)
  *   LETHE_FAULT_AT       which one, from 1; 0: none
  *   LETHE_FAULT_TIMES    how many fail from there on; default all
@@ -37,6 +38,7 @@ enum { ON_WRITE = 1, ON_SYNC = 2 };
 static struct {
     char folder[PATH_MAX];
     size_t folder_size;
+    const char *name; /* NULL: any */
     int on;
     unsigned long at, times;
     int error; /* 0: kill */
@@ -49,6 +51,7 @@ __attribute__((constructor)) static void read_plan(void) {
     const char *folder = getenv("LETHE_FAULT_FOLDER");
     if (folder == NULL || realpath(folder, plan.folder) == NULL) return;
     plan.folder_size = strlen(plan.folder);
+    plan.name = getenv("LETHE_FAULT_NAME");
     const char *on = getenv("LETHE_FAULT_ON");
     plan.on = on == NULL ? ON_WRITE | ON_SYNC : strcmp(on, "sync") == 0 ? ON_SYNC : ON_WRITE;
     const char *at = getenv("LETHE_FAULT_AT");
@@ -88,6 +91,7 @@ static bool path_of(int descriptor, char path[PATH_MAX]) {
 static int meet(int kind, int descriptor) {
     char path[PATH_MAX];
     if (plan.folder_size == 0 || !(plan.on & kind) || !path_of(descriptor, path)) return 0;
+    if (plan.name != NULL && strstr(path + plan.folder_size, plan.name) == NULL) return 0;
     unsigned long number = atomic_fetch_add(&operations, 1) + 1;
     if (plan.at == 0 || number < plan.at || number - plan.at >= plan.times) return 0;
     if (plan.error == 0) {

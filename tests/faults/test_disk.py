@@ -4,6 +4,7 @@ that the manual promises, nothing lost that was acknowledged; and once the cause
 Method: every n-th write and sync fails, with EIO and ENOSPC; every file of a store is truncated, altered and removed. Whatever
 then still succeeds must give the truth."""
 
+import itertools
 import os
 import pathlib
 import random
@@ -28,11 +29,12 @@ def test_failed_operations(store, make_stream, tmp_path, action, phrase, kind):
     total = int(count.read_text())
     assert total > 10, "the library of faults does not see what lethe writes"
     step = max(1, total // sized(6, 15, total))
-    for at in range(1, total + 1, step):
+    for at, times in itertools.product(range(1, total + 1, step), sized(["all"], ["all"], ["all", "1"])):
         trial = store.copy_to(tmp_path / "trial")
-        code, summary, errors = trial.count(
-            *WORDS, str(stream.path), faults={"LETHE_FAULT_ON": kind, "LETHE_FAULT_AT": str(at),
-                                              "LETHE_FAULT_ACTION": action})
+        faults = {"LETHE_FAULT_ON": kind, "LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": action}
+        if times != "all":
+            faults["LETHE_FAULT_TIMES"] = times
+        code, summary, errors = trial.count(*WORDS, str(stream.path), faults=faults)
         # A failure that does not matter, such as one to write RocksDB's diary, is no failure.
         assert code in (0, 4), f"at {at} of {total}: {errors}"
         if code == 4:
@@ -40,6 +42,52 @@ def test_failed_operations(store, make_stream, tmp_path, action, phrase, kind):
         code, summary, errors = trial.count(*WORDS, str(stream.path))
         assert code == 0, f"at {at} of {total}: {errors}"
         assert trial.totals() == dict(stream.truth), f"at {at} of {total}"
+
+
+def count_with_failing_manifest(store, stream, at, more):
+    """RocksDB writes to its manifest what tables there are; the at-th sync of it fails. Returns as count does."""
+    return store.count(*WORDS, str(stream.path),
+                       faults={"LETHE_FAULT_ON": "sync", "LETHE_FAULT_NAME": "/MANIFEST",
+                               "LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": "eio", **more})
+
+
+@pytest.mark.parametrize("times", sized(["once"], ["once", "always"], ["once", "always"]))
+def test_a_manifest_that_cannot_be_synced(store, make_stream, tmp_path, times):
+    """The manifest then names a table that RocksDB has removed. Nothing is lost for it: the table is put in place."""
+    stream = make_stream(22, 1000)
+    more = {"LETHE_FAULT_TIMES": "1"} if times == "once" else {}
+    count = tmp_path / "count"
+    trial = store.copy_to(tmp_path / "trial")
+    assert count_with_failing_manifest(trial, stream, 0, {"LETHE_FAULT_COUNT": str(count)})[0] == 0
+    total, mended = int(count.read_text()), 0
+    assert 3 < total < 20
+    for at in range(sized(total - 3, 1, 1), total + 1):  # the fold is near the end
+        trial = store.copy_to(tmp_path / "trial")
+        code, _, errors = count_with_failing_manifest(trial, stream, at, more)
+        assert code in (0, 4), f"at {at} of {total}: {errors}"
+        code, _, errors = trial.lethe("check")
+        if (trial.folder / "fold.sst").exists() and code != 0:
+            assert (code, "open it to write once" in errors) == (3, True), errors
+            mended += 1
+        code, _, errors = trial.count(*WORDS, str(stream.path))
+        assert code == 0, f"at {at} of {total}: {errors}"
+        assert not (trial.folder / "fold.sst").exists()
+        assert trial.totals() == dict(stream.truth), f"at {at} of {total}"
+        assert trial.lethe("check")[0] == 0
+    assert mended > 0
+
+
+def test_another_table_is_not_taken_for_the_missing_one(store, make_stream):
+    """A fold's table is left, and one is missing that it is not: refused, and nothing is changed."""
+    stream = make_stream(23, 1000)
+    assert store.count(*WORDS, str(stream.path))[0] == 0
+    tables = sorted((store.folder / "data").glob("*.sst"))
+    tables[1].rename(store.folder / "fold.sst")
+    tables[0].unlink()
+    before = sorted(path.name for path in store.folder.rglob("*.sst"))
+    code, _, errors = store.count(*WORDS, str(make_stream(24, 10).path))
+    assert code == 3, errors
+    assert sorted(path.name for path in store.folder.rglob("*.sst")) == before
 
 
 def test_a_folder_that_cannot_be_written(store, make_stream):
