@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/salt.h"
 
 enum { FIRST_ROOM = 64, LEAST_KEY_BYTES = 64, SLOTS_PER_KEY = 2 };
 
@@ -99,9 +100,14 @@ const struct lethe_top_key *lethe_top_at(const struct lethe_top *top, uint32_t i
     return &top->keys[i];
 }
 
+/* Where a hash belongs: by the process's own salt, since keys can be chosen so that their hashes are much alike. */
+static uint32_t home_of(const struct lethe_top *top, lethe_hash hash) {
+    return (uint32_t)lethe_hash_bytes(lethe_salt(), &hash, sizeof hash).low & top->slot_mask;
+}
+
 /* The slot of a hash, or the empty one where it would go. */
 static uint32_t slot_of(const struct lethe_top *top, lethe_hash hash) {
-    uint32_t slot = (uint32_t)hash.high & top->slot_mask;
+    uint32_t slot = home_of(top, hash);
     while (top->slots[slot] != 0) {
         const struct lethe_top_key *key = &top->keys[top->slots[slot] - 1];
         if (key->hash.low == hash.low && key->hash.high == hash.high) break;
@@ -127,7 +133,7 @@ static void drop_slot(struct lethe_top *top, lethe_hash hash) {
     for (;;) {
         next = (next + 1) & top->slot_mask;
         if (top->slots[next] == 0) return;
-        uint32_t home = (uint32_t)top->keys[top->slots[next] - 1].hash.high & top->slot_mask;
+        uint32_t home = home_of(top, top->keys[top->slots[next] - 1].hash);
         /* Stays if its home lies cyclically behind the hole. */
         if (((next - home) & top->slot_mask) < ((next - hole) & top->slot_mask)) continue;
         top->slots[hole] = top->slots[next];

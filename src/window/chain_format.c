@@ -74,7 +74,8 @@ static lethe_status decode_shape(lethe_decoder *decoder, const lethe_chain *chai
         .blocks = blocks,
         .capacity = capacity,
     };
-    return lethe_table_finish_shape(shape) ? LETHE_OK : LETHE_ECORRUPT;
+    bool is_one = lethe_table_finish_shape(shape) && lethe_table_has_whole_segments(shape);
+    return is_one ? LETHE_OK : LETHE_ECORRUPT;
 }
 
 /* Reads the segments that the map says are there. */

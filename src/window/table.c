@@ -23,6 +23,7 @@
  * LIMIT   A table doesn't grow; chain.c makes another one. */
 #include "window/table.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "core/allocator.h"
@@ -111,6 +112,10 @@ bool lethe_table_finish_shape(struct lethe_table_shape *shape) {
     return shape->capacity <= shape->segments * shape->blocks * shape->queue.slots;
 }
 
+bool lethe_table_has_whole_segments(const struct lethe_table_shape *shape) {
+    return shape->segments == 1 || shape->segment_bytes >= SEGMENT_BYTES;
+}
+
 uint64_t lethe_table_planned_bytes(const struct lethe_table_shape *shape) {
     return shape->segments * (shape->segment_bytes + sizeof(void *)) + sizeof(lethe_table);
 }
@@ -188,10 +193,7 @@ bool lethe_table_free_some(lethe_table *table, unsigned budget) {
 
 void lethe_table_free(lethe_table *table) {
     if (table == NULL) return;
-    if (table->segments != NULL) {
-        while (!lethe_table_free_some(table, 64)) {
-        }
-    }
+    if (table->segments != NULL) (void)lethe_table_free_some(table, UINT_MAX);
     lethe_release(table->allocator, table->segments, table->shape.segments * sizeof(void *));
     lethe_release(table->allocator, table, sizeof *table);
 }
@@ -304,8 +306,7 @@ void lethe_table_advance(lethe_table *table, uint64_t period) {
     table->alive = lethe_table_alive_at(table, period);
     if (has_slept) {
         /* Stamps would wrap around, and what expired long ago look young: all of it goes. */
-        while (!lethe_table_free_some(table, 64)) {
-        }
+        (void)lethe_table_free_some(table, UINT_MAX);
     } else if (lag >= total) {
         /* What is a lap behind can't wait. */
         uint64_t urgent = lag - total + 1;

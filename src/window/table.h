@@ -104,6 +104,10 @@ bool lethe_table_plan(uint64_t capacity, double error, unsigned generations,
  * segments, blocks, capacity); false when it is not one that lethe_table_plan could have made. */
 bool lethe_table_finish_shape(struct lethe_table_shape *shape);
 
+/* Whether its segments have the 2 MiB at least that lethe_table_plan gives them where there are several. With smaller ones their
+ * list would be long for what they hold. */
+bool lethe_table_has_whole_segments(const struct lethe_table_shape *shape);
+
 /* Memory of the table when all its segments are allocated. */
 uint64_t lethe_table_planned_bytes(const struct lethe_table_shape *shape);
 uint64_t lethe_table_allocated_bytes(const lethe_table *table);

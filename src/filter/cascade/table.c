@@ -18,6 +18,8 @@
 
 #include "core/allocator.h"
 #include "core/bits.h"
+#include "core/salt.h"
+#include "lethe/hash.h"
 
 #define EMPTY UINT64_MAX
 
@@ -94,7 +96,7 @@ static inline bool same_fingerprint(const struct lethe_cascade_table *table, uin
 static struct lethe_cascade_extra *extra_of(const struct lethe_cascade_table *table,
                                             uint64_t word) {
     uint64_t key = word | 1, mask = table->extra_slots - 1;
-    uint64_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & mask;
+    uint64_t at = lethe_hash_u64(lethe_salt(), key).low & mask;
     while (table->extras[at].key != key && table->extras[at].key != 0)
         at = (at + 1) & mask;
     return &table->extras[at];

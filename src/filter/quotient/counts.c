@@ -5,6 +5,8 @@
  *         to count, with open addressing and linear probing.
  * LAYOUT  a power of two of places, 16 bytes each; count 0 is a free one. At most three quarters are used.
  * I1      From a fingerprint's first place to where it lies no place is free: removing closes the gap.
+ * I2      Which place is a fingerprint's first follows from the process's own salt, so nobody can choose fingerprints, in
+ *         a file or by adding them, that all begin at one place. Nothing else depends on it: what is saved is sorted.
  * WHY     Counters among the remainders, as in other quotient filters, would make each comparison of a block
  *         a parse of it, and take more slots than a table for the narrow remainders that filters
  *         mostly have. */
@@ -14,13 +16,13 @@
 
 #include "core/allocator.h"
 #include "core/bits.h"
+#include "core/salt.h"
 #include "filter/quotient/quotient.h"
 
 enum { FIRST_PLACES = 64 };
 
 static uint64_t first_place(const struct lethe_quotient_counts *counts, uint64_t fingerprint) {
-    uint64_t scattered = (fingerprint ^ fingerprint >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-    return lethe_multiply_high(scattered, counts->places);
+    return lethe_multiply_high(lethe_hash_u64(lethe_salt(), fingerprint).low, counts->places);
 }
 
 /* Where the fingerprint is, or the free place where it would be. */
