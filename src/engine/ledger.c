@@ -49,7 +49,8 @@ static bool path_of(const char *folder, char out[PATH_BYTES]) {
     return size > 0 && size < PATH_BYTES;
 }
 
-/* Merges while there is something to merge. What fails is met again, and told, when ids are inserted. */
+/* Merges while there is something to merge. What fails is met again, and reported, when ids are inserted; a page that can't
+ * be read, when a lookup needs it or the ledger is checked. */
 static void *merge(void *context) {
     lethe_ledger *ledger = context;
     lethe_os_lock_take(&ledger->lock);

@@ -251,6 +251,44 @@ static void a_failed_sync_is_not_forgotten(void **state) {
     }
 }
 
+/* Goal: where only checkpoints count, one that failed leaves the last one or, where its manifest was in place, itself:
+ * exactly, and with its number. */
+static void a_failed_checkpoint_leaves_a_whole_one(void **state) {
+    (void)state;
+    lethe_cascade_options options = test_cascade_options;
+    options.durability = LETHE_CASCADE_CHECKPOINTED;
+    lethe_status status = LETHE_EIO;
+    unsigned left_new = 0;
+    for (fault_at = 1; status != LETHE_OK; fault_at++) {
+        struct test_folder folder;
+        test_folder_make(&folder);
+        (void)snprintf(store, sizeof store, "%s/store", folder.path);
+        assert_ok(lethe_cascade_open(store, &options, &cascade));
+        test_cascade_insert(cascade, 0, 10000);
+        assert_ok(lethe_cascade_checkpoint(cascade, 1, NULL, 0));
+        test_cascade_insert(cascade, 10000, 13000);
+        test_cascade_work(cascade);
+        fault_operation = LETHE_OS_SYNC;
+        operations = 0;
+        lethe_os_set_fault_hook(fail_once);
+        status = lethe_cascade_checkpoint(cascade, 2, NULL, 0);
+        lethe_os_set_fault_hook(NULL);
+        test_cascade_work(cascade); /* merges go on, and keep what either manifest names */
+        (void)lethe_cascade_close(cascade);
+        assert_ok(lethe_cascade_open(store, &options, &cascade));
+        uint64_t sequence;
+        size_t note_bytes;
+        lethe_cascade_last_checkpoint(cascade, &sequence, NULL, &note_bytes);
+        test_cascade_assert_has(cascade, sequence == 1 ? 10000 : 23000);
+        left_new += sequence == 2;
+        assert_ok(lethe_cascade_close(cascade));
+        test_folder_remove(&folder);
+    }
+    assert_true(fault_at > 8);
+    assert_int_equal(left_new,
+                     2); /* the one whose last sync failed, and the one that went through */
+}
+
 /* --- the log --- */
 
 /* Goal: log files that a crash kept from being removed are removed, however many there are. */
@@ -327,6 +365,7 @@ int main(void) {
         cmocka_unit_test(a_failed_read_stops_one_merge),
         cmocka_unit_test(damage_everywhere_ends_insertion_with_an_error),
         cmocka_unit_test(a_failed_sync_is_not_forgotten),
+        cmocka_unit_test(a_failed_checkpoint_leaves_a_whole_one),
         cmocka_unit_test(many_log_files_that_are_not_in_use_are_removed),
         cmocka_unit_test(a_part_of_a_record_does_not_hide_what_comes_after),
     };
