@@ -18,6 +18,8 @@ const lethe_cascade_options test_cascade_options = {
 void test_cascade_tune(void) {
     lethe_tune.cascade_table_homes = 1024;
     lethe_tune.cascade_log_file_bytes = 16384;
+    /* Failing syncs are a hook's doing: real ones would only cost time. */
+    if (access("/dev/shm", W_OK | X_OK) == 0) (void)setenv("TMPDIR", "/dev/shm", 0);
 }
 
 lethe_hash test_cascade_key_of(unsigned range, uint64_t n) {

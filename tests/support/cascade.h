@@ -10,7 +10,7 @@
 
 /* Four ranges, tables of about a thousand keys; growth 2. */
 extern const lethe_cascade_options test_cascade_options;
-/* Has cascades that are opened from now on make tables of that size. */
+/* Has cascades that are opened from now on make tables of that size, and folders lie in memory where that is possible. */
 void test_cascade_tune(void);
 
 /* Key number n: of the range n % 4, or of the given one. */
