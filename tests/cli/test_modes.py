@@ -1,0 +1,71 @@
+"""Goal: a store's modes are its own: no command changes them that was not asked to.
+
+Method: a store in each mode, a command that says nothing of modes, and then what the mode is for."""
+
+import json
+
+DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT, PASSED_OVER = range(6)
+START = 1_600_000_000_000
+TIMED = ["--fields", "id=1,key=2,delta=3,time=4"]
+
+
+def count(lethe, *words, lines, code=DONE):
+    result = lethe("count", "--db", "s", *words, stdin=lines.encode())
+    assert result.returncode == code, result.stderr
+    return result.stderr.decode()
+
+
+def value(lethe, key):
+    return int(lethe("get", "--db", "s", key).stdout.split(b"\t")[1])
+
+
+def mode(lethe):
+    return json.loads(lethe("stat", "--db", "s", "--json").stdout)
+
+
+def test_set_and_del_keep_the_time_of_events(lethe):
+    count(lethe, "--window", "1h", *TIMED, lines=f"a\tk\t1\t{START}\n")
+    assert lethe("set", "--db", "s", "other", "5").returncode == DONE
+    assert lethe("del", "--db", "s", "other").returncode == DONE
+    assert mode(lethe)["clock_ms"] == START
+    count(lethe, *TIMED, lines=f"a\tk\t1\t{START}\nb\tk\t1\t{START + 1000}\n")
+    assert value(lethe, "k") == 2
+
+
+def test_set_keeps_the_check_of_payloads(lethe):
+    count(lethe, "--check-payload", lines="a\tk\t1\n")
+    assert lethe("set", "--db", "s", "other", "1").returncode == DONE
+    assert "other keys or deltas" in count(lethe, lines="a\tk\t2\n", code=PASSED_OVER)
+    assert mode(lethe)["exact"] and mode(lethe)["check_payload"]
+    assert "exclude each other" in count(lethe, "--exact", "--no-exact", lines="", code=USAGE)
+    assert "switch both off" in count(lethe, "--no-exact", lines="", code=USAGE)
+    count(lethe, "--no-check-payload", lines="a\tk\t2\n")
+    assert mode(lethe)["exact"] and not mode(lethe)["check_payload"]
+    count(lethe, "--no-exact", lines="a\tk\t2\nb\tk\t1\n")
+    assert not mode(lethe)["exact"]
+    assert value(lethe, "k") == 2
+
+
+def test_events_without_a_time_are_refused_where_time_is_theirs(lethe):
+    count(lethe, *TIMED, lines=f"a\tk\t1\t{START}\n")
+    assert "time=4" in count(lethe, lines="b\tk\t1\n", code=USAGE)
+    count(lethe, lines="")
+    assert mode(lethe)["clock_ms"] == START
+    count(lethe, *TIMED, lines=f"b\tk\t1\t{START}\n")
+    assert value(lethe, "k") == 2
+
+
+def test_events_with_a_time_are_refused_where_it_is_the_clocks(lethe):
+    count(lethe, lines="a\tk\t1\n")
+    assert "clock on the wall" in count(lethe, *TIMED, lines=f"b\tk\t1\t{START}\n", code=USAGE)
+    count(lethe, lines="a\tk\t1\nb\tk\t1\n")
+    assert value(lethe, "k") == 2
+
+
+def test_one_event_far_ahead_makes_no_other_late(lethe):
+    lines = [f"id-{i}\tk\t1\t{START + i * 1000 + (20 * 86_400_000 if i == 10 else 0)}\n"
+             for i in range(1000)]
+    result = lethe("count", "--db", "s", "--window", "10m", "--json", *TIMED, stdin="".join(lines).encode())
+    summary = json.loads(result.stdout)
+    assert (summary["applied"], summary["future"], summary["late"]) == (999, 1, 0)
+    assert result.returncode == PASSED_OVER
