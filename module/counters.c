@@ -8,6 +8,9 @@
  * SCAN    A cursor is a bucket's number with its bits read from the highest down. Counting that way,
  *         all buckets that a bucket may be split into come right after it, and buckets
  *         that were visited stay visited, whether the table grows or shrinks in between.
+ *         Cursors are this server's own: where names lie follows from a salt that it draws for itself.
+ * WHY     A table's seed comes with it, from whoever restores it. Without the salt its names could be chosen so that
+ *         all are in one bucket, and loading them would take time quadratic in their number.
  * MEMORY  A counter is 24 bytes and its name; a bucket is 8 bytes. */
 #include "counters.h"
 
@@ -16,7 +19,12 @@
 
 enum { SEGMENT_SHIFT = 7, SEGMENT_BUCKETS = 1 << SEGMENT_SHIFT, FEWEST_BUCKETS = 4 };
 
+/* Drawn with the first table; 0 before. */
+static uint64_t salt;
+
 void counters_init(struct counters *counters, uint64_t seed) {
+    while (salt == 0)
+        redis.GetRandomBytes((unsigned char *)&salt, sizeof salt);
     *counters = (struct counters){.seed = seed};
 }
 
@@ -36,7 +44,7 @@ static uint64_t index_of(const struct counters *counters, uint32_t hash) {
 }
 
 static uint32_t hash_name(const struct counters *counters, const char *name, size_t size) {
-    return (uint32_t)lethe_hash_bytes(counters->seed, name, size).low;
+    return (uint32_t)lethe_hash_bytes(counters->seed ^ salt, name, size).low;
 }
 
 /* Makes room for one more bucket in the array. */
