@@ -177,7 +177,9 @@ static lethe_status examine_all(lethe_store *store, struct examination *examinat
     }
     if (examination->health->log_ids != examination->state.log_ids) {
         return lethe_detail_fill(detail, LETHE_ECORRUPT,
-                                 "the log has %llu ids, and the state says %llu",
+                                 "the log has %llu ids, and the state says %llu; restore a backup, "
+                                 "or open the store to write, which mends what an earlier version "
+                                 "of lethe dropped too soon, if that can be known",
                                  (unsigned long long)examination->health->log_ids,
                                  (unsigned long long)examination->state.log_ids);
     }

@@ -229,6 +229,9 @@ static void a_log_without_ids_that_are_too_old_opens(void **state) {
     (void)state;
     fill(usual, KEPT_MS + 10);
     lethe_detail detail = {""};
+    lethe_counter_health health;
+    assert_int_equal(lethe_counter_check(folder.path, &health, &detail), LETHE_ECORRUPT);
+    assert_non_null(strstr(detail.text, "open the store to write, which mends"));
     lethe_counter *counter = open_noting(usual, &detail);
     assert_non_null(strstr(detail.text, "too old to matter"));
     close_it(counter);
@@ -236,7 +239,6 @@ static void a_log_without_ids_that_are_too_old_opens(void **state) {
     assert_int_equal(value_of(counter, "k"), 5);
     assert_int_equal(add(counter, "latest", START_MS + 3 * WINDOW_MS), LETHE_COPY);
     close_it(counter);
-    lethe_counter_health health;
     assert_ok(lethe_counter_check(folder.path, &health, &detail));
 }
 
