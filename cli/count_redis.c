@@ -229,10 +229,12 @@ static int take_parcel(struct load *load, struct parcel **out) {
     return code;
 }
 
+/* A partition that is lost while it is counted in is not made by its next event, with the server's window, but by the link, with
+ * the table's. */
 static void write_many(struct parcel *parcel, const char *key, const struct event_batch *batch,
                        const size_t *order, size_t count) {
     struct redis_text *text = &parcel->text;
-    redis_text_begin(text, 2 + 3 * count);
+    redis_text_begin(text, 3 + 3 * count);
     redis_text_string(text, "ONCE.MINCRBY");
     redis_text_string(text, key);
     for (size_t i = 0; i < count; i++) {
@@ -241,6 +243,7 @@ static void write_many(struct parcel *parcel, const char *key, const struct even
         redis_text_word(text, operation->changes[0].key);
         redis_text_number(text, operation->changes[0].delta);
     }
+    redis_text_string(text, "NOCREATE");
     parcel->count = count;
 }
 
@@ -251,7 +254,7 @@ static void write_each(struct parcel *parcel, const char *key, const struct even
     parcel->count = 0;
     while (parcel->count < count && text->size < PARCEL_BYTES) {
         const lethe_operation *operation = &batch->operations[order[parcel->count]];
-        redis_text_begin(text, 3 + 2 * operation->change_count);
+        redis_text_begin(text, 4 + 2 * operation->change_count);
         redis_text_string(text, "ONCE.INCRBY");
         redis_text_string(text, key);
         redis_text_word(text, operation->id);
@@ -259,6 +262,7 @@ static void write_each(struct parcel *parcel, const char *key, const struct even
             redis_text_word(text, operation->changes[i].key);
             redis_text_number(text, operation->changes[i].delta);
         }
+        redis_text_string(text, "NOCREATE");
         parcel->ends[parcel->count++] = text->size;
     }
 }
@@ -289,7 +293,7 @@ static int send_parcel(struct load *load, struct leg *leg, const struct event_ba
         .ends = is_many ? NULL : parcel->ends,
         .commands = is_many ? 1 : parcel->count,
         .creation = {.data = partition->create.data, .size = partition->create.size},
-        .tolerated = is_many ? NULL : refusals,
+        .tolerated = refusals,
         .on_reply = on_reply,
         .on_done = on_done,
         .context = parcel,

@@ -248,12 +248,23 @@ static void on_lost(void *context, struct redis_link *link, const char *text) {
     client->needs_map = client->is_cluster;
 }
 
+/* A key that was there is gone. */
+static void note_loss(struct redis_client *client) {
+    client->openings++; /* what else the server has lost is looked after as in a new connection */
+    if (client->has_lost) return;
+    client->has_lost = true;
+    message_warn(
+        "the server lost a key of the table while it was counted in, with its counters and "
+        "ids; it is made again with the table's own window");
+}
+
 static void on_again(void *context, struct redis_link *link, struct redis_request *request,
                      const char *text) {
     struct redis_client *client = context;
     struct redis_address address;
     bool is_moved = strncmp(text, "MOVED ", 6) == 0, is_asked = strncmp(text, "ASK ", 4) == 0;
     note_problem(client, link, text);
+    if (strncmp(text, "NOTABLE ", 8) == 0) note_loss(client);
     client->resent++;
     request->failures++;
     request->is_asked_once = false;

@@ -33,9 +33,10 @@ struct redis_client {
     struct redis_list waiting;          /* to be sent */
     size_t open_count;                  /* requests that are not done */
     uint64_t resent;                    /* how often one was sent again */
-    uint64_t openings;                  /* how often a connection was begun */
-    uint64_t patience_ms;               /* retry_ms, or less after an interrupt */
-    char problem[512];                  /* why something was last sent again, and by whom */
+    uint64_t openings;    /* how often a connection was begun, or found that a key is gone */
+    bool has_lost;        /* a key was gone */
+    uint64_t patience_ms; /* retry_ms, or less after an interrupt */
+    char problem[512];    /* why something was last sent again, and by whom */
 };
 
 /* Connects, and asks a cluster for its slots. At this time a server that does not answer is an error at once.

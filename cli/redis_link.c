@@ -223,6 +223,7 @@ static bool is_temporary(const char *text) {
                                         "NOREPLICAS",
                                         "BUSY ",
                                         "UNBLOCKED",
+                                        "NOTABLE ", /* it is made again first */
                                         "ERR WAIT cannot be used",
                                         "ERR max number of clients"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -287,6 +288,18 @@ static void take_creation(struct redis_link *link, const redisReply *reply,
     events->on_again(events->context, link, request, reply->str);
 }
 
+/* The error that a reply is, or has among its elements, if the request did not foresee it; NULL if there is none. */
+static const char *error_in(const struct redis_request *request, const redisReply *reply) {
+    if (reply->type == REDIS_REPLY_ERROR)
+        return is_tolerated(request, reply->str) ? NULL : reply->str;
+    size_t count = reply->type == REDIS_REPLY_ARRAY ? reply->elements : 0;
+    for (size_t i = 0; i < count; i++) {
+        const redisReply *one = reply->element[i];
+        if (one->type == REDIS_REPLY_ERROR && !is_tolerated(request, one->str)) return one->str;
+    }
+    return NULL;
+}
+
 /* Takes one answer. */
 static void take(struct redis_link *link, const redisReply *reply, unsigned replicas,
                  const struct redis_link_events *events) {
@@ -310,14 +323,15 @@ static void take(struct redis_link *link, const redisReply *reply, unsigned repl
     case EXPECT_ANSWER:
         break;
     }
-    if (!is_error || is_tolerated(request, reply->str)) {
+    const char *error = error_in(request, reply);
+    if (error == NULL) {
         request->on_reply(request, expectation.command, reply);
     } else {
         request->has_failed = true;
         note_key(link, request->slot,
                  false); /* until the error passes, everything may be otherwise */
-        snprintf(link->problem, sizeof link->problem, "%s", reply->str);
-        if (!is_temporary(reply->str)) events->on_refusal(events->context, link, reply->str);
+        snprintf(link->problem, sizeof link->problem, "%s", error);
+        if (!is_temporary(error)) events->on_refusal(events->context, link, error);
     }
     if (expectation.command + 1 == request->commands) settle(link, replicas, events);
 }

@@ -45,7 +45,7 @@ static void clear(unsigned char *block, size_t size) {
 static void *allocate_zeroed(void *context, size_t size) {
     (void)context;
     size_t more = ALIGNMENT + padding_of(size);
-    if (size > SIZE_MAX - more) return NULL;
+    if (size > SIZE_MAX - more || !limits_allow_block(size)) return NULL;
     unsigned char *raw =
         redis.TryAlloc != NULL ? redis.TryAlloc(size + more) : redis.Alloc(size + more);
     if (raw == NULL) return NULL;

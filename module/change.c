@@ -2,7 +2,7 @@
  * what a master did.
  *
  * A change is: open_to_change, the type's own calls and what they add to the effect, finish_change. A replica
- * reads the effect step by step; C, M and W mean the same for every type and are repeated here, the rest by
+ * reads the effect step by step; C, M, N and W mean the same for every type and are repeated here, the rest by
  * the type's `repeat`. docs/format/module.md has every byte. */
 #include <ctype.h>
 #include <stdio.h>
@@ -49,6 +49,10 @@ static lethe_status make_value(const struct value_type *type, const union option
 static bool create(redis_context *context, redis_string *name, const struct value_type *type,
                    const union options *options, struct opened *opened) {
     struct value *value;
+    if (!limits_allow_value(context, type, options)) {
+        redis.CloseKey(opened->key);
+        return false;
+    }
     lethe_status status = make_value(type, options, &value);
     if (status != LETHE_OK) {
         redis.CloseKey(opened->key);
@@ -113,6 +117,11 @@ int create_command(redis_context *context, redis_string **arguments, int count) 
         redis.CloseKey(opened.key);
         return reply_with_noun(context, type, "BUSYKEY the", " exists already");
     }
+    if (is_out_of_memory(
+            context)) { /* not earlier: who makes a value to be sure learns that it is there */
+        redis.CloseKey(opened.key);
+        return reply_out_of_memory(context);
+    }
     if (!create(context, arguments[1], type, &options, &opened)) return REDIS_OK;
     finish_change(context, &opened, arguments[1], event_of(type, type->create_word));
     return redis.ReplyWithSimpleString(context, "OK");
@@ -120,16 +129,12 @@ int create_command(redis_context *context, redis_string **arguments, int count) 
 
 /* --- Merging */
 
-static lethe_status save_to_effect(void *context, const void *data, size_t size) {
-    (void)context;
-    effect_bytes(data, size);
-    return LETHE_OK;
-}
-
 /* Values keep times of their own: the later clock counts for both from now on. */
 static lethe_status merge(const struct value_type *type, struct value *target,
                           const struct value *source) {
-    lethe_status status = type->merge(target, source);
+    lethe_status status = LETHE_OK;
+    if (type->can_merge != NULL) status = type->can_merge(target, source);
+    if (status == LETHE_OK) status = type->merge(target, source);
     if (status != LETHE_OK || !has_time(type)) return status;
     if (source->clock_ms > value_advance(target)) value_set_clock(target, source->clock_ms);
     return LETHE_OK;
@@ -150,9 +155,13 @@ int merge_command(redis_context *context, redis_string **arguments, int count) {
     bool both = from.value != NULL && target != NULL;
     lethe_status status = both ? merge(type, target, from.value) : LETHE_EINVAL;
     if (status == LETHE_OK) {
+        /* A replica has the other one too, byte for byte. To send it would fill the link's buffer, and a full one is cut. */
+        size_t size;
+        const char *name = redis.StringPtrLen(arguments[2], &size);
         effect_begin(target);
-        effect_u8('M');
-        status = type->save(from.value, (lethe_sink){NULL, save_to_effect});
+        effect_u8('N');
+        effect_u32((uint32_t)size);
+        effect_bytes(name, size);
     }
     redis.CloseKey(from.key);
     if (status != LETHE_OK) {
@@ -215,7 +224,26 @@ static bool repeat_creation(const struct value_type *type, struct value **value,
     return true;
 }
 
-/* The other one's saved bytes are the rest of the effect. */
+/* The other one is a key beside this one. */
+static bool repeat_named_merge(const struct value_type *type, struct value *value,
+                               struct effect_reader *reader, bool apply) {
+    uint32_t size = effect_read_u32(reader);
+    const char *data = effect_read_bytes(reader, size);
+    if (data == NULL) return false;
+    redis_string *name = redis.CreateString(reader->context, data, size);
+    redis_key *key = redis.OpenKey(reader->context, name, REDIS_READ);
+    bool is_good = key != NULL && redis.ModuleTypeGetType(key) == *type->handle;
+    if (is_good) {
+        const struct value *other = redis.ModuleTypeGetValue(key);
+        is_good = other->partial == NULL && other != value &&
+                  (!apply || type->merge(value, other) == LETHE_OK);
+    }
+    if (key != NULL) redis.CloseKey(key);
+    redis.FreeString(reader->context, name);
+    return is_good;
+}
+
+/* The other one's saved bytes are the rest of the effect: logs of earlier versions have that. */
 static bool repeat_merge(const struct value_type *type, struct value *value,
                          struct effect_reader *reader, bool apply) {
     size_t size = reader->left;
@@ -240,6 +268,7 @@ static bool repeat_step(const struct value_type *type, struct value **value,
     }
     if (!exists) return false;
     if (code == 'M' && type->merge != NULL) return repeat_merge(type, *value, reader, apply);
+    if (code == 'N' && type->merge != NULL) return repeat_named_merge(type, *value, reader, apply);
     if (code == 'W' && has_time(type)) {
         if (apply) type->let_time_pass(*value);
         return true;

@@ -1,4 +1,5 @@
 /* module/command.c - commands: how they are described to the server, and what they have in common. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -58,6 +59,27 @@ static bool describe(redis_context *context, const char *name, const struct comm
     return redis.SetCommandInfo(created, &info) == REDIS_OK;
 }
 
+/* Those that change what is remembered, or carry all of it away. */
+static bool is_dangerous(const struct command *command) {
+    static const char *const names[] = {"DUMP", "EFFECT", "FORGET", "LOAD"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(command->name, names[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* What ACL rules like +@write and -@dangerous mean here: docs/acl.md. A server that is too old for it ignores it, and needs
+ * rules by name. */
+static bool categorize(redis_context *context, const char *name, const struct command *command) {
+    if (redis.SetCommandACLCategories == NULL) return true;
+    bool is_write = strstr(command->flags, "write") != NULL;
+    bool is_fast = strstr(command->flags, "fast") != NULL;
+    char categories[64];
+    snprintf(categories, sizeof categories, "%s %s%s", is_write ? "write" : "read",
+             is_fast ? "fast" : "slow", is_dangerous(command) ? " dangerous" : "");
+    return redis.SetCommandACLCategories(redis.GetCommand(context, name), categories) == REDIS_OK;
+}
+
 static bool register_table(redis_context *context, const struct value_type *type,
                            const struct command *table) {
     for (const struct command *command = table; command->name != NULL; command++) {
@@ -65,7 +87,7 @@ static bool register_table(redis_context *context, const struct value_type *type
         snprintf(name, sizeof name, "%s.%s", type->prefix, command->name);
         if (redis.CreateCommand(context, name, command->function, command->flags,
                                 command->first_key, command->last_key, 1) != REDIS_OK ||
-            !describe(context, name, command)) {
+            !describe(context, name, command) || !categorize(context, name, command)) {
             redis.Log(context, "warning", "command %s can't be added", name);
             return false;
         }
@@ -86,7 +108,7 @@ static redis_argument dump_arguments[] = {ARGUMENT_KEY("key", 0), ARGUMENT("numb
 
 bool commands_register(redis_context *context, const struct value_type *type) {
     const struct command common[] = {
-        {type->create_word, create_command, "write deny-oom", -2, KEY_CREATES, 1, 1,
+        {type->create_word, create_command, "write", -2, KEY_CREATES, 1, 1,
          "Creates a value of this type", "O(size)", type->option_arguments},
         {"INFO", info_command, "readonly", 2, KEY_READS, 1, 1, "How a value stands",
          "O(1), for some types O(size)", key_arguments},
@@ -133,7 +155,11 @@ int reply_status(redis_context *context, lethe_status status) {
     case LETHE_EFULL:
         return reply_error(context, "FULL there is no room under its cap; nothing was changed");
     case LETHE_ENOMEM:
-        return reply_error(context, "OOM no memory for that; nothing was changed");
+        return reply_error(context,
+                           limits_have_refused()
+                               ? "OOM that needs more than maxmemory leaves or lethe.largest-value "
+                                 "allows; nothing was changed"
+                               : "OOM no memory for that; nothing was changed");
     case LETHE_EINVAL:
         return reply_error(context, "ERR an option is out of its range");
     case LETHE_EMISMATCH:
@@ -260,4 +286,17 @@ bool window_options_read(struct effect_reader *reader, void *options) {
     uint8_t policy = effect_read_u8(reader);
     window->policy = policy == 0 ? LETHE_WINDOW_REFUSE : LETHE_WINDOW_DEGRADE;
     return policy <= 1;
+}
+
+/* Both kinds of window take about so many bits an id beside those of the error. */
+enum { BITS_BESIDE = 20 };
+
+uint64_t window_planned_bytes(const void *options) {
+    const lethe_window_options *window = options;
+    if (!(window->error > 0 && window->error < 1)) return 0;
+    double bits = BITS_BESIDE - log2(window->error);
+    double bytes = (double)window->capacity * bits / 8;
+    if (window->max_memory_bytes > 0 && bytes > (double)window->max_memory_bytes)
+        return window->max_memory_bytes;
+    return bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX;
 }

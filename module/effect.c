@@ -172,7 +172,7 @@ int effect_command(redis_context *context, redis_string **arguments, int count) 
         return reply_error(context, "ERR effects come from a master or the log only");
     size_t size;
     const char *data = redis.StringPtrLen(arguments[2], &size);
-    struct effect_reader reader = {(const unsigned char *)data, size, true};
+    struct effect_reader reader = {context, (const unsigned char *)data, size, true};
     struct head head;
     if (!read_head(&reader, &head))
         return reply_error(context, "ERR not an effect that this Lethe knows");
@@ -183,7 +183,9 @@ int effect_command(redis_context *context, redis_string **arguments, int count) 
         redis.CloseKey(opened.key);
         return reply_error(context, "ERR not an effect on this value");
     }
+    limits_lift();
     bool is_applied = repeat_effect(type, &value, reader, head.clock_ms, true);
+    limits_restore();
     if (value != NULL && head.is_stamped) ((struct value *)value)->stamp = head.stamp;
     if (opened.value == NULL && value != NULL) store_value(context, &opened, arguments[1], value);
     redis.CloseKey(opened.key);

@@ -24,6 +24,11 @@ static void default_options(void *options) {
         .kind = LETHE_SKETCH_FID, .seed = random_seed(), .allocator = &module_allocator};
 }
 
+static uint64_t planned_bytes(const void *options) {
+    lethe_sketch_shape shape;
+    return lethe_sketch_plan(options, &shape) == LETHE_OK ? shape.memory_bytes : 0;
+}
+
 static lethe_status make(void *value, const void *options) {
     return lethe_sketch_new(options, &((struct fid *)value)->sketch);
 }
@@ -202,14 +207,16 @@ static size_t memory(const void *value) {
 
 static void tell(struct info *info, const void *value) {
     const struct fid *fid = value;
-    lethe_sketch_stats stats = lethe_sketch_info(fid->sketch);
-    info_number(info, "width", stats.shape.width);
-    info_number(info, "depth", stats.shape.depth);
-    info_number(info, "counter_bits", stats.shape.counter_bits);
-    info_number(info, "total", stats.total);
+    /* Not lethe_sketch_info, which looks at all counters: for a large sketch that takes seconds. */
+    lethe_sketch_shape shape = lethe_sketch_get_shape(fid->sketch);
+    uint64_t total = lethe_sketch_total(fid->sketch);
+    info_number(info, "width", shape.width);
+    info_number(info, "depth", shape.depth);
+    info_number(info, "counter_bits", shape.counter_bits);
+    info_number(info, "total", total);
     info_number(info, "memory_bytes", memory(fid) + sizeof *fid);
-    info_fraction(info, "error_above", stats.error_above);
-    info_number(info, "top", stats.shape.top);
+    info_fraction(info, "error_above", shape.epsilon * (double)total);
+    info_number(info, "top", shape.top);
 }
 
 static lethe_status merge(void *value, const void *other) {
@@ -311,6 +318,7 @@ const struct value_type fid_type = {
     .parse_option = parse_option,
     .write_options = write_options,
     .read_options = read_options,
+    .planned_bytes = planned_bytes,
     .make = make,
     .repeat = repeat,
     .merge = merge,

@@ -22,6 +22,27 @@
 
 extern const lethe_allocator module_allocator;
 
+/* --- Limits of what clients may ask for: limits.c */
+
+struct value_type;
+extern long long settings_largest_value_bytes;
+
+/* From lift to restore nothing is limited. */
+void limits_lift(void);
+void limits_restore(void);
+/* Whether the allocator may take a block. */
+bool limits_allow_block(size_t size);
+/* Whether that was the reason why there was no memory, asked once. */
+bool limits_have_refused(void);
+/* Whether a client may make a value with these options. False with the error replied. */
+bool limits_allow_value(redis_context *context, const struct value_type *type, const void *options);
+
+/* Whether the server has used up its memory, as it would ask for a command with the flag deny-oom. For commands that have an
+ * answer all the same. */
+bool is_out_of_memory(redis_context *context);
+/* With the server's own words. */
+int reply_out_of_memory(redis_context *context);
+
 /* --- Saved values as pieces: chunks.c, and docs/format/module.md */
 
 enum { CHUNK_BYTES = 1 << 20, CHUNK_TRAILER_BYTES = 8 };
@@ -123,16 +144,20 @@ struct value_type {
     void (*write_options)(const void *options); /* to the effect */
     /* From an effect, whose reader is looked at later; false: they are nonsense. */
     bool (*read_options)(struct effect_reader *reader, void *options);
+    /* What a value with these options will take, about; for the limits. Options that are wrong take nothing. */
+    uint64_t (*planned_bytes)(const void *options);
     /* Into a value whose head is filled in and whose rest is zero. */
     lethe_status (*make)(void *value, const void *options);
     void (*on_made)(redis_context *context); /* * by a command */
 
-    /* Repeats a step of an effect, other than C, M and W, which the frame knows. While apply is false, the step is
+    /* Repeats a step of an effect, other than C, M, N and W, which the frame knows. While apply is false, the step is
      * only looked at, and value may be NULL. */
     bool (*repeat)(void *value, uint8_t code, struct effect_reader *reader, bool apply);
     void (*complete)(void *value);                         /* * after each effect */
     lethe_status (*merge)(void *value, const void *other); /* * */
-    void (*info)(struct info *info, const void *value);    /* PREFIX.INFO */
+    /* * Whether a client may merge them: LETHE_OK, or why not. */
+    lethe_status (*can_merge)(const void *value, const void *other);
+    void (*info)(struct info *info, const void *value); /* PREFIX.INFO */
 
     void *(*load_from_snapshot)(redis_io *io, int version); /* calls value_from_snapshot */
     lethe_status (*save)(const void *value, lethe_sink sink);
@@ -161,7 +186,8 @@ struct value_type {
     .create_word = word, .option_arguments = window_arguments,                      \
     .option_names = "WINDOW, ERROR, CAPACITY, SLACK, SEED, MAXMEMORY and POLICY",   \
     .default_options = window_options_default, .parse_option = window_option_parse, \
-    .write_options = window_options_write, .read_options = window_options_read
+    .write_options = window_options_write, .read_options = window_options_read,     \
+    .planned_bytes = window_planned_bytes
 
 static inline bool has_time(const struct value_type *type) {
     return type->let_time_pass != NULL;
@@ -270,6 +296,7 @@ void effect_stamp(redis_context *context, redis_string *key, struct value *value
 
 /* Reads an effect; after the first read beyond the end, is_valid is false and all are zeros. */
 struct effect_reader {
+    redis_context *context;
     const unsigned char *data;
     size_t left;
     bool is_valid;
@@ -337,6 +364,7 @@ enum option_verdict window_option_parse(const redis_string *name, const redis_st
                                         void *options);
 void window_options_write(const void *options);
 bool window_options_read(struct effect_reader *reader, void *options);
+uint64_t window_planned_bytes(const void *options);
 
 /* --- Changes: change.c */
 
@@ -379,6 +407,11 @@ redis_command_function create_command, info_command, merge_command, effect_comma
     {                                                                                   \
         .name = name_, .type = REDIS_ARGUMENT_##type_, .key_spec = -1, .token = token_, \
         .flags = REDIS_ARGUMENT_OPTIONAL                                                \
+    }
+#define ARGUMENT_TOKEN(token_, name_)                                                 \
+    {                                                                                 \
+        .name = name_, .type = REDIS_ARGUMENT_TOKEN, .key_spec = -1, .token = token_, \
+        .flags = REDIS_ARGUMENT_OPTIONAL                                              \
     }
 #define ARGUMENT_BLOCK(name_, flags_, parts_)                                         \
     {                                                                                 \

@@ -130,6 +130,12 @@ static lethe_status make_like_master(struct gbf *gbf, const struct making *makin
     return status;
 }
 
+static uint64_t planned_bytes(const void *making) {
+    lethe_gaussian_shape shape;
+    lethe_status status = lethe_gaussian_plan(&((const struct making *)making)->wanted, &shape);
+    return status == LETHE_OK ? shape.memory_bytes : 0;
+}
+
 static lethe_status make(void *value, const void *options) {
     struct gbf *gbf = value;
     const struct making *making = options;
@@ -280,6 +286,7 @@ const struct value_type gbf_type = {
     .parse_option = parse_option,
     .write_options = write_options,
     .read_options = read_options,
+    .planned_bytes = planned_bytes,
     .make = make,
     .repeat = filter_repeat,
     .merge = merge,

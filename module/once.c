@@ -59,24 +59,6 @@ static void warn_of_eviction(redis_context *context) {
               "expiry on tables.");
 }
 
-void once_abandon(struct opened *opened) {
-    struct once *table = opened->value;
-    if (opened->is_new) {
-        redis.DeleteKey(opened->key);
-    } else {
-        value_turn_back(&table->head, opened->clock_before_ms);
-    }
-    redis.CloseKey(opened->key);
-}
-
-bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
-                       const struct once **out) {
-    *out = NULL;
-    if (!open_value(context, name, &once_type, OPEN_TO_READ, opened)) return false;
-    *out = opened->value;
-    return true;
-}
-
 /* --- Changing one */
 
 lethe_hash once_hash(const struct once *table, const redis_string *id) {

@@ -13,11 +13,17 @@ struct once {
     uint64_t period_ms; /* how often the window forgets */
 };
 
-/* Opens the table for a change, making it if there is none. False with the error replied. */
-static inline bool once_open_to_change(redis_context *context, redis_string *name,
-                                       struct opened *out) {
-    return open_to_change(context, name, &once_type, ABSENT_IS_MADE, out);
-}
+/* A table that is opened for operations. While the server is out of memory copies are answered as ever, and nothing else is
+ * done: a client that repeats an operation must learn that it was. */
+struct once_opened {
+    struct opened opened;
+    bool is_out_of_memory;
+};
+/* Opens it, and makes it if there is none and the command did not say NOCREATE. False with the error replied. */
+bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
+                         struct once_opened *out);
+/* Whether the id was seen: a copy of what was applied is a copy, even where it would not fit now. */
+bool once_is_copy(const struct once *table, lethe_hash id);
 /* Closes the key as if nothing had been opened; only where nothing was asked of the window. */
 void once_abandon(struct opened *opened);
 /* Opens it to read; *out is NULL when there is none. False with the error replied. */

@@ -5,6 +5,9 @@
  * one command of the server, so nobody sees what is in between. The command's own replication and
  * the table's effect go out as one transaction.
  *
+ * A command fails as a whole, with an error: then nothing is done, and the id is free. Or it answers with errors among other
+ * things, as one that takes many items does: some of it is done, so the id is spent, and the reply says 2 rather than 1.
+ *
  * What may be called is a plain write: a command that writes, names its keys, and does no more than it says.
  * Scripts are not, nor what blocks or administers, nor what names no key or the table itself. The caller needs
  * the right to run the command and to use its keys, as if it were sent alone; the server checks that
@@ -14,7 +17,21 @@
 
 #include "once.h"
 
-enum { FIRST_INNER = 3 }; /* the position of the command that is called */
+/* The command that is called, in the arguments of ONCE.CALL. */
+struct inner {
+    redis_string **arguments;
+    int count;
+    int position;
+};
+
+/* ONCE.CALL table id [NOCREATE] command ...: no command has that name. */
+static struct inner inner_of(redis_string **arguments, int count) {
+    int position = count > 3 && is_word(arguments[3], "NOCREATE") ? 4 : 3;
+    return (struct inner){arguments + position, count - position, position};
+}
+
+enum { DEEPEST = 16 };
+enum called { DUPLICATE = 0, DONE = 1, DONE_IN_PART = 2 };
 
 /* Tells the server which arguments are keys: the table, and the inner command's. An ONCE.CALL in
  * an ONCE.CALL will be refused; the keys in it are not asked for, since that could go deeper than the stack. */
@@ -24,11 +41,13 @@ static int report_keys(redis_context *context, redis_string **arguments, int cou
     if (is_reporting) return REDIS_OK;
     is_reporting = true;
     int keys = 0, *flags = NULL;
-    int *positions = redis.GetCommandKeysWithFlags(context, arguments + FIRST_INNER,
-                                                   count - FIRST_INNER, &keys, &flags);
+    struct inner inner = inner_of(arguments, count);
+    int *positions = inner.count > 0 ? redis.GetCommandKeysWithFlags(context, inner.arguments,
+                                                                     inner.count, &keys, &flags)
+                                     : NULL;
     is_reporting = false;
     for (int i = 0; positions != NULL && i < keys; i++)
-        redis.KeyAtPosWithFlags(context, FIRST_INNER + positions[i], flags[i]);
+        redis.KeyAtPosWithFlags(context, inner.position + positions[i], flags[i]);
     redis.Free(positions);
     redis.Free(flags);
     return REDIS_OK;
@@ -65,15 +84,15 @@ static const char *judge_name(redis_context *context, redis_string *name) {
 }
 
 /* A command like XGROUP is judged with its second word, as XGROUP|CREATE. */
-static const char *judge_command(redis_context *context, redis_string **arguments, int count) {
-    redis_string *name = arguments[FIRST_INNER];
+static const char *judge_command(redis_context *context, const struct inner *inner) {
+    redis_string *name = inner->arguments[0];
     /* It would wait for another server. */
     if (is_word(name, "MIGRATE")) return not_plain;
     const char *problem = judge_name(context, name);
-    if (problem != not_plain || count < FIRST_INNER + 2) return problem;
+    if (problem != not_plain || inner->count < 2) return problem;
     size_t size, more;
     const char *word = redis.StringPtrLen(name, &size);
-    const char *second = redis.StringPtrLen(arguments[FIRST_INNER + 1], &more);
+    const char *second = redis.StringPtrLen(inner->arguments[1], &more);
     char both[64];
     if (size + 1 + more > sizeof both) return problem;
     memcpy(both, word, size);
@@ -86,17 +105,18 @@ static const char *judge_command(redis_context *context, redis_string **argument
 }
 
 /* Whether its keys are named, and none of them is the table. */
-static const char *judge_keys(redis_context *context, redis_string **arguments, int count) {
+static const char *judge_keys(redis_context *context, const struct inner *inner,
+                              const redis_string *table) {
     int keys = 0, *flags = NULL;
-    int *positions = redis.GetCommandKeysWithFlags(context, arguments + FIRST_INNER,
-                                                   count - FIRST_INNER, &keys, &flags);
+    int *positions =
+        redis.GetCommandKeysWithFlags(context, inner->arguments, inner->count, &keys, &flags);
     const char *problem = NULL;
     if (positions == NULL || keys == 0) {
         problem = errno == EINVAL ? "ERR wrong number of arguments for the command to call"
                                   : "ERR only commands that name their keys can be called";
     }
     for (int i = 0; positions != NULL && i < keys; i++) {
-        if (redis.StringCompare(arguments[FIRST_INNER + positions[i]], arguments[1]) == 0)
+        if (redis.StringCompare(inner->arguments[positions[i]], table) == 0)
             problem = "ERR the command to call names the table itself";
     }
     redis.Free(positions);
@@ -104,13 +124,13 @@ static const char *judge_keys(redis_context *context, redis_string **arguments, 
     return problem;
 }
 
-static const char *judge_caller(redis_context *context, redis_string **arguments, int count) {
+static const char *judge_caller(redis_context *context, const struct inner *inner) {
     redis_string *name = redis.GetCurrentUserName(context);
     redis_user *user = name != NULL ? redis.GetModuleUserFromUserName(name) : NULL;
     const char *problem = NULL;
     /* Without a user the caller is the replication link, the log, or a script that was checked. */
-    if (user != NULL && redis.ACLCheckCommandPermissions(user, arguments + FIRST_INNER,
-                                                         count - FIRST_INNER) != REDIS_OK) {
+    if (user != NULL &&
+        redis.ACLCheckCommandPermissions(user, inner->arguments, inner->count) != REDIS_OK) {
         problem = "NOPERM this user may not run the command to call";
     }
     if (user != NULL) redis.FreeModuleUser(user);
@@ -118,12 +138,34 @@ static const char *judge_caller(redis_context *context, redis_string **arguments
     return problem;
 }
 
-static const char *judge(redis_context *context, redis_string **arguments, int count) {
-    if (is_word(arguments[FIRST_INNER], "ONCE.CALL")) return not_plain;
-    const char *problem = judge_command(context, arguments, count);
-    if (problem == NULL) problem = judge_keys(context, arguments, count);
-    if (problem == NULL) problem = judge_caller(context, arguments, count);
+static const char *judge(redis_context *context, const struct inner *inner,
+                         const redis_string *table) {
+    if (is_word(inner->arguments[0], "ONCE.CALL")) return not_plain;
+    const char *problem = judge_command(context, inner);
+    if (problem == NULL) problem = judge_keys(context, inner, table);
+    if (problem == NULL) problem = judge_caller(context, inner);
     return problem;
+}
+
+/* Whether an error is among what a reply holds. */
+static bool holds_error(redis_reply *reply, int depth) {
+    int type = reply != NULL ? redis.CallReplyType(reply) : REDIS_REPLY_STRING;
+    if (type == REDIS_REPLY_ERROR) return true;
+    bool is_array = type == REDIS_REPLY_ARRAY, is_map = type == REDIS_REPLY_MAP;
+    if (depth == DEEPEST || !(is_array || is_map || type == REDIS_REPLY_SET)) return false;
+    bool answer = false;
+    size_t count = redis.CallReplyLength(reply);
+    for (size_t i = 0; i < count && !answer; i++) {
+        redis_reply *one = NULL;
+        if (is_map) {
+            (void)redis.CallReplyMapElement(reply, i, NULL, &one);
+        } else {
+            one = is_array ? redis.CallReplyArrayElement(reply, i)
+                           : redis.CallReplySetElement(reply, i);
+        }
+        answer = holds_error(one, depth + 1);
+    }
+    return answer;
 }
 
 static void reply_called(redis_context *context, redis_reply *reply) {
@@ -131,7 +173,7 @@ static void reply_called(redis_context *context, redis_reply *reply) {
         redis.ReplyWithCallReply(context, reply);
     } else if (reply != NULL) {
         redis.ReplyWithArray(context, 2);
-        redis.ReplyWithLongLong(context, 1);
+        redis.ReplyWithLongLong(context, holds_error(reply, 0) ? DONE_IN_PART : DONE);
         redis.ReplyWithCallReply(context, reply);
     } else {
         reply_error(context, "ERR the command could not be called");
@@ -162,42 +204,52 @@ static void finish_call(redis_context *context, redis_string *name, const struct
 
 /* Runs the command. The letters: replicate it, answer in the caller's protocol, errors as replies, the
  * rules of scripts, the caller's rights, and the memory limit. */
-static redis_reply *run(redis_context *context, redis_string **arguments, int count) {
-    const char *command = redis.StringPtrLen(arguments[FIRST_INNER], NULL);
-    return redis.Call(context, command, "!0ESCMv", arguments + FIRST_INNER + 1,
-                      (size_t)(count - FIRST_INNER - 1));
+static redis_reply *run(redis_context *context, const struct inner *inner) {
+    const char *command = redis.StringPtrLen(inner->arguments[0], NULL);
+    return redis.Call(context, command, "!0ESCMv", inner->arguments + 1,
+                      (size_t)(inner->count - 1));
+}
+
+/* What is not fresh, or can't be remembered. */
+static int reply_uncalled(redis_context *context, uint8_t answer) {
+    if (answer == LETHE_REFUSED) return reply_status(context, LETHE_EFULL);
+    redis.ReplyWithArray(context, 2);
+    redis.ReplyWithLongLong(context, DUPLICATE);
+    return redis.ReplyWithNull(context);
 }
 
 int once_call(redis_context *context, redis_string **arguments, int count) {
-    if (redis.IsKeysPositionRequest(context)) {
-        return count > FIRST_INNER ? report_keys(context, arguments, count) : REDIS_OK;
-    }
-    if (count < FIRST_INNER + 1) return redis.WrongArity(context);
-    const char *problem = judge(context, arguments, count);
+    if (redis.IsKeysPositionRequest(context))
+        return count > 3 ? report_keys(context, arguments, count) : REDIS_OK;
+    struct inner inner = inner_of(arguments, count);
+    if (inner.count < 1) return redis.WrongArity(context);
+    const char *problem = judge(context, &inner, arguments[1]);
     if (problem != NULL) return reply_error(context, problem);
-    struct opened opened;
-    if (!once_open_to_change(context, arguments[1], &opened)) return REDIS_OK;
-    struct once *table = opened.value;
+    struct once_opened found;
+    struct opened *opened = &found.opened;
+    if (!once_open_to_change(context, arguments[1], inner.position == 3, &found)) return REDIS_OK;
+    struct once *table = opened->value;
     const struct ticket *ticket = table->head.ticket;
     lethe_hash id = once_hash(table, arguments[2]);
-    if (opened.is_new) {
+    if (found.is_out_of_memory && !once_is_copy(table, id)) {
+        once_abandon(opened);
+        return reply_out_of_memory(context);
+    }
+    if (opened->is_new) {
         /* The effect that has begun would not survive the call, if that has one of its own. */
         effect_send(context, arguments[1], &table->head);
         announce(context, arguments[1], "once.create");
-        opened.is_new = false;
+        opened->is_new = false;
         effect_begin(&table->head);
     }
     uint8_t answer;
     once_try(table, &id, 1, &answer);
     if (answer != LETHE_FRESH) {
-        finish_change(context, &opened, arguments[1], NULL);
-        if (answer == LETHE_REFUSED) return reply_status(context, LETHE_EFULL);
-        redis.ReplyWithArray(context, 2);
-        redis.ReplyWithLongLong(context, 0);
-        return redis.ReplyWithNull(context);
+        finish_change(context, opened, arguments[1], NULL);
+        return reply_uncalled(context, answer);
     }
-    redis.CloseKey(opened.key);
-    redis_reply *reply = run(context, arguments, count);
+    redis.CloseKey(opened->key);
+    redis_reply *reply = run(context, &inner);
     bool has_succeeded = reply != NULL && redis.CallReplyType(reply) != REDIS_REPLY_ERROR;
     finish_call(context, arguments[1], ticket, id, has_succeeded);
     reply_called(context, reply);

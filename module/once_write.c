@@ -1,7 +1,10 @@
 /* module/once_write.c - the commands that change a once-table: INCRBY, MINCRBY, ADD, FORGET, DEL.
  *
  * All arguments are read before anything is changed. A sum that would leave the 64 bits is refused
- * before its id is remembered, so that the operation can be sent again when there is room. */
+ * before its id is remembered, so that the operation can be sent again when there is room. The same holds for what is
+ * fresh while the server is out of memory.
+ *
+ * NOCREATE stands where no other argument can: behind pairs and threes, or, before ids, together with IDS. */
 #include <limits.h>
 #include <string.h>
 
@@ -11,7 +14,7 @@ static const char not_an_integer[] = "ERR a delta is not an integer or out of ra
 static const char overflow[] = "ERR increment would overflow; nothing was changed";
 
 /* What happened to an operation. */
-enum outcome { APPLIED, DUPLICATE, OVERFLOWS, REFUSED };
+enum outcome { APPLIED, DUPLICATE, OVERFLOWS, REFUSED, NO_MEMORY };
 
 /* A counter's name as bytes. */
 struct name {
@@ -39,11 +42,6 @@ struct operation {
     int pairs;
 };
 
-/* Whether the id was seen: a copy of what was applied is a duplicate, even where it would not fit now. */
-static bool is_copy(const struct once *table, lethe_hash id) {
-    return lethe_window_check(table->window, id, table->head.clock_ms) == LETHE_DUPLICATE;
-}
-
 /* Asks the window, and remembers the id if it is fresh. */
 static enum outcome try_id(struct once *table, lethe_hash id) {
     uint8_t answer;
@@ -57,7 +55,7 @@ static enum outcome apply_one(struct once *table, lethe_hash id, struct name nam
                               int64_t *value) {
     struct counter *counter = counters_find(&table->counters, name.data, name.size);
     *value = counter != NULL ? counter->value : 0;
-    if (!once_can_add(*value, delta) && !is_copy(table, id)) return OVERFLOWS;
+    if (!once_can_add(*value, delta) && !once_is_copy(table, id)) return OVERFLOWS;
     enum outcome outcome = try_id(table, id);
     if (outcome != APPLIED) return outcome;
     if (counter == NULL) counter = counters_add(&table->counters, name.data, name.size);
@@ -88,7 +86,7 @@ static enum outcome apply_all(struct once *table, const struct operation *operat
                               int64_t *values) {
     enum outcome outcome = OVERFLOWS;
     size_t pairs = (size_t)operation->pairs;
-    if (all_fit(table, operation) || is_copy(table, operation->id))
+    if (all_fit(table, operation) || once_is_copy(table, operation->id))
         outcome = try_id(table, operation->id);
     for (size_t i = 0; i < pairs && outcome == APPLIED; i++) {
         struct name name = name_of(operation->names[2 * i]);
@@ -101,7 +99,9 @@ static enum outcome apply_all(struct once *table, const struct operation *operat
     return outcome;
 }
 
-static enum outcome apply(struct once *table, const struct operation *operation, int64_t *values) {
+static enum outcome apply(struct once *table, const struct operation *operation,
+                          bool is_out_of_memory, int64_t *values) {
+    if (is_out_of_memory && !once_is_copy(table, operation->id)) return NO_MEMORY;
     if (operation->pairs > 1) return apply_all(table, operation, values);
     return apply_one(table, operation->id, name_of(operation->names[0]), operation->deltas[0],
                      values);
@@ -111,6 +111,8 @@ static void reply_outcome(redis_context *context, enum outcome outcome, const in
                           int count) {
     if (outcome == OVERFLOWS) {
         reply_error(context, overflow);
+    } else if (outcome == NO_MEMORY) {
+        reply_out_of_memory(context);
     } else if (outcome == REFUSED) {
         reply_status(context, LETHE_EFULL);
     } else {
@@ -121,7 +123,15 @@ static void reply_outcome(redis_context *context, enum outcome outcome, const in
     }
 }
 
+/* Takes NOCREATE off the end, where it makes the number of arguments more by one than it should be. */
+static bool take_no_create(redis_string **arguments, int *count) {
+    if (!is_word(arguments[*count - 1], "NOCREATE")) return false;
+    --*count;
+    return true;
+}
+
 int once_incrby(redis_context *context, redis_string **arguments, int count) {
+    bool may_create = count % 2 != 0 || !take_no_create(arguments, &count);
     if (count < 5 || count % 2 == 0) return redis.WrongArity(context);
     int pairs = (count - 3) / 2;
     long long few[8] = {0}, *deltas = few;
@@ -129,19 +139,19 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
     bool are_numbers = true;
     for (int i = 0; i < pairs && are_numbers; i++)
         are_numbers = redis.StringToLongLong(arguments[4 + 2 * i], &deltas[i]) == REDIS_OK;
-    struct opened opened;
+    struct once_opened found;
     if (!are_numbers) {
         reply_error(context, not_an_integer);
-    } else if (once_open_to_change(context, arguments[1], &opened)) {
-        struct once *table = opened.value;
+    } else if (once_open_to_change(context, arguments[1], may_create, &found)) {
+        struct once *table = found.opened.value;
         struct operation operation = {once_hash(table, arguments[2]), arguments + 3, deltas, pairs};
         int64_t *values = scratch((size_t)pairs, sizeof *values);
         lethe_window_prefetch(table->window, operation.id); /* while the counters are looked up */
-        enum outcome outcome = apply(table, &operation, values);
-        if (outcome == OVERFLOWS) {
-            once_abandon(&opened);
+        enum outcome outcome = apply(table, &operation, found.is_out_of_memory, values);
+        if (outcome == OVERFLOWS || outcome == NO_MEMORY) {
+            once_abandon(&found.opened);
         } else {
-            finish_change(context, &opened, arguments[1],
+            finish_change(context, &found.opened, arguments[1],
                           outcome == APPLIED ? "once.incrby" : NULL);
         }
         reply_outcome(context, outcome, values, pairs);
@@ -239,14 +249,34 @@ static void apply_each(struct batch *batch, struct once *table) {
     }
 }
 
+/* Answers the copies. Returns how many there are. */
+static size_t apply_copies(struct batch *batch, struct once *table) {
+    size_t copies = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->ids[i] = once_hash(table, batch->arguments[3 * i]);
+        batch->outcomes[i] = NO_MEMORY;
+        if (!once_is_copy(table, batch->ids[i])) continue;
+        batch->outcomes[i] = (uint8_t)apply_one(table, batch->ids[i], batch->names[i],
+                                                batch->deltas[i], &batch->values[i]);
+        copies++;
+    }
+    return copies;
+}
+
 int once_mincrby(redis_context *context, redis_string **arguments, int count) {
+    bool may_create = count % 3 != 0 || !take_no_create(arguments, &count);
     if (count < 5 || (count - 2) % 3 != 0) return redis.WrongArity(context);
     struct batch batch = plan_batch(arguments + 2, (size_t)(count - 2) / 3);
     if (!read_batch(&batch)) return reply_error(context, not_an_integer);
-    struct opened opened;
-    if (!once_open_to_change(context, arguments[1], &opened)) return REDIS_OK;
-    struct once *table = opened.value;
-    if (prepare_batch(&batch, table)) {
+    struct once_opened found;
+    if (!once_open_to_change(context, arguments[1], may_create, &found)) return REDIS_OK;
+    struct once *table = found.opened.value;
+    if (found.is_out_of_memory) {
+        if (apply_copies(&batch, table) == 0) {
+            once_abandon(&found.opened);
+            return reply_out_of_memory(context);
+        }
+    } else if (prepare_batch(&batch, table)) {
         apply_together(&batch, table);
     } else {
         apply_each(&batch, table);
@@ -257,32 +287,60 @@ int once_mincrby(redis_context *context, redis_string **arguments, int count) {
         is_changed = is_changed || batch.outcomes[i] == APPLIED;
         reply_outcome(context, (enum outcome)batch.outcomes[i], &batch.values[i], 1);
     }
-    finish_change(context, &opened, arguments[1], is_changed ? "once.mincrby" : NULL);
+    finish_change(context, &found.opened, arguments[1], is_changed ? "once.mincrby" : NULL);
     return REDIS_OK;
 }
 
 /* --- Ids without counters */
 
+/* Keeps the copies, and tries them; the others are not asked for. Returns how many there are. */
+static size_t try_copies(struct once *table, const lethe_hash *ids, size_t count,
+                         uint8_t *outcomes) {
+    size_t copies = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_copy = once_is_copy(table, ids[i]);
+        outcomes[i] = is_copy ? (uint8_t)try_id(table, ids[i]) : NO_MEMORY;
+        copies += is_copy;
+    }
+    return copies;
+}
+
+static void try_ids(struct once *table, const lethe_hash *ids, size_t count, uint8_t *outcomes) {
+    static const uint8_t outcome_of[] = {
+        [LETHE_FRESH] = APPLIED, [LETHE_DUPLICATE] = DUPLICATE, [LETHE_REFUSED] = REFUSED};
+    once_try(table, ids, count, outcomes);
+    for (size_t i = 0; i < count; i++)
+        outcomes[i] = outcome_of[outcomes[i]];
+}
+
 int once_add(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
-    struct opened opened;
-    if (!once_open_to_change(context, arguments[1], &opened)) return REDIS_OK;
-    uint8_t *answers;
-    int ids = count - 2;
-    const struct once *table = opened.value;
-    const lethe_hash *hashes = hash_items(table->seed, arguments + 2, (size_t)ids, &answers);
-    once_try(opened.value, hashes, (size_t)ids, answers);
+    bool has_option =
+        count > 4 && is_word(arguments[2], "NOCREATE") && is_word(arguments[3], "IDS");
+    redis_string **words = arguments + (has_option ? 4 : 2);
+    size_t ids = (size_t)(arguments + count - words);
+    struct once_opened found;
+    if (!once_open_to_change(context, arguments[1], !has_option, &found)) return REDIS_OK;
+    struct once *table = found.opened.value;
+    uint8_t *outcomes;
+    const lethe_hash *hashes = hash_items(table->seed, words, ids, &outcomes);
+    if (!found.is_out_of_memory) {
+        try_ids(table, hashes, ids, outcomes);
+    } else if (try_copies(table, hashes, ids, outcomes) == 0) {
+        once_abandon(&found.opened);
+        return reply_out_of_memory(context);
+    }
     bool is_changed = false;
-    redis.ReplyWithArray(context, ids);
-    for (int i = 0; i < ids; i++) {
-        is_changed = is_changed || answers[i] == LETHE_FRESH;
-        if (answers[i] == LETHE_REFUSED) {
-            reply_status(context, LETHE_EFULL);
+    redis.ReplyWithArray(context, (long)ids);
+    for (size_t i = 0; i < ids; i++) {
+        is_changed = is_changed || outcomes[i] == APPLIED;
+        if (outcomes[i] == APPLIED || outcomes[i] == DUPLICATE) {
+            redis.ReplyWithLongLong(context, outcomes[i] == APPLIED);
         } else {
-            redis.ReplyWithLongLong(context, answers[i] == LETHE_FRESH);
+            reply_outcome(context, (enum outcome)outcomes[i], NULL, 0);
         }
     }
-    finish_change(context, &opened, arguments[1], is_changed ? "once.add" : NULL);
+    finish_change(context, &found.opened, arguments[1], is_changed ? "once.add" : NULL);
     return REDIS_OK;
 }
 

@@ -63,6 +63,11 @@ static bool read_options(struct effect_reader *reader, void *wanted) {
     return options->seed != 0 && lethe_quotient_plan(options, &shape) == LETHE_OK;
 }
 
+static uint64_t planned_bytes(const void *options) {
+    lethe_quotient_shape shape;
+    return lethe_quotient_plan(options, &shape) == LETHE_OK ? shape.memory_bytes : 0;
+}
+
 static lethe_status make(void *value, const void *options) {
     struct qf *qf = value;
     lethe_status status = lethe_quotient_new(options, &qf->quotient);
@@ -136,6 +141,28 @@ static int count_command(redis_context *context, redis_string **arguments, int c
     }
     redis.CloseKey(opened.key);
     return REDIS_OK;
+}
+
+/* The most slots that additions would bring the filter to. */
+static uint64_t most_slots(const lethe_quotient *quotient) {
+    lethe_quotient_shape shape = lethe_quotient_get_shape(quotient);
+    while (shape.remainder_bits > 1 && 0.9 * (double)shape.slots < (double)shape.grow_to) {
+        shape.slots *= 2;
+        shape.remainder_bits--;
+    }
+    return shape.slots;
+}
+
+/* A merge takes as many slots as it needs and holds all there is, so it would pass the filter's cap and its error. What both
+ * hold is counted for each: only a merge could tell. */
+static lethe_status can_merge(const void *value, const void *other) {
+    const lethe_quotient *into = ((const struct qf *)value)->quotient;
+    lethe_quotient_stats one = lethe_quotient_info(into);
+    lethe_quotient_stats two = lethe_quotient_info(((const struct qf *)other)->quotient);
+    uint64_t most = one.shape.grow_to > 0 ? one.shape.grow_to : one.shape.capacity;
+    bool is_within = one.distinct + two.distinct <= most &&
+                     (double)(one.slots_used + two.slots_used) <= 0.9 * (double)most_slots(into);
+    return is_within || most == 0 ? LETHE_OK : LETHE_EFULL;
 }
 
 static lethe_status merge(void *value, const void *other) {
@@ -215,9 +242,11 @@ const struct value_type qf_type = {
     .parse_option = parse_option,
     .write_options = write_options,
     .read_options = read_options,
+    .planned_bytes = planned_bytes,
     .make = make,
     .repeat = filter_repeat,
     .merge = merge,
+    .can_merge = can_merge,
     .info = tell,
     .load_from_snapshot = load_from_snapshot,
     .save = save,

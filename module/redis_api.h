@@ -28,6 +28,7 @@ typedef struct RedisModuleInfoCtx redis_info;
 typedef struct RedisModuleUser redis_user;
 typedef struct RedisModuleDefragCtx redis_defrag;
 typedef struct RedisModuleKeyOptCtx redis_key_context;
+typedef struct RedisModuleServerInfoData redis_server_info;
 
 enum { REDIS_OK = 0, REDIS_ERROR = 1, REDIS_API_VERSION = 1 };
 
@@ -38,7 +39,13 @@ enum { REDIS_READ = 1, REDIS_WRITE = 2, REDIS_NO_TOUCH = 1 << 16 };
 enum { REDIS_KEY_EMPTY = 0, REDIS_KEY_MODULE = 6 };
 
 /* Types of replies. */
-enum { REDIS_REPLY_STRING = 0, REDIS_REPLY_ERROR = 1, REDIS_REPLY_ARRAY = 3 };
+enum {
+    REDIS_REPLY_STRING = 0,
+    REDIS_REPLY_ERROR = 1,
+    REDIS_REPLY_ARRAY = 3,
+    REDIS_REPLY_MAP = 5,
+    REDIS_REPLY_SET = 6
+};
 
 /* What GetContextFlags tells. */
 enum {
@@ -46,6 +53,7 @@ enum {
     REDIS_FLAG_REPLICA = 1 << 3,
     REDIS_FLAG_CLUSTER = 1 << 5,
     REDIS_FLAG_EVICT = 1 << 9,
+    REDIS_FLAG_OOM = 1 << 10,
     REDIS_FLAG_REPLICATED = 1 << 12,
     REDIS_FLAG_LOADING = 1 << 13
 };
@@ -207,6 +215,7 @@ typedef struct redis_type_methods {
             const char *flags, int first_key, int last_key, int key_step))                         \
     NEEDED(redis_command *, GetCommand, (redis_context *, const char *name))                       \
     NEEDED(int, SetCommandInfo, (redis_command *, const redis_command_info *info))                 \
+    WANTED(int, SetCommandACLCategories, (redis_command *, const char *categories))                \
     NEEDED(int, WrongArity, (redis_context *))                                                     \
     NEEDED(int, IsKeysPositionRequest, (redis_context *))                                          \
     NEEDED(void, KeyAtPosWithFlags, (redis_context *, int position, int flags))                    \
@@ -277,6 +286,9 @@ typedef struct redis_type_methods {
     NEEDED(int, CallReplyType, (redis_reply *))                                                    \
     NEEDED(size_t, CallReplyLength, (redis_reply *))                                               \
     NEEDED(redis_reply *, CallReplyArrayElement, (redis_reply *, size_t index))                    \
+    NEEDED(redis_reply *, CallReplySetElement, (redis_reply *, size_t index))                      \
+    NEEDED(int, CallReplyMapElement,                                                               \
+           (redis_reply *, size_t index, redis_reply * *key, redis_reply * *value))                \
     NEEDED(const char *, CallReplyStringPtr, (redis_reply *, size_t * size))                       \
     NEEDED(int, Replicate, (redis_context *, const char *command, const char *format, ...))        \
     NEEDED(int, ReplicateVerbatim, (redis_context *))                                              \
@@ -290,6 +302,10 @@ typedef struct redis_type_methods {
     NEEDED(uint64_t, CreateTimer,                                                                  \
            (redis_context *, long long period_ms, redis_timer_function *, void *data))             \
     NEEDED(void, Log, (redis_context *, const char *level, const char *format, ...))               \
+    NEEDED(redis_server_info *, GetServerInfo, (redis_context *, const char *section))             \
+    NEEDED(void, FreeServerInfo, (redis_context *, redis_server_info *))                           \
+    NEEDED(unsigned long long, ServerInfoGetFieldUnsigned,                                         \
+           (redis_server_info *, const char *field, int *problem))                                 \
     NEEDED(int, RegisterInfoFunc, (redis_context *, redis_info_function *))                        \
     NEEDED(int, InfoAddSection, (redis_info *, const char *name))                                  \
     NEEDED(int, InfoAddFieldULongLong,                                                             \

@@ -1,7 +1,7 @@
 /* module/settings.c - the configuration: lethe.* in CONFIG GET and SET.
  *
- * All of it but tick-ms is what a table gets that is made by its first use. A change is for the tables that
- * are made from then on. */
+ * All of it except tick-ms and largest-value is what a table gets that is made by its first use. A change is for the
+ * tables that are made from then on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,9 +94,12 @@ bool settings_register(redis_context *context) {
                                     get_number, set_number, NULL, &capacity) == REDIS_OK &&
         redis.RegisterNumericConfig(context, "max-memory", 0, REDIS_CONFIG_MEMORY, 0, INT64_MAX,
                                     get_number, set_number, NULL, &max_memory_bytes) == REDIS_OK &&
+        redis.RegisterNumericConfig(context, "largest-value", 4LL << 30, REDIS_CONFIG_MEMORY, 0,
+                                    INT64_MAX, get_number, set_number, NULL,
+                                    &settings_largest_value_bytes) == REDIS_OK &&
         redis.RegisterNumericConfig(context, "tick-ms", 100, REDIS_CONFIG_DEFAULT, 1, 60000,
                                     get_tick, set_tick, NULL, NULL) == REDIS_OK &&
-        redis.RegisterStringConfig(context, "error", "1e-06", REDIS_CONFIG_DEFAULT, get_fraction,
+        redis.RegisterStringConfig(context, "error", "1e-09", REDIS_CONFIG_DEFAULT, get_fraction,
                                    set_fraction, NULL, &error_fraction) == REDIS_OK &&
         redis.RegisterStringConfig(context, "slack", "0.25", REDIS_CONFIG_DEFAULT, get_fraction,
                                    set_fraction, NULL, &slack_fraction) == REDIS_OK &&

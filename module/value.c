@@ -111,8 +111,10 @@ void *value_load(const struct value_type *type, const struct chunks *chunks) {
     struct value *value = value_new(type);
     if (value == NULL) return NULL;
     struct chunk_reader reader = chunk_reader_at_start(chunks);
+    limits_lift();
     bool is_valid = read_head(value, &reader) &&
                     type->load(value, chunk_reader_source(&reader)) == LETHE_OK && reader.left == 0;
+    limits_restore();
     if (!is_valid) {
         value_release(value);
         return NULL;
@@ -135,7 +137,10 @@ static lethe_status save_in_pieces(const struct value *value, struct stamp stamp
     struct chunk_writer writer;
     lethe_status status = chunk_writer_begin(&writer, emit, context);
     if (status != LETHE_OK) return status;
-    return chunk_writer_end(&writer, save_value(value, stamp, chunk_writer_sink(&writer)));
+    limits_lift(); /* also in a child that saves, which can't ask the server */
+    status = chunk_writer_end(&writer, save_value(value, stamp, chunk_writer_sink(&writer)));
+    limits_restore();
+    return status;
 }
 
 static struct stamp stamp_to_save(const struct value *value) {

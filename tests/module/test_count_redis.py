@@ -334,6 +334,40 @@ def test_a_server_that_comes_back_empty(start, partitions):
     assert count(url_of(server), stdin="".join(lines))["duplicates"] == 30000
 
 
+@pytest.mark.parametrize("partitions", ["1", "8"])
+def test_a_table_that_is_lost_while_connections_stay(server, partitions):
+    """It is made again with its own window, and both are said."""
+    lines, _ = make_events(4000, 30)
+    feed = Feed(url_of(server), "--window", "1h", "--partitions", partitions, lines=lines, pause=0)
+    feed.write(0.5)
+    def filled():
+        keys = server.client.keys("t:{*}") if partitions != "1" else ["t"]
+        return len([key for key in keys if server.call("ONCE.TOP", key, 1)]) == int(partitions)
+    wait_for(filled, what="some events in each")
+    server.client.flushall()
+    feed.write(1)
+    feed.finish()
+    keys = server.client.keys("t:{*}") if partitions != "1" else ["t"]
+    assert len(keys) == int(partitions)
+    assert [server.call("ONCE.INFO", key)[1] for key in keys] == [3600000] * len(keys)
+    assert "lost a key of the table" in feed.errors
+    assert partitions == "1" or "written again" in feed.errors
+
+
+def test_memory_is_short_among_copies(server):
+    """Copies are answered, new events are not counted, and the run says so rather than passing over them."""
+    url = url_of(server)
+    count(url, "--error", "1e-12", stdin="a\tk\nb\tk\n")
+    server.client.config_set("maxmemory", 1)
+    try:
+        assert count(url, stdin="a\tk\nb\tk\n")["duplicates"] == 2
+        result = lethe("count", url, stdin="a\tk\nc\tk\n")
+        assert result.returncode == ENVIRONMENT and "maxmemory" in result.stderr
+    finally:
+        server.client.config_set("maxmemory", 0)
+    assert server.call("ONCE.GET", "t", "k") == 2
+
+
 def test_a_server_that_comes_back_with_another_table(start):
     """Somebody else made the table again meanwhile: ids are spread in two ways, so the first one stops."""
     server = start()

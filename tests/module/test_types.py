@@ -6,7 +6,8 @@ import time
 
 import pytest
 import redis
-from servers import table_info, wait_for
+from servers import SOURCE, table_info, wait_for
+from test_commands import raw
 
 COMMANDS = {
     "ONCE.CREATE": ["t"], "ONCE.INCRBY": ["t", "i", "c", 1], "ONCE.MINCRBY": ["t", "i", "c", 1],
@@ -112,6 +113,64 @@ def test_access_is_by_key_and_command(server):
     server.call("ACL", "DELUSER", "u", "reader", "merger")
 
 
+def listed_categories():
+    """The lines of docs/acl.md: each category's commands."""
+    found = {}
+    for line in (SOURCE / "docs/acl.md").read_text().splitlines():
+        if line.startswith("@"):
+            name, *words = line.split()
+            found.setdefault(name[1:], set()).update(word[1:] for word in words)
+    return found
+
+
+def expected_categories(server):
+    """What they should be, from what the commands say of themselves."""
+    found = {"read": set(), "write": set(), "dangerous": set()}
+    for name in COMMANDS:
+        flags = server.call("COMMAND", "INFO", name)[0][2]
+        found["write" if b"write" in flags else "read"].add(name.lower())
+        if name.endswith((".DUMP", ".EFFECT", ".FORGET", ".LOAD")):
+            found["dangerous"].add(name.lower())
+    return found
+
+
+def test_the_lists_for_servers_without_categories_are_complete(server):
+    assert listed_categories() == expected_categories(server)
+
+
+def test_the_lists_grant_what_they_say(server):
+    """As rules of a user, on every server."""
+    lists = listed_categories()
+    rules = {"reader": ["+" + name for name in lists["read"] - lists["dangerous"]],
+             "writer": ["+" + name for name in (lists["read"] | lists["write"]) - lists["dangerous"]]}
+    for user, words in rules.items():
+        server.call("ACL", "SETUSER", user, "on", "nopass", "~*", *words)
+    def may(user, name):
+        return server.call("ACL", "DRYRUN", user, name, *COMMANDS[name]) == b"OK"
+    allowed = {user: {name for name in COMMANDS if name != "ONCE.CALL" and may(user, name)} for user in rules}
+    assert "ONCE.GET" in allowed["reader"] and "ONCE.INCRBY" not in allowed["reader"]
+    assert {"ONCE.GET", "ONCE.INCRBY"} <= allowed["writer"]
+    assert not {"ONCE.LOAD", "ONCE.DUMP", "ONCE.FORGET", "ONCE.EFFECT", "QF.LOAD"} & (allowed["writer"] | allowed["reader"])
+    server.call("ACL", "DELUSER", *rules)
+
+
+def test_categories_where_the_server_has_them(server):
+    of = {name.lower(): {word.decode() for word in server.call("COMMAND", "INFO", name)[0][6]} for name in COMMANDS}
+    version = tuple(map(int, server.client.info("server")["redis_version"].split(".")[:2]))
+    if version < (7, 2):
+        assert set().union(*of.values()) <= {"@fast", "@slow"}
+        pytest.skip("this server's modules have no categories")
+    found = {category: {name for name, words in of.items() if "@" + category in words}
+             for category in ("read", "write", "dangerous")}
+    assert found == expected_categories(server)
+    assert "@fast" in of["once.incrby"] and "@slow" in of["once.top"]
+    server.call("ACL", "SETUSER", "counter", "on", "nopass", "~*", "+@read", "+@write", "-@dangerous")
+    assert server.call("ACL", "DRYRUN", "counter", "ONCE.INCRBY", *COMMANDS["ONCE.INCRBY"]) == b"OK"
+    for name in ("ONCE.LOAD", "ONCE.DUMP", "ONCE.FORGET"):
+        assert b"permissions" in server.call("ACL", "DRYRUN", "counter", name, *COMMANDS[name])
+    server.call("ACL", "DELUSER", "counter")
+
+
 def test_call_takes_plain_writes_only(server):
     server.client.set("k", 1)
     for words in (["GET", "k"], ["EVAL", "return 1", 0], ["EVALSHA", "x" * 40, 0], ["FCALL", "f", 0],
@@ -160,6 +219,56 @@ def test_call_remembers_only_what_succeeded(server):
     assert server.call("ONCE.CALL", "t", "d", "ONCE.INCRBY", "u", "y", "n", 2) == [0, None]
     assert server.client.eval("return redis.call('ONCE.CALL', 't', 'e', 'SET', 's', 'new')", 2, "t", "s") == [1, b"OK"]
     assert server.client.get("s") == b"new"
+
+
+def test_call_tells_errors_inside_a_reply(server):
+    """Some of it is done, so the id is spent; the 2 says that not all of it is."""
+    server.call("ONCE.INCRBY", "u", "first", "full", (1 << 63) - 1)
+    words = ["ONCE.CALL", "t", "a", "ONCE.MINCRBY", "u", "x", "full", 1, "y", "n", 1]
+    done, (first, second) = server.call(*words)
+    assert done == 2 and "overflow" in str(first) and second == [1, 1]
+    assert server.call(*words) == [0, None]
+    server.call("QF.RESERVE", "q", "CAPACITY", 50)
+    done, answers = server.call("ONCE.CALL", "t", "b", "QF.MADD", "q", *range(500))
+    assert done == 2 and answers[0] == 1 and "FULL" in str(answers[-1])
+    assert server.call("ONCE.CALL", "t", "c", "QF.MREMOVE", "q", 0, 1) == [1, [1, 1]]
+    assert raw(server, 3, "ONCE.CALL t d ONCE.MINCRBY u z full 1").startswith(b"*2\r\n:2\r\n*1\r\n-ERR ")
+    # An error at the top: nothing is done, and the id is free.
+    assert "WRONGTYPE" in error_of(server, "ONCE.CALL", "t", "e", "ONCE.MINCRBY", "q", "x", "n", 1)
+    assert server.call("ONCE.CALL", "t", "e", "SET", "k", 1) == [1, b"OK"]
+
+
+NO_CREATE = [["ONCE.INCRBY", "t", "i", "c", 1, "NOCREATE"], ["ONCE.INCRBY", "t", "j", "c", 1, "d", 1, "nocreate"],
+             ["ONCE.MINCRBY", "t", "k", "c", 1, "NOCREATE"], ["ONCE.MINCRBY", "t", "l", "c", 1, "m", "c", 1, "NoCreate"],
+             ["ONCE.ADD", "t", "NOCREATE", "IDS", "n"], ["ONCE.CALL", "t", "o", "NOCREATE", "SET", "{t}k", "v"]]
+
+
+@pytest.mark.parametrize("words", NO_CREATE)
+def test_no_table_is_made_where_none_may_be(server, words):
+    assert error_of(server, *words).startswith("NOTABLE ")
+    assert server.client.keys() == []
+    server.call("ONCE.CREATE", "t", "WINDOW", 5000)
+    first, second = server.call(*words), server.call(*words)
+    applied = [answer[0] if isinstance(answer, list) else answer for answer in (first, second)]
+    applied = [answer[0] if isinstance(answer, list) else answer for answer in applied]
+    assert applied == [1, 0]
+    assert table_info(server.client)["window_ms"] == 5000
+    keys = [b"t", b"{t}k"] if words[0] == "ONCE.CALL" else [b"t"]
+    assert server.call("COMMAND", "GETKEYS", *words) == keys
+
+
+def test_the_word_for_that_is_an_option_in_its_place_only(server):
+    """Ids and counters may have any name."""
+    assert server.call("ONCE.INCRBY", "t", "NOCREATE", "NOCREATE", 1) == [1, 1]
+    assert server.call("ONCE.MINCRBY", "t", "NOCREATE", "NOCREATE", 1) == [[0, 1]]
+    assert server.call("ONCE.ADD", "t", "NOCREATE", "IDS") == [0, 1]
+    assert server.call("ONCE.ADD", "t", "a", "NOCREATE", "IDS") == [1, 0, 0]
+    assert server.call("ONCE.CALL", "t", "NOCREATE", "SET", "k", "v") == [0, None]
+    for words in (["INCRBY", "t", "b", "c", "NOCREATE"], ["MINCRBY", "t", "b", "c", "NOCREATE"],
+                  ["INCRBY", "t", "b", "c", 1, "OTHER"], ["INCRBY", "t", "b", "NOCREATE"], ["MINCRBY", "t", "b", "NOCREATE"],
+                  ["CALL", "t", "b", "NOCREATE"]):
+        error_of(server, "ONCE." + words[0], *words[1:])
+    assert server.call("ONCE.SEEN", "t", "b") == [0]
 
 
 def test_call_in_a_cluster_keeps_to_one_slot(start):

@@ -1,0 +1,39 @@
+/* module/once_open.c - how commands open a once-table. */
+#include "once.h"
+
+void once_abandon(struct opened *opened) {
+    struct once *table = opened->value;
+    if (opened->is_new) {
+        redis.DeleteKey(opened->key);
+    } else {
+        value_turn_back(&table->head, opened->clock_before_ms);
+    }
+    redis.CloseKey(opened->key);
+}
+
+bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
+                         struct once_opened *out) {
+    out->is_out_of_memory = is_out_of_memory(context);
+    enum absence absence = may_create && !out->is_out_of_memory ? ABSENT_IS_MADE : ABSENT_STAYS;
+    if (!open_to_change(context, name, &once_type, absence, &out->opened)) return false;
+    if (out->opened.value != NULL) return true;
+    redis.CloseKey(out->opened.key);
+    if (may_create) {
+        reply_out_of_memory(context);
+    } else {
+        reply_error(context, "NOTABLE there is no such table; make it with ONCE.CREATE");
+    }
+    return false;
+}
+
+bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
+                       const struct once **out) {
+    *out = NULL;
+    if (!open_value(context, name, &once_type, OPEN_TO_READ, opened)) return false;
+    *out = opened->value;
+    return true;
+}
+
+bool once_is_copy(const struct once *table, lethe_hash id) {
+    return lethe_window_check(table->window, id, table->head.clock_ms) == LETHE_DUPLICATE;
+}
