@@ -18,7 +18,7 @@ import pytest
 import redis
 from redis.cluster import ClusterNode, ClusterParser, RedisCluster
 from redis.exceptions import AskError, ClusterDownError, MasterDownError, MovedError, ReadOnlyError, TryAgainError
-from servers import SOURCE, wait_for
+from servers import SOURCE, table_info, wait_for
 
 PACKAGE = SOURCE / "clients/python"
 sys.path.insert(0, str(PACKAGE))
@@ -238,10 +238,95 @@ def test_the_time_is_half_the_window_at_most(server):
     table = Once(server.client, "t", wait_ms=50)
     table.create(window_ms=1000)
     begin = time.monotonic()
-    with pytest.raises(Unacknowledged, match="fewer than 1 replicas"):
+    with pytest.raises(Unacknowledged):
         table.incrby("n", 1, wait=1) # there is no replica
     assert 0.3 < time.monotonic() - begin < 15
     assert calls(server, "ONCE.INCRBY") > 1
+
+
+def locked(server):
+    """With a password."""
+    server.client.config_set("requirepass", "secret")
+    server.client = redis.Redis(port=server.port, password="secret")
+    return server
+
+
+def ends_in_time(server, action):
+    """What an action raises while the server's process is stopped: connections are made, and nobody answers."""
+    with ThreadPoolExecutor() as background, stopped(server):
+        result = background.submit(action)
+        error = result.exception(timeout=20) # of a second; if it takes longer, the server goes on, and so does the test
+        return error
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("connect", CLIENTS)
+def test_a_server_that_stops_answering(start, connect, is_known):
+    """The time is kept although the client has no time-outs of its own, on a connection that is there and on a new one."""
+    options = {"cluster_enabled": "yes", "cluster_announce_ip": "127.0.0.1"} if connect is clustered else {}
+    server = locked(start(**options))
+    if connect is clustered:
+        server.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        wait_for(lambda: b"cluster_state:ok" in server.call("CLUSTER", "INFO"))
+    table = Once(connect(server.port, password="secret"), "t")
+    if is_known:
+        table.incrby("n", 1)
+    error = ends_in_time(server, lambda: table.incrby("n", 1, id="late", timeout=0.5))
+    assert isinstance(error, Unacknowledged) and error.id == "late"
+    assert isinstance(ends_in_time(server, lambda: table.incrby("n", 1, wait=1, timeout=0.3)), Unacknowledged)
+    table.timeout = 0.3
+    assert isinstance(ends_in_time(server, lambda: table.get("n")), Unacknowledged)
+    table.timeout = 30
+    assert table.incrby("n", 1).applied
+
+
+def test_one_of_two_servers_of_a_cluster_stops_answering(small_cluster):
+    """The other one is asked where the table is."""
+    master, replica = small_cluster
+    table = Once(clustered(master.port), "t")
+    assert table.incrby("n", 1).applied
+    table._route.address = None # as after a lost connection
+    with stopped(replica):
+        assert table.incrby("n", 1, timeout=30).applied
+
+
+@pytest.mark.parametrize("password", ["wrong", None])
+@pytest.mark.parametrize("connect", [plain, pooled])
+def test_a_wrong_password_is_not_retried(start, connect, password):
+    server = locked(start())
+    before = server.client.info("stats")["total_connections_received"]
+    with pytest.raises(redis.RedisError, match="(?i)auth|pass"):
+        Once(connect(server.port, password=password), "t").incrby("n", 1)
+    assert server.client.info("stats")["total_connections_received"] == before + 1
+
+
+@pytest.mark.parametrize("error", [redis.AuthenticationError("invalid"), redis.ResponseError("WRONGPASS invalid"),
+                                   redis.exceptions.AuthorizationError("no"), redis.ResponseError("NOAUTH required"),
+                                   redis.exceptions.NoPermissionError("may not")])
+def test_errors_of_rights_do_not_pass(error):
+    assert not lethe_once._is_passing(error)
+
+
+def test_a_lost_table_is_made_again_with_its_own_window(server):
+    for table in (Once(server.client, "t", window_ms=5000), Once(server.client, "t")):
+        table.create(**({} if table._creation else {"window_ms": 5000}))
+        for operate in (lambda: table.incrby("n", 1), lambda: table.incrby("n", 1, "m", 1), lambda: table.add("a"),
+                        lambda: table.call("SET", "k", 1)):
+            server.client.flushall()
+            answer = operate()
+            assert answer[0] is True
+            assert table_info(server.client)["window_ms"] == 5000
+    server.client.flushall()
+    assert Once(server.client, "t").incrby("n", 1).applied # with the server's, as ever
+    assert table_info(server.client)["window_ms"] == 600000
+
+
+def test_a_reply_with_errors_inside(server):
+    table = Once(server.client, "t")
+    server.call("ONCE.INCRBY", "u", "a", "full", (1 << 63) - 1)
+    done, (error, other) = table.call("ONCE.MINCRBY", "u", "x", "full", 1, "y", "n", 1, id="once")
+    assert done and isinstance(error, redis.ResponseError) and other == [1, 1]
+    assert table.call("ONCE.MINCRBY", "u", "x", "full", 1, "y", "n", 1, id="once") == (False, None)
 
 
 def test_a_window_that_may_not_be_asked_for(server):

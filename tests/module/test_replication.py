@@ -114,7 +114,7 @@ def test_commands_replicate_as_effects_with_their_clock(server):
     clocks, steps = zip(*[decode_effect(words[2]) for words in commands])
     assert list(clocks) == sorted(clocks)
     assert abs(clocks[0] - time.time() * 1000) < 60000
-    assert steps[0] == [("C", (60000, 1e-6, 0.25, 0, 0, 9, 0))]
+    assert steps[0] == [("C", (60000, 1e-9, 0.25, 0, 0, 9, 0))]
     assert steps[1] == [("T", [0]), ("S", b"x", 5), ("S", b"y", 6)]
     assert steps[2] == [("T", [1, 0]), ("S", b"x", 7)]
     assert steps[3][0][0] == "F"

@@ -11,16 +11,23 @@ lost connections and failovers are retried here, until there is an answer or the
 import collections
 import functools
 import math
+import os
 import random
 import time
 import uuid
 
 import redis
 from redis.backoff import NoBackoff
-from redis.exceptions import BusyLoadingError, ConnectionError, ReadOnlyError, ResponseError, TimeoutError
+from redis.exceptions import (AuthenticationError, AuthorizationError, BusyLoadingError, ConnectionError, ReadOnlyError,
+                              ResponseError, TimeoutError)
 from redis.retry import Retry
 
 __all__ = ["Once", "Result", "Unacknowledged"]
+
+# For so many seconds an answer is waited for, unless the client was made with a socket_timeout; then a copy goes out.
+_PATIENCE = 5.0
+# And an answer to the question where a table is, before the next server is asked.
+_PATIENCE_OF_A_SEARCH = 1.0
 
 Result = collections.namedtuple("Result", "applied values id")
 
@@ -54,7 +61,15 @@ def _text(error):
     return text.removeprefix("ERR ")
 
 
+def _is_denied(error):
+    """No or a wrong password: asking again would only lock somebody out. redis-py takes these for lost connections."""
+    return (isinstance(error, (AuthenticationError, AuthorizationError)) or
+            _text(error).startswith(("NOAUTH ", "WRONGPASS ", "NOPERM ")))
+
+
 def _is_passing(error):
+    if _is_denied(error):
+        return False
     if isinstance(error, (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError)):
         return True
     return isinstance(error, ResponseError) and (_text(error) + " ").startswith(_PASSING)
@@ -70,20 +85,70 @@ def _is_applied(answer, given_id, attempts):
     return bool(answer[0]) or (given_id is None and attempts > 1)
 
 
-def _exchange(connection, *commands):
-    """Sends commands at once and reads an answer to each. They share one connection, or fail together; execute_command
-    might send one of them again on a new connection, where a WAIT has nothing to wait for."""
-    answers, unread = [], len(commands)
-    try:
-        connection.send_packed_command(connection.pack_commands(commands))
-        while unread > 0:
-            unread -= 1
-            answers.append(connection.read_response())
-    except BaseException:
-        if unread > 0:
-            connection.disconnect() # or another command would be given the answers that are still to come
-        raise
-    return answers
+def _shorter(limit, seconds):
+    """A time-out that is not longer than so many seconds; None is no time-out."""
+    return seconds if limit is None else min(limit, seconds)
+
+
+class _Links:
+    """Connections to one server, made as a pool of redis-py would make them, but not taken out of it: these are never waited
+    for beyond the end of the time that there is, nor sent anything a second time."""
+
+    def __init__(self, pool):
+        self.pool, self.idle, self.process = pool, [], os.getpid()
+
+    def _take(self):
+        if self.process != os.getpid(): # a child's connections are its own
+            self.idle, self.process = [], os.getpid()
+        try:
+            return self.idle.pop()
+        except IndexError:
+            connection = self.pool.connection_class(**self.pool.connection_kwargs)
+            connection.retry = Retry(NoBackoff(), 0)
+            return connection
+
+    def _limit(self, connection, end):
+        """Nothing from here on takes longer than until the end."""
+        left = end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("no answer in time")
+        settings = self.pool.connection_kwargs
+        connection.socket_timeout = _shorter(settings.get("socket_timeout"), left)
+        connection.socket_connect_timeout = _shorter(
+            settings.get("socket_connect_timeout", settings.get("socket_timeout")), left)
+        if getattr(connection, "_sock", None) is not None:
+            connection._sock.settimeout(connection.socket_timeout)
+
+    def _open(self, connection, end):
+        self._limit(connection, end)
+        connection.connect()
+        try: # an idle one may have been closed by the server, or have been left with something to read
+            is_stale = connection.can_read()
+        except (ConnectionError, OSError):
+            is_stale = True
+        if is_stale:
+            connection.disconnect()
+            connection.connect()
+
+    def exchange(self, end, *commands):
+        """Sends commands at once and reads an answer to each. They share one connection, or fail together: a WAIT that
+        is sent again alone, on a new connection, has nothing to wait for."""
+        connection, answers, unread = self._take(), [], len(commands)
+        try:
+            self._open(connection, end)
+            self._limit(connection, end)
+            connection.send_packed_command(connection.pack_commands(commands))
+            while unread > 0:
+                self._limit(connection, end)
+                unread -= 1
+                answers.append(connection.read_response())
+        except BaseException:
+            if unread > 0:
+                connection.disconnect() # or another command would be given the answers that are still to come
+            raise
+        finally:
+            self.idle.append(connection)
+        return answers
 
 
 class _Route:
@@ -93,31 +158,33 @@ class _Route:
         self.client, self.table = client, table
         self.is_cluster = hasattr(client, "get_nodes")
         self.address, self.servers = None, {}
-        if self.is_cluster:
+        if not self.is_cluster:
+            self.only = _Links(client.connection_pool)
+        else:
             self.known = [(node.host, node.port) for node in client.get_nodes()]
             self.options = {name: value for name, value in client.get_connection_kwargs().items()
                             if name in ("username", "password", "socket_timeout", "socket_connect_timeout", "ssl",
                                         "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")}
 
-    def server(self, address):
+    def links(self, address):
+        """To the server at an address; without a cluster there is one."""
+        if address is None:
+            return self.only
         if address not in self.servers:
-            self.servers[address] = redis.Redis(*address, retry=Retry(NoBackoff(), 0), **self.options)
+            self.servers[address] = _Links(redis.Redis(*address, **self.options).connection_pool)
         return self.servers[address]
 
-    @staticmethod
-    def _slots(server):
-        """CLUSTER SLOTS as it comes, without what redis-py makes of it."""
-        with server.client() as one:
-            return _exchange(one.connection, ("CLUSTER", "SLOTS"))[0]
-
-    def find(self):
+    def find(self, end):
         """Asks one server after another for the slot's owner."""
         slot = self.client.keyslot(self.table)
         random.shuffle(self.known)
         for asked in list(self.known):
-            try:
-                ranges = self._slots(self.server(asked))
-            except (redis.RedisError, OSError):
+            try: # CLUSTER SLOTS as it comes, without what redis-py makes of it
+                end_of_one = min(end, time.monotonic() + _PATIENCE_OF_A_SEARCH)
+                ranges = self.links(asked).exchange(end_of_one, ("CLUSTER", "SLOTS"))[0]
+            except (redis.RedisError, OSError) as error:
+                if _is_denied(error):
+                    raise
                 continue
             owner = None
             for first, last, *nodes in ranges:
@@ -129,15 +196,12 @@ class _Route:
                 return owner
         raise ConnectionError("no server of the cluster knows where the table is")
 
-    def locate(self):
+    def locate(self, end):
         """The table's server; None if there is no cluster."""
         address = self.address # another thread may lose it meanwhile
         if self.is_cluster and address is None:
-            address = self.address = self.find()
+            address = self.address = self.find(end)
         return address
-
-    def connect(self, address):
-        return self.client.client() if address is None else self.server(address).client()
 
     def lose(self, error, address):
         """After an error at an address: where to ask next, if it says so for this once."""
@@ -156,42 +220,56 @@ class _Route:
 class Once:
     """One once-table. client is a redis.Redis or a redis.cluster.RedisCluster; wait is how many replicas must have
     an operation before it counts as acknowledged, timeout for how many seconds to try: at most half the table's
-    window, whatever it says."""
+    window, whatever it says. With options, which are those of create, a table that is not there is made with them; without,
+    the server makes it with its own."""
 
-    def __init__(self, client, table, wait=0, timeout=30.0, wait_ms=1000):
+    def __init__(self, client, table, wait=0, timeout=30.0, wait_ms=1000, **options):
         self.client = client
         self.table = table
         self.wait = wait
         self.timeout = timeout
         self.wait_ms = wait_ms
         self._route = _Route(client, table)
+        self._creation = self._creation_of(**options) if options else None
 
-    def create(self, window_ms=None, error=None, capacity=None, slack=None, seed=None, max_memory=None,
-               policy=None):
-        """Makes the table; it is no error if it exists. Without this it is made with the server's defaults."""
-        words = []
+    def _creation_of(self, window_ms=None, error=None, capacity=None, slack=None, seed=None, max_memory=None,
+                     policy=None):
+        words = ["ONCE.CREATE", self.table]
         for name, value in (("WINDOW", window_ms), ("ERROR", error), ("CAPACITY", capacity), ("SLACK", slack),
                             ("SEED", seed), ("MAXMEMORY", max_memory), ("POLICY", policy)):
             if value is not None:
                 words += [name, value]
+        return words
+
+    def create(self, **options):
+        """Makes the table, with window_ms, error, capacity, slack, seed, max_memory and policy, or those that were given
+        before; it is no error if it exists. If it is lost later, it is made again in the same way."""
+        if options or self._creation is None:
+            self._creation = self._creation_of(**options)
         try:
-            self._run("create", 0, None, "ONCE.CREATE", self.table, *words)
-        except ResponseError as error_:
-            if "exists already" not in str(error_):
+            self._run("create", 0, None, *self._creation)
+        except ResponseError as error:
+            if "exists already" not in str(error):
                 raise
+
+    def _unless_lost(self, *words):
+        """What to add to a command so that it does not make a table with the server's window."""
+        return words if self._creation is not None else ()
 
     def incrby(self, counter, delta=1, *more, id=None, wait=None, timeout=None):
         """Adds to one counter or, with more counters and deltas, to several at once. Without an id it makes one."""
         identity = id if id is not None else uuid.uuid4().hex
         answer, attempts = self._run(identity, wait, timeout, "ONCE.INCRBY", self.table, identity, counter, delta,
-                                     *more)
+                                     *more, *self._unless_lost("NOCREATE"))
         return Result(_is_applied(answer, id, attempts), tuple(answer[1:]), identity)
 
     def call(self, *command, id=None, wait=None, timeout=None):
         """Runs a write command once: (True, its reply), or (False, None) if it was done before. Without an id it makes
-        one; then it is (True, None) if it was done by this very call, and the reply was lost on the way."""
+        one; then it is (True, None) if it was done by this very call, and the reply was lost on the way. A reply may hold
+        errors among other things: then part of it was done. An error of the whole command is raised, and nothing is done."""
         identity = id if id is not None else uuid.uuid4().hex
-        answer, attempts = self._run(identity, wait, timeout, "ONCE.CALL", self.table, identity, *command)
+        answer, attempts = self._run(identity, wait, timeout, "ONCE.CALL", self.table, identity,
+                                     *self._unless_lost("NOCREATE"), *command)
         return _is_applied(answer, id, attempts), answer[1]
 
     def idempotent(self, id, **options):
@@ -206,7 +284,8 @@ class Once:
 
     def add(self, *ids, **options):
         """Remembers ids: for each whether it is new. One whose first answer was lost on the way is told as old."""
-        answer, _ = self._run(ids[0], options.get("wait"), options.get("timeout"), "ONCE.ADD", self.table, *ids)
+        answer, _ = self._run(ids[0], options.get("wait"), options.get("timeout"), "ONCE.ADD", self.table,
+                              *self._unless_lost("NOCREATE", "IDS"), *ids)
         return [bool(one) for one in answer]
 
     def get(self, counter):
@@ -221,24 +300,27 @@ class Once:
 
     # What follows is how a command gets to the server that has the table, until there is an answer.
 
-    def _attempt(self, wait, address, is_asked, words, end=math.inf):
+    def _attempt(self, wait, address, is_asked, words, end):
         """Once there and back: whether enough replicas have it, and the answer."""
-        commands = [words]
+        left = end - time.monotonic()
+        if left <= 0:
+            raise _TooLate
+        # WAIT ends a little before the time does, so that its answer still comes; 0 would be for ever.
+        commands, wait_ms = [words], max(1, min(self.wait_ms, int(left * 900)))
+        patience = _PATIENCE
         if is_asked:
             commands.insert(0, ("ASKING",))
         if wait > 0:
-            commands.append(("WAIT", wait, self.wait_ms))
-        with self._route.connect(address) as one:
-            if time.monotonic() > end:
-                raise _TooLate
-            answers = _exchange(one.connection, *commands)
+            commands.append(("WAIT", wait, wait_ms))
+            patience += wait_ms / 1000
+        answers = self._route.links(address).exchange(min(end, time.monotonic() + patience), *commands)
         return wait == 0 or answers[-1] >= wait, answers[is_asked]
 
-    def _window(self, address, is_asked):
+    def _window(self, address, is_asked, end):
         """For how many seconds the table remembers ids. A table that does not exist has none to forget, and a user who
         may not ask is trusted to have chosen the time well."""
         try:
-            info = self._attempt(0, address, is_asked, ("ONCE.INFO", self.table))[1]
+            info = self._attempt(0, address, is_asked, ("ONCE.INFO", self.table), end)[1]
         except ResponseError as error:
             if _is_passing(error):
                 raise
@@ -247,21 +329,38 @@ class Once:
             info = dict(zip(info[::2], info[1::2]))
         return info.get(b"window_ms", info.get("window_ms", math.inf)) / 1000
 
+    def _create_again(self, address, is_asked, end):
+        try:
+            self._attempt(0, address, is_asked, self._creation, end)
+        except ResponseError as error:
+            if "exists already" not in str(error): # another client was faster
+                raise
+
+    def _send(self, wait, address, is_asked, words, end):
+        """An attempt; a table that is lost is made again first."""
+        try:
+            return self._attempt(wait, address, is_asked, words, end)
+        except ResponseError as error:
+            if self._creation is None or not _text(error).startswith("NOTABLE "):
+                raise
+        self._create_again(address, is_asked, end)
+        return self._attempt(wait, address, is_asked, words, end)
+
     def _run(self, identity, wait, timeout, *words):
         wait = self.wait if wait is None else wait
         begin = time.monotonic()
         end = begin + (self.timeout if timeout is None else timeout)
         attempts, asked, pause = 0, None, 0.01
+        reason, cause = "no time was left", None
         while True:
             attempts += 1
             address = asked
             try:
-                address = asked or self._route.locate()
+                address = asked or self._route.locate(end)
                 if attempts > 1 and identity is not None:
                     # A copy that comes when the first is forgotten would be applied again.
-                    end = min(end, begin + self._window(address, asked is not None) / 2)
-                is_enough, answer = self._attempt(wait, address, asked is not None, words,
-                                                  end if attempts > 1 else math.inf)
+                    end = min(end, begin + self._window(address, asked is not None, end) / 2)
+                is_enough, answer = self._send(wait, address, asked is not None, words, end)
                 if is_enough:
                     return answer, attempts
                 reason, cause = f"fewer than {wait} replicas", None
@@ -275,7 +374,7 @@ class Once:
             if time.monotonic() > end:
                 raise Unacknowledged(identity, reason) from cause
             if asked is None:
-                time.sleep(pause * random.uniform(0.5, 1))
+                time.sleep(max(0, min(pause * random.uniform(0.5, 1), end - time.monotonic())))
                 pause = min(2 * pause, 0.5)
 
     def _read(self, *words):
