@@ -296,7 +296,7 @@ def test_a_wrong_password_is_not_retried(start, connect, password):
     server = locked(start())
     before = server.client.info("stats")["total_connections_received"]
     with pytest.raises(redis.RedisError, match="(?i)auth|pass"):
-        Once(connect(server.port, password=password), "t").incrby("n", 1)
+        Once(connect(server.port, password=password), "t", timeout=3).incrby("n", 1)
     assert server.client.info("stats")["total_connections_received"] == before + 1
 
 
