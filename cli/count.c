@@ -337,6 +337,7 @@ static int run(const struct arguments *arguments) {
     if (code != EXIT_DONE) return code;
     lethe_counter_info(counting.counter, &stats);
     counting.has_sketch = stats.sketch_bytes > 0;
+    counting.has_time = has_time;
     counting.lacks_time = stats.event_time && !has_time;
     code = count_into(&counting, &event_options);
     return store_close(counting.folder, counting.counter, code);

@@ -36,6 +36,7 @@ struct counting {
     uint64_t bytes_read;
     unsigned complaints;
     bool has_sketch; /* in place of counters */
+    bool has_time;   /* the events */
     bool lacks_time; /* the store goes by the events' time, and they have none */
     bool has_failed; /* a commit: nothing more will be durable */
     double started_s;

@@ -134,6 +134,17 @@ static int tally(struct counting *counting, const struct event_batch *batch, siz
     return count_refuse(counting, batch->path, batch->line_numbers[place], batch->line, outcome);
 }
 
+/* What comes next tells a wrong time from the end of a pause. A file is waited for, so that it does not depend on who is
+ * faster what is made of it; a pipe might never send more. */
+static void announce(struct counting *counting) {
+    const struct event_batch *next;
+    for (size_t ahead = 0;
+         (next = events_ahead(counting->reader, ahead, counting->inputs->all_regular)) != NULL;
+         ahead++) {
+        if (!lethe_counter_announce(counting->counter, next->operations, next->count)) return;
+    }
+}
+
 /* Has the engine decide on a batch, and remembers the ticket. */
 static int submit(struct counting *counting, const struct event_batch *batch) {
     static uint8_t outcomes[EVENTS_PER_BATCH];
@@ -141,6 +152,7 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
         .name = {.data = batch->mark_name, .size = strlen(batch->mark_name)},
         .value = {.data = batch->mark_value, .size = sizeof batch->mark_value},
     };
+    if (counting->has_time) announce(counting);
     struct count_ticket ticket = {.totals = {.rejected = batch->rejected}};
     lethe_status status =
         lethe_counter_submit(counting->counter, batch->operations, batch->count, &mark,

@@ -116,6 +116,19 @@ const struct event_batch *events_next(struct event_reader *reader) {
     return batch;
 }
 
+const struct event_batch *events_ahead(struct event_reader *reader, size_t ahead, bool waits) {
+    const struct event_batch *batch = NULL;
+    pthread_mutex_lock(&reader->lock);
+    size_t wanted = reader->taken + ahead;
+    bool has_room = wanted - reader->released < RING;
+    while (waits && has_room && reader->filled <= wanted && !reader->has_ended) {
+        pthread_cond_wait(&reader->was_filled, &reader->lock);
+    }
+    if (wanted < reader->filled) batch = &reader->batches[wanted % RING];
+    pthread_mutex_unlock(&reader->lock);
+    return batch;
+}
+
 void events_release(struct event_reader *reader) {
     pthread_mutex_lock(&reader->lock);
     reader->released++;

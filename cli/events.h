@@ -21,6 +21,9 @@ bool events_await(struct event_reader *reader, unsigned patience_ms);
 /* The next batch, or NULL when there is no more: all is read, a signal came, or something failed. It stays as it is
  * until it is released; batches are released in the order in which they came. */
 const struct event_batch *events_next(struct event_reader *reader);
+/* The batch that is `ahead` behind the one which events_next will return, and which stays to be taken; NULL if there is
+ * none, or no room to read it yet. Where `waits` says so, one that is being read is waited for. */
+const struct event_batch *events_ahead(struct event_reader *reader, size_t ahead, bool waits);
 void events_release(struct event_reader *reader);
 
 /* After NULL: EXIT_DONE, or why there is no more, which this call prints. */

@@ -141,7 +141,7 @@ typedef enum lethe_outcome {
     LETHE_COPY = 1, /* a duplicate: applied before, within the window */
     LETHE_LATE = 2, /* older than the window: nobody can tell whether it was applied */
     /* Too far in the future; the clock did not move. That is: by more than max_ahead_ms ahead of the wall clock. Or by more than W
-     * ahead of the store's clock, while of the next 64 operations of the same call fewer go with it than would become
+     * ahead of the store's clock, while of the next 64 operations of the same call, or announced, fewer go with it than would become
      * LETHE_LATE by it: one wrong time among many must not make the others late. Where nothing follows that would, or with
      * forever, it is believed: so a log that goes on after a long pause is counted. */
     LETHE_AHEAD = 3,
@@ -183,6 +183,12 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_submit(lethe_counter *coun
                                                              size_t mark_count, uint8_t *outcomes,
                                                              int64_t *values, uint64_t *ticket);
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_wait(lethe_counter *counter, uint64_t ticket);
+/* Says which operations will be submitted behind the next call of submit or apply, by event time: they tell one wrong
+ * time from the end of a pause (LETHE_AHEAD), where it comes last in a call. They must still be submitted. The bytes are not
+ * needed afterwards. Returns whether more would be heard: 64 are, of as many calls as it takes. For one thread that submits. */
+LETHE_API bool lethe_counter_announce(lethe_counter *counter, const lethe_operation *operations,
+                                      size_t count);
+
 /* Whether wait would return at once. */
 LETHE_API bool lethe_counter_is_done(const lethe_counter *counter, uint64_t ticket);
 

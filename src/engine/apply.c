@@ -202,6 +202,7 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
         bool was_empty = lethe_group_is_empty(lethe_engine_filling(counter));
         if (status == LETHE_OK)
             status = decide_all(counter, operations, count, mark_count > 0, outcomes, values);
+        counter->announced = 0;
         if (status == LETHE_OK) put_marks(counter, marks, mark_count);
         if (status != LETHE_OK) lethe_engine_fail(counter, status, NULL);
         *ticket = lethe_group_is_empty(lethe_engine_filling(counter)) ? counter->sealed

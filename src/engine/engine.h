@@ -31,6 +31,7 @@ enum {
     LETHE_GROUPS = 3,          /* one filling, the others being written or waiting for it */
     LETHE_GROUP_LIMIT = 65536, /* operations */
     LETHE_CHUNK = 1024,        /* operations decided together */
+    LETHE_WITNESSES = 64,      /* events that are asked about a jump of the clock before them */
     LETHE_PERIODS = LETHE_PERIODS_SHOWN,
     LETHE_CLOCK_STEPS = 64, /* ids within W / 64 are recorded under one time */
     LETHE_PERIOD_STEPS = 16 /* the log is dropped in periods of W / 16 */
@@ -89,6 +90,9 @@ struct lethe_counter {
         base_boot_ms;        /* wall clock: the store's time when the machine's was that */
     uint64_t found_clock_ms; /* the store's time when it was last written before */
     uint64_t looked_ms;      /* when the window was last asked for its numbers */
+
+    uint64_t announced_ms[LETHE_WITNESSES]; /* times of operations behind the next submission */
+    size_t announced;
 
     lethe_tally *tally;
     bool tally_complete;   /* a key that is not in it is not in the store */

@@ -4,15 +4,12 @@
  *         move it: everything that follows would be late. Two things keep it:
  * I1      No event moves the clock beyond the wall clock and max_ahead_ms.
  * I2      An event that jumps ahead by more than W, so that others can become late by it, is believed only if no fewer of the
- *         events that follow it in the submission go with it than would be left behind.
+ *         events that follow it, in the submission or as announced, go with it than would be left behind.
  * WHY     Times older than the wall clock are ordinary: logs are counted when they are complete, or again years later. So
  *         the wall clock can't tell a log that begins after a pause from one wrong line; what comes next can.
  *         An event that nothing follows is believed: there is no telling, and none to be left behind. */
 #include "engine/decide.h"
 #include "os/clock.h"
-
-/* So many of the events that follow a jump are asked about it. */
-enum { WITNESSES = 64 };
 
 bool lethe_engine_is_key(lethe_bytes key) {
     return key.size >= 1 && key.size <= LETHE_KEY_LIMIT_BYTES;
@@ -36,26 +33,47 @@ static bool is_ahead(const lethe_counter *counter, uint64_t time_ms, uint64_t wa
            is_older(wall_ms, time_ms, counter->options.max_ahead_ms);
 }
 
-/* Whether the clock may go to the time of `operation`, more than W ahead, by those that follow it. Events that are late
- * in any case, or too far ahead themselves, have no say. */
+/* What the events that follow a jump say of it. */
+struct verdict {
+    size_t with, behind;
+};
+
+/* Events that are late in any case, or too far ahead themselves, have no say. */
+static void hear(const lethe_counter *counter, uint64_t time_ms, uint64_t jump_ms, uint64_t wall_ms,
+                 struct verdict *verdict) {
+    uint64_t window_ms = counter->options.window_ms;
+    if (is_ahead(counter, time_ms, wall_ms)) return;
+    if (is_older(time_ms, counter->state.clock_ms, window_ms)) return;
+    bool is_behind = is_older(time_ms, jump_ms, window_ms);
+    verdict->behind += is_behind;
+    verdict->with += !is_behind;
+}
+
+/* Whether the clock may go to the time of `operation`, more than W ahead, by those that follow it. */
 static bool is_believed(const lethe_counter *counter, const lethe_operation *operation,
                         size_t following, uint64_t wall_ms) {
-    uint64_t window_ms = counter->options.window_ms;
-    size_t with = 0, behind = 0;
-    if (following > WITNESSES) following = WITNESSES;
+    struct verdict verdict = {0};
+    if (following > LETHE_WITNESSES) following = LETHE_WITNESSES;
     for (size_t i = 1; i <= following; i++) {
-        uint64_t time_ms = operation[i].time_ms;
-        if (!is_valid(&operation[i]) || is_ahead(counter, time_ms, wall_ms) ||
-            is_older(time_ms, counter->state.clock_ms, window_ms)) {
-            continue;
-        }
-        if (is_older(time_ms, operation->time_ms, window_ms)) {
-            behind++;
-        } else {
-            with++;
-        }
+        if (is_valid(&operation[i]))
+            hear(counter, operation[i].time_ms, operation->time_ms, wall_ms, &verdict);
     }
-    return with >= behind;
+    for (size_t i = 0; i < counter->announced && following + i < LETHE_WITNESSES; i++) {
+        hear(counter, counter->announced_ms[i], operation->time_ms, wall_ms, &verdict);
+    }
+    return verdict.with >= verdict.behind;
+}
+
+bool lethe_counter_announce(lethe_counter *counter, const lethe_operation *operations,
+                            size_t count) {
+    lethe_engine_enter(counter);
+    for (size_t i = 0; i < count && counter->announced < LETHE_WITNESSES; i++) {
+        if (is_valid(&operations[i]))
+            counter->announced_ms[counter->announced++] = operations[i].time_ms;
+    }
+    bool takes_more = counter->announced < LETHE_WITNESSES;
+    lethe_engine_leave(counter);
+    return takes_more;
 }
 
 /* Advances the store's clock to an event's time, or says why not. Where ids are kept for ever no event is late, and a

@@ -69,3 +69,13 @@ def test_one_event_far_ahead_makes_no_other_late(lethe):
     summary = json.loads(result.stdout)
     assert (summary["applied"], summary["future"], summary["late"]) == (999, 1, 0)
     assert result.returncode == PASSED_OVER
+
+
+def test_one_event_far_ahead_at_the_end_of_a_batch(lethe, tmp_path):
+    """What comes in the next batch is asked as well."""
+    lines = [f"id-{i}\tk\t1\t{START + i * 1000 + (20 * 86_400_000 if i % 10 == 9 else 0)}\n"
+             for i in range(100)]
+    (tmp_path / "events").write_text("".join(lines[:-1]))
+    result = lethe("count", "--db", "s", "--window", "10m", "--json", "--batch", "10", *TIMED, "events")
+    summary = json.loads(result.stdout)
+    assert (summary["applied"], summary["future"], summary["late"]) == (90, 9, 0)

@@ -65,9 +65,11 @@ class Model:
 
 
 def run(folder, words, lines):
+    events = folder.with_name(f"events-{len(os.listdir(folder.parent))}")
+    events.write_bytes("".join(lines).encode())
     result = subprocess.run([BINARIES / "lethe", "count", "--db", folder, "--json", "--window", "60s",
-                             "--check-payload", "--sync", "always", *words],
-                            input="".join(lines).encode(), stdout=subprocess.PIPE,
+                             "--check-payload", "--sync", "always", *words, events],
+                            stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, check=False, timeout=60)
     summary = json.loads(result.stdout)
     passed_over = summary["events"] - summary["applied"] - summary["duplicates"]
@@ -83,12 +85,13 @@ def totals(folder):
 
 
 def judge_run(model, events, batch):
-    """What becomes of each event. Those of a batch are submitted together."""
+    """What becomes of each event. Those of a batch are submitted together, and the next three batches are known."""
     for place, (_, meaning) in enumerate(events):
         if meaning is None:
             yield "rejected"
             continue
-        times = [other[2] for _, other in events[place + 1:place - place % batch + batch] if other is not None]
+        times = [other[2] for _, other in events[place + 1:place - place % batch + 4 * batch]
+                 if other is not None]
         yield model.judge(*meaning, times[:64])
 
 
