@@ -371,25 +371,36 @@ static bool is_same_shape(const lethe_sketch_shape *a, const lethe_sketch_shape 
            a->removal == b->removal && a->top == b->top && a->seed == b->seed;
 }
 
-/* The list of both: a key that one of them does not keep has there what its counters say. */
+static uint64_t saturating_sum(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Puts the keys of one list into the merged one, in their order: a key that the other sketch does not keep has there what
+ * its counters say. The second list's part leaves out what both keep. */
+static lethe_status merge_keys(const lethe_sketch *one, const lethe_sketch *two, bool is_second,
+                               struct lethe_top *merged) {
+    const struct lethe_top_key **keys;
+    size_t bytes;
+    lethe_status status = lethe_top_sorted(one->top, &keys, &bytes);
+    for (uint32_t i = 0; i < lethe_top_count(one->top) && status == LETHE_OK; i++) {
+        const struct lethe_top_key *key = keys[i];
+        const struct lethe_top_key *twin = lethe_top_find(two->top, key->hash);
+        if (twin != NULL && is_second) continue;
+        uint64_t more = twin != NULL ? twin->count : lethe_sketch_query_hash(two, key->hash).count;
+        uint64_t seen = twin != NULL ? twin->at_least : 0;
+        status =
+            lethe_top_added(merged, key->hash, (lethe_bytes){key->bytes, key->size},
+                            saturating_sum(key->at_least, seen), saturating_sum(key->count, more));
+    }
+    lethe_release(one->allocator, keys, bytes);
+    return status;
+}
+
+/* The list of both. */
 static lethe_status merge_tops(const lethe_sketch *sketch, const lethe_sketch *other,
                                struct lethe_top *merged) {
-    for (int side = 0; side < 2; side++) {
-        const lethe_sketch *one = side == 0 ? sketch : other, *two = side == 0 ? other : sketch;
-        for (uint32_t i = 0; i < lethe_top_count(one->top); i++) {
-            const struct lethe_top_key *key = lethe_top_at(one->top, i);
-            const struct lethe_top_key *twin = lethe_top_find(two->top, key->hash);
-            if (twin != NULL && side == 1) continue;
-            uint64_t more =
-                twin != NULL ? twin->count : lethe_sketch_query_hash(two, key->hash).count;
-            uint64_t count = key->count + more < more ? UINT64_MAX : key->count + more;
-            uint64_t seen = key->at_least + (twin != NULL ? twin->at_least : 0);
-            lethe_status status = lethe_top_added(
-                merged, key->hash, (lethe_bytes){key->bytes, key->size}, seen, count);
-            if (status != LETHE_OK) return status;
-        }
-    }
-    return LETHE_OK;
+    lethe_status status = merge_keys(sketch, other, false, merged);
+    return status == LETHE_OK ? merge_keys(other, sketch, true, merged) : status;
 }
 
 /* a + b of two counters of the part that answers; a full one stays full. */

@@ -9,6 +9,9 @@
  *         is put right when its lowest entry matters. So the stream's hottest keys cost a lookup.
  * I2      floor is the heap's lowest entry when no more keys fit, else 0: an estimate below it can't
  *         change who is kept.
+ * I3      Who is kept follows from what is kept and what is added, never from how that lies in memory: of equal
+ *         counts the lower hash leaves first, and additions are compared with the truly lowest count. So a list that was saved
+ *         and loaded, as a replica's is, goes on just as the one that it was saved from.
  * WHY     count as of the key's own last change, not of now: it bounds the frequency just as surely, and
  *         is not raised by what other keys did to its counters since.
  *         at_least starts with the addition that brought the key in, so it needs no probability.
@@ -27,6 +30,7 @@ enum { FIRST_ROOM = 64, LEAST_KEY_BYTES = 64, SLOTS_PER_KEY = 2 };
 struct heap_entry {
     uint64_t count;
     uint32_t key;
+    uint32_t tie; /* the lower part of the key's hash, which decides among most equal counts */
 };
 
 struct lethe_top {
@@ -142,6 +146,19 @@ static void drop_slot(struct lethe_top *top, lethe_hash hash) {
     }
 }
 
+static struct heap_entry entry_of(const struct lethe_top *top, uint32_t number) {
+    const struct lethe_top_key *key = &top->keys[number];
+    return (struct heap_entry){.count = key->count, .key = number, .tie = (uint32_t)key->hash.low};
+}
+
+/* Whether a leaves the list before b. */
+static bool is_lower(const struct lethe_top *top, struct heap_entry a, struct heap_entry b) {
+    if (a.count != b.count) return a.count < b.count;
+    if (a.tie != b.tie) return a.tie < b.tie;
+    lethe_hash first = top->keys[a.key].hash, second = top->keys[b.key].hash;
+    return first.low != second.low ? first.low < second.low : first.high < second.high;
+}
+
 static void put_in_heap(struct lethe_top *top, uint32_t place, struct heap_entry entry) {
     top->heap[place] = entry;
     top->keys[entry.key].place = place;
@@ -149,7 +166,7 @@ static void put_in_heap(struct lethe_top *top, uint32_t place, struct heap_entry
 
 static void sift_up(struct lethe_top *top, uint32_t place) {
     struct heap_entry entry = top->heap[place];
-    while (place > 0 && top->heap[(place - 1) / 2].count > entry.count) {
+    while (place > 0 && is_lower(top, entry, top->heap[(place - 1) / 2])) {
         put_in_heap(top, place, top->heap[(place - 1) / 2]);
         place = (place - 1) / 2;
     }
@@ -161,8 +178,8 @@ static void sift_down(struct lethe_top *top, uint32_t place) {
     for (;;) {
         uint32_t child = 2 * place + 1;
         if (child >= top->used) break;
-        if (child + 1 < top->used && top->heap[child + 1].count < top->heap[child].count) child++;
-        if (top->heap[child].count >= entry.count) break;
+        if (child + 1 < top->used && is_lower(top, top->heap[child + 1], top->heap[child])) child++;
+        if (!is_lower(top, top->heap[child], entry)) break;
         put_in_heap(top, place, top->heap[child]);
         place = child;
     }
@@ -253,16 +270,15 @@ static lethe_status append(struct lethe_top *top, lethe_hash hash, lethe_bytes b
     key->at_least = seen;
     top->slots[slot_of(top, hash)] = number + 1;
     top->used++;
-    top->heap[number] = (struct heap_entry){.count = count, .key = number};
+    top->heap[number] = entry_of(top, number);
     sift_up(top, number);
     set_floor(top);
     return LETHE_OK;
 }
 
-/* A key in place of the lowest one, if it is higher. */
+/* A key in place of the lowest one, which the heap begins with, if it is higher. */
 static lethe_status replace(struct lethe_top *top, lethe_hash hash, lethe_bytes bytes,
                             uint64_t seen, uint64_t count) {
-    settle(top);
     if (count <= top->heap[0].count) return LETHE_OK;
     uint32_t number = top->heap[0].key;
     struct lethe_top_key *key = &top->keys[number];
@@ -273,7 +289,7 @@ static lethe_status replace(struct lethe_top *top, lethe_hash hash, lethe_bytes 
     key->count = count;
     key->at_least = seen;
     top->slots[slot_of(top, hash)] = number + 1;
-    top->heap[0].count = count;
+    top->heap[0] = entry_of(top, number);
     sift_down(top, 0);
     set_floor(top);
     return LETHE_OK;
@@ -282,6 +298,10 @@ static lethe_status replace(struct lethe_top *top, lethe_hash hash, lethe_bytes 
 lethe_status lethe_top_added(struct lethe_top *top, lethe_hash hash, lethe_bytes key, uint64_t seen,
                              uint64_t count) {
     if (count < top->floor) return LETHE_OK;
+    if (top->keys != NULL && top->used == top->capacity) {
+        settle(top);
+        if (count < top->floor) return LETHE_OK;
+    }
     struct lethe_top_key *kept = find(top, hash);
     if (kept != NULL) {
         uint64_t sum = kept->at_least + seen;
