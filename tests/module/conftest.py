@@ -51,6 +51,21 @@ def clock(tmp_path):
 
 
 @pytest.fixture
+def timed(start, clock):
+    """A server whose time passes when the test says so, and as it really does."""
+    return start(clock=clock)
+
+
+@pytest.fixture
+def timed_pair(start, clock):
+    """A master and its replica on a host whose time passes when the test says so."""
+    master, replica = start(clock=clock), start(clock=clock)
+    replica.follow(master)
+    replica.catch_up_with(master)
+    return master, replica
+
+
+@pytest.fixture
 def pair(start):
     """A master and its replica."""
     master, replica = start(), start()

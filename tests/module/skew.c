@@ -26,8 +26,9 @@ static int64_t number(int which) {
     if (numbers == NULL) {
         const char *path = getenv("SKEW_FILE");
         int descriptor = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-        void *found = descriptor < 0 ? MAP_FAILED
-                                     : mmap(NULL, sizeof none, PROT_READ, MAP_SHARED, descriptor, 0);
+        void *found = descriptor < 0
+                          ? MAP_FAILED
+                          : mmap(NULL, sizeof none, PROT_READ, MAP_SHARED, descriptor, 0);
         if (descriptor >= 0) close(descriptor);
         numbers = found == MAP_FAILED ? none : found;
     }

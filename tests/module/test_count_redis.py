@@ -396,7 +396,7 @@ def test_a_server_that_stays_away(start):
     began = time.monotonic()
     feed.write(1)
     summary = feed.finish(code=ENVIRONMENT)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
     assert "no acknowledgement" in feed.errors and "run the same command again within the window" in feed.errors
     assert 0 < summary["applied"] <= 4000
 

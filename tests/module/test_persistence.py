@@ -71,10 +71,11 @@ def test_killed_in_the_middle_of_a_load(start):
     for thread in threads:
         thread.start()
     for _ in range(4):
-        time.sleep(0.5)
+        before = len(done)
+        wait_for(lambda: len(done) > before + 40, 60, "some load")
         server.restart()
         server.call("BGREWRITEAOF")
-    time.sleep(0.3)
+    wait_for(lambda: len(done) > before + 60, 60, "some load")
     stop.set()
     for thread in threads:
         thread.join()

@@ -279,8 +279,9 @@ def test_call_in_a_cluster_keeps_to_one_slot(start):
     assert server.call("ONCE.CALL", "{x}t", "a", "SET", "{x}k", 1) == [1, b"OK"]
 
 
-def test_the_forgetful_filter(server):
-    server.call("FBF.RESERVE", "f", "WINDOW", 1000, "ERROR", "1e-4")
+def test_the_forgetful_filter(timed, clock):
+    server = timed
+    server.call("FBF.RESERVE", "f", "WINDOW", 600000, "ERROR", "1e-4")
     assert server.call("FBF.ADD", "f", "a") == 1
     assert server.call("FBF.ADD", "f", "a") == 0
     assert server.call("FBF.MADD", "f", "b", "a", "b") == [1, 0, 0]
@@ -288,9 +289,9 @@ def test_the_forgetful_filter(server):
     assert server.call("FBF.MTEST", "f", "a", "z") == [1, 0]
     assert server.call("FBF.TEST", "none", "a") == 0
     assert table_info(server.client, "f")["items"] == 2
-    time.sleep(1.9)
+    clock.pass_time(1200000)
     assert server.call("FBF.MTEST", "f", "a", "b") == [0, 0]
-    wait_for(lambda: table_info(server.client, "f")["filters"] == 0, 10, "memory given back")
+    wait_for(lambda: table_info(server.client, "f")["filters"] == 0, what="memory given back")
 
 
 def test_filters_merge_and_move(server):
@@ -328,7 +329,7 @@ def test_a_filters_replica_is_the_same(pair):
         time.sleep(0.1)
         replica.catch_up_with(master)
         for key in "fg":
-            wait_for(lambda: master.digest(key) == replica.digest(key), 5, "the same digest")
+            wait_for(lambda: master.digest(key) == replica.digest(key), what="the same digest")
 
 
 def test_the_sketch(server):
