@@ -14,6 +14,7 @@ class Memory:
     def __init__(self, name):
         self.name = name
         self.delivered = []  # in order
+        self.printed = set()  # those of them that did not go to the file
         self.logs = []
 
 
@@ -75,7 +76,7 @@ class DedupSimulation:
             result = self.world.lethe(*words)
             if result.code != 0 or result.output.splitlines() != fresh:
                 raise Wrong(f"{result}\nprinted {result.output.splitlines()}\nexpected {fresh}")
-            memory.printed = getattr(memory, "printed", set()) | set(fresh)
+            memory.printed |= set(fresh)
         else:
             faults = self.draw_faults(draw) if draw.random() < 0.4 else None
             result = self.world.lethe(*words, "--out", "out", faults=faults)
@@ -109,13 +110,14 @@ class DedupSimulation:
                     self.next_log += 1
                     rotated = path.rename(self.files / f"rotated-{self.next_log}")
                     path.touch()
-        for paths in ([], [rotated] if rotated is not None else [], [path]):
-            result = self.world.finish(words, process) if not paths else self.world.lethe(
-                "dedup", "--db", memory.name, "--memory", "16MiB", *paths, "--out", "out")
+        results = [self.world.finish(words, process)]
+        for again in (rotated, path):
+            if again is not None:
+                results.append(self.world.lethe("dedup", "--db", memory.name, "--memory", "16MiB",
+                                                again, "--out", "out"))
+        for result in results:
             if result.code != 0:
                 raise Wrong(str(result))
-            if not paths:
-                process = None
         memory.delivered += [line for line in dict.fromkeys(lines) if line not in memory.delivered]
         self.check()
 
@@ -128,8 +130,7 @@ class DedupSimulation:
     def check(self):
         found = self.out.read_text(encoding="ascii").splitlines() if self.out.exists() else []
         for memory in self.memories:
-            printed = getattr(memory, "printed", set())
-            expected = [line for line in memory.delivered if line not in printed]
+            expected = [line for line in memory.delivered if line not in memory.printed]
             here = [line for line in found if line.startswith(memory.name + " ")]
             if here != expected:
                 raise Wrong(f"of {memory.name} the file has {len(here)} lines and should have {len(expected)}: "
