@@ -1,0 +1,570 @@
+/* simulation/module/main.c - simulates the life of once-tables: masters, replicas, logs, payloads, clocks.
+ *
+ * usage: test_simulate_module MODULE [--seeds A-B] [--seconds N] [--seed S [--without i,j,...]] [--verbose]
+ *
+ * A seed draws the tables and a sequence of steps; each step draws from the seed and its own number, so that steps can be left
+ * out and the others stay what they are. What is checked:
+ *   P1, P3   copies within W never apply, ids are forgotten by W and the slack (model.h), over crashes, restarts of machines,
+ *            clocks that are set, logs that are cut off, promotions, payloads that are kept and restored;
+ *   witness  each id has a counter of its own, whose value is how often it was applied;
+ *   replicas that have the whole stream have their master's digests;
+ *   refused  an operation that finds no memory changes nothing;
+ *   work     a command calls a bounded number of server functions.
+ * A failure prints its seed, what is wrong and a shortened list of steps. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "model.h"
+#include "server.h"
+
+enum { SERVERS = 3, STEPS = 60, MOST_HISTORY = 4096, MOST_PAYLOADS = 8, MOST_WORK = 3000 };
+/* What a restart may find too little of, and a transfer of an idle table: see the essay of module/clock.c. */
+enum { SLOW_PER_RESTART_MS = 10 };
+
+const char *module_path;
+
+static struct {
+    server servers[SERVERS];
+    unsigned master;
+    bool follows[SERVERS];     /* a replica of the master */
+    size_t offset[SERVERS];    /* how much of the stream a replica has */
+    size_t log_base[SERVERS];  /* the stream's place at which a server's log begins */
+    size_t log_floor[SERVERS]; /* so much of it was written at once, and can't be cut */
+    stream lineage;            /* all that the master has replicated */
+    size_t taken;              /* of the master's log into the stream */
+    model now;
+    struct {
+        size_t position;
+        model state;
+    } * history;
+    size_t history_count;
+    struct {
+        bytes data;
+        model_table table;
+        int64_t at_ms;
+    } payloads[MOST_PAYLOADS];
+    unsigned payload_count;
+    char wrong[512];
+    bool is_verbose;
+} world;
+
+/* --- Chance */
+
+static uint64_t chance;
+
+static uint64_t draw(uint64_t below) {
+    chance += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = chance;
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (mixed ^ mixed >> 31) % below;
+}
+
+static void say(const char *format, ...) {
+    if (!world.is_verbose) return;
+    va_list more;
+    va_start(more, format);
+    vprintf(format, more);
+    va_end(more);
+    putchar('\n');
+}
+
+static void wrong(const char *format, ...) {
+    if (world.wrong[0] != '\0') return;
+    va_list more;
+    va_start(more, format);
+    vsnprintf(world.wrong, sizeof world.wrong, format, more);
+    va_end(more);
+}
+
+/* --- The stream, and the model of each of its places */
+
+static int64_t now_ms(void) {
+    return true_us / 1000;
+}
+
+static server *master(void) {
+    return &world.servers[world.master];
+}
+
+static void remember(void) {
+    if (world.history_count == MOST_HISTORY) {
+        memmove(world.history, world.history + 1, (MOST_HISTORY - 1) * sizeof *world.history);
+        world.history_count--;
+    }
+    world.history[world.history_count].position = world.lineage.count;
+    world.history[world.history_count++].state = world.now;
+}
+
+/* Takes what the master has replicated since into the stream. */
+static void gather(void) {
+    while (world.taken < master()->log.count) {
+        stream_add(&world.lineage, &master()->log.commands[world.taken++]);
+    }
+    world.offset[world.master] = world.lineage.count;
+    remember();
+}
+
+/* Time bases are the machines', and do not go back with the data. */
+static void roll_back(size_t position) {
+    model before = world.now;
+    while (world.history_count > 1 && world.history[world.history_count - 1].position > position) {
+        world.history_count--;
+    }
+    world.now = world.history[world.history_count - 1].state;
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        if (!before.tables[i].exists || !world.now.tables[i].exists) continue;
+        world.now.tables[i].fast_ms = before.tables[i].fast_ms;
+        world.now.tables[i].slow_ms = before.tables[i].slow_ms;
+        world.now.tables[i].lacked_memory = before.tables[i].lacked_memory;
+    }
+    stream_cut(&world.lineage, position);
+}
+
+static void slow_all(int64_t ms) {
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        world.now.tables[i].slow_ms += ms;
+    }
+}
+
+/* --- Steps */
+
+static void key_of(unsigned table, char out[16]) {
+    snprintf(out, 16, "t%u", table);
+}
+
+static unsigned draw_table(void) {
+    unsigned table = (unsigned)draw(MODEL_TABLES);
+    while (!world.now.tables[table].exists) {
+        table = (table + 1) % MODEL_TABLES;
+    }
+    return table;
+}
+
+static void check_work(const server *of, const char *what) {
+    if (of->work > MOST_WORK) wrong("%s made %llu calls", what, (unsigned long long)of->work);
+}
+
+static void operate(unsigned table, unsigned id, bool lacks_memory) {
+    char key[16], name[16], counter[16];
+    key_of(table, key);
+    snprintf(name, sizeof name, "id-%u", id);
+    snprintf(counter, sizeof counter, "w-%u", id);
+    model_table *known = &world.now.tables[table];
+    command words = command_of("ONCE.INCRBY", key, name, counter, "1", NULL);
+    master()->fail_allocation = lacks_memory ? 1 + draw(2) : 0;
+    reply answer = server_call(master(), &words);
+    master()->fail_allocation = 0;
+    command_free(&words);
+    check_work(master(), "ONCE.INCRBY");
+    model_answer expected = model_expect(known, id, now_ms());
+    say("  %s %s -> %s%lld %lld", key, name, answer.is_error ? answer.text : "", answer.numbers[0],
+        answer.numbers[1]);
+    if (answer.is_error) {
+        if (!lacks_memory) wrong("%s %s: %s", key, name, answer.text);
+    } else {
+        bool is_applied = answer.numbers[0] == 1;
+        if (expected != MODEL_EITHER && is_applied != (expected == MODEL_APPLIED)) {
+            wrong("%s %s: %s; its age is %lld ms of %u (fast %lld, slow %lld)", key, name,
+                  is_applied ? "a copy was applied" : "taken for a duplicate",
+                  (long long)(now_ms() + known->base_ms - known->applied_ms[id]), known->window_ms,
+                  (long long)known->fast_ms, (long long)known->slow_ms);
+        }
+        if (is_applied) model_note(known, id, now_ms());
+        if (answer.numbers[1] != known->times[id])
+            wrong("%s: %s is %lld, not %u", key, counter, answer.numbers[1], known->times[id]);
+    }
+    gather();
+}
+
+static void step_operate(bool lacks_memory) {
+    unsigned table = draw_table();
+    world.now.tables[table].lacked_memory |= lacks_memory;
+    for (uint64_t i = 1 + draw(24); i > 0; i--) {
+        operate(table, (unsigned)draw(MODEL_IDS), lacks_memory && draw(3) == 0);
+    }
+}
+
+static void run_timers(void) {
+    for (unsigned i = 0; i < SERVERS; i++) {
+        if (world.servers[i].library == NULL) continue;
+        world.servers[i].work = 0;
+        server_run_timers(&world.servers[i]);
+        check_work(&world.servers[i], "a tick");
+    }
+    if (master()->library == NULL) return;
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        world.now.tables[i].is_unstamped = false;
+    }
+    gather();
+}
+
+static void pass_time(int64_t ms) {
+    say("  %lld ms pass", (long long)ms);
+    const int slices = 40;
+    for (int i = 0; i < slices; i++) {
+        true_us += ms * 1000 / slices;
+        run_timers();
+    }
+    true_us += 150000;
+    run_timers();
+}
+
+static int64_t draw_time(void) {
+    static const unsigned shares[] = {1, 10, 30, 60, 90, 110, 200};
+    return (int64_t)world.now.tables[draw_table()].window_ms * shares[draw(7)] / 100;
+}
+
+static void step_wall(void) {
+    host *at = &hosts[draw(MOST_HOSTS)];
+    at->wall_ahead_ms = ((int64_t)draw(21) - 10) * 400000;
+    say("  the wall clock of host %d is %lld ms ahead", (int)(at - hosts),
+        (long long)at->wall_ahead_ms);
+    pass_time(200); /* so that the timers have seen it */
+}
+
+/* The master's process is killed, perhaps with its machine; it starts again from its file and log. */
+static void step_crash(bool is_machine, bool is_cut) {
+    server *at = master();
+    say("  the master, server %u, is killed%s", at->number, is_machine ? " with its machine" : "");
+    server_kill(at);
+    size_t loose = at->log.count - world.log_floor[world.master];
+    if (is_cut && loose > 0) {
+        size_t kept = at->log.count - draw(loose < 20 ? loose : 20);
+        say("  its log ends after %zu of %zu", kept, at->log.count);
+        stream_cut(&at->log, kept);
+        roll_back(world.log_base[world.master] + kept);
+        for (unsigned i = 0; i < SERVERS; i++) {
+            world.follows[i] = world.follows[i] && world.offset[i] <= world.lineage.count;
+        }
+    }
+    if (draw(2) == 0) {
+        int64_t ms = draw_time();
+        true_us += ms * 1000;
+        say("  %lld ms pass", (long long)ms);
+        for (unsigned i = 0; i < MODEL_TABLES; i++) {
+            if (world.now.tables[i].is_unstamped) world.now.tables[i].slow_ms += ms;
+        }
+    }
+    if (is_machine) {
+        host *of = at->at;
+        int64_t step_ms = draw(3) == 0 ? ((int64_t)draw(5) - 2) * 200000 : 0;
+        of->wall_ahead_ms += step_ms;
+        of->starts++;
+        of->off_ms = now_ms();
+        for (unsigned i = 0; i < MODEL_TABLES; i++) {
+            if (step_ms > 0) world.now.tables[i].fast_ms += step_ms;
+            if (step_ms < 0) world.now.tables[i].slow_ms -= step_ms;
+        }
+    }
+    at->is_replica = false;
+    server_start(at);
+    world.taken = at->log.count;
+    slow_all(SLOW_PER_RESTART_MS);
+    gather();
+}
+
+static void step_rewrite(void) {
+    bool as_commands = draw(2) == 0;
+    say("  the log is rewritten as %s", as_commands ? "commands" : "a snapshot");
+    server_rewrite_log(master(), as_commands);
+    world.log_base[world.master] = world.lineage.count - master()->log.count;
+    world.log_floor[world.master] = world.taken = master()->log.count;
+}
+
+/* Another server gets a snapshot of the master's, and follows from there. */
+static void step_resync(void) {
+    unsigned number = (unsigned)draw(SERVERS);
+    if (number == world.master) return;
+    server *at = &world.servers[number];
+    say("  server %u is synchronised anew", number);
+    server_set_role(at, true);
+    bytes file = server_save(master());
+    if (!server_load(at, file, false)) wrong("a replica cannot load its master's snapshot");
+    bytes_free(&file);
+    server_rewrite_log(at, false);
+    world.follows[number] = true;
+    world.offset[number] = world.log_base[number] = world.lineage.count;
+    world.log_floor[number] = 0;
+}
+
+static void feed(unsigned number, size_t until) {
+    server *at = &world.servers[number];
+    while (world.offset[number] < until) {
+        const command *words = &world.lineage.commands[world.offset[number]++];
+        reply answer = server_follow(at, words);
+        if (answer.is_error) wrong("server %u does not take the stream: %s", number, answer.text);
+    }
+}
+
+static void compare(unsigned number) {
+    feed(number, world.lineage.count);
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        if (!world.now.tables[i].exists || world.now.tables[i].lacked_memory) continue;
+        char key[16];
+        uint64_t one[2], other[2];
+        key_of(i, key);
+        server_digest(master(), key, one);
+        server_digest(&world.servers[number], key, other);
+        if (one[0] != other[0] || one[1] != other[1])
+            wrong("%s differs on server %u and its master", key, number);
+    }
+}
+
+static void step_stream(void) {
+    unsigned number = (unsigned)draw(SERVERS);
+    if (number == world.master || !world.follows[number]) return;
+    size_t behind = world.lineage.count - world.offset[number];
+    feed(number, world.offset[number] + draw(behind + 1));
+    if (draw(2) == 0) compare(number);
+}
+
+/* A replica, which may lack the end of the stream, becomes the master. */
+static void step_promote(void) {
+    unsigned number = (unsigned)draw(SERVERS);
+    if (number == world.master || !world.follows[number]) return;
+    say("  server %u is promoted, %zu behind", number, world.lineage.count - world.offset[number]);
+    roll_back(world.offset[number]);
+    unsigned old = world.master;
+    world.master = number;
+    world.taken = master()->log.count;
+    world.log_base[number] = world.lineage.count - master()->log.count;
+    server_set_role(master(), false);
+    for (unsigned i = 0; i < SERVERS; i++) {
+        world.follows[i] =
+            world.follows[i] && i != number && world.offset[i] <= world.lineage.count;
+    }
+    server_set_role(&world.servers[old], true);
+    world.follows[old] = false;
+    if (draw(2) == 0) pass_time(draw_time());
+}
+
+static void step_dump(void) {
+    unsigned table = draw_table();
+    if (world.payload_count == MOST_PAYLOADS) return;
+    char key[16];
+    key_of(table, key);
+    world.payloads[world.payload_count].data = server_dump(master(), key);
+    world.payloads[world.payload_count].table = world.now.tables[table];
+    world.payloads[world.payload_count++].at_ms = now_ms();
+}
+
+static void step_restore(void) {
+    if (world.payload_count == 0) return;
+    unsigned table = (unsigned)draw(MODEL_TABLES), which = (unsigned)draw(world.payload_count);
+    char key[16];
+    key_of(table, key);
+    say("  a payload comes back as %s", key);
+    if (!server_restore(master(), key, world.payloads[which].data, false)) {
+        wrong("a payload is not taken");
+        return;
+    }
+    world.now.tables[table] = world.payloads[which].table;
+    /* Its time stood still in the payload, and begins at its last change. */
+    world.now.tables[table].base_ms -= now_ms() - world.payloads[which].at_ms;
+    world.now.tables[table].is_unstamped = true;
+    gather();
+}
+
+static void make_table(unsigned table) {
+    char key[16], window[16];
+    key_of(table, key);
+    world.now.tables[table] =
+        (model_table){.exists = true, .window_ms = (uint32_t)(draw(2) == 0 ? 20000 : 3600000)};
+    snprintf(window, sizeof window, "%u", world.now.tables[table].window_ms);
+    command words = command_of("ONCE.CREATE", key, "WINDOW", window, "ERROR",
+                               draw(2) == 0 ? "1e-9" : "1e-12", NULL);
+    reply answer = server_call(master(), &words);
+    if (answer.is_error) wrong("ONCE.CREATE: %s", answer.text);
+    command_free(&words);
+    gather();
+}
+
+static void step(void) {
+    switch (draw(20)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+        step_operate(false);
+        return;
+    case 6:
+        step_operate(true);
+        return;
+    case 7:
+    case 8:
+    case 9:
+        pass_time(draw_time());
+        return;
+    case 10:
+        step_wall();
+        return;
+    case 11:
+        step_crash(false, false);
+        return;
+    case 12:
+        step_crash(draw(2) == 0, draw(2) == 0);
+        return;
+    case 13:
+        step_rewrite();
+        return;
+    case 14:
+    case 15:
+        step_resync();
+        return;
+    case 16:
+        step_stream();
+        return;
+    case 17:
+        step_promote();
+        return;
+    case 18:
+        step_dump();
+        return;
+    default:
+        step_restore();
+        return;
+    }
+}
+
+/* --- Seeds */
+
+static void begin(uint64_t seed) {
+    chance = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+    api_random = chance | 1;
+    world.wrong[0] = '\0';
+    world.now = (model){0};
+    true_us = 0;
+    for (unsigned i = 0; i < MOST_HOSTS; i++) {
+        hosts[i] = (host){.wall_ahead_ms = (int64_t)draw(5) * 1000000};
+    }
+    for (unsigned i = 0; i < SERVERS; i++) {
+        world.servers[i] = (server){.number = i, .at = &hosts[draw(MOST_HOSTS)]};
+        server_start(&world.servers[i]);
+        world.follows[i] = false;
+        world.offset[i] = world.log_base[i] = world.log_floor[i] = 0;
+    }
+    world.master = 0;
+    world.taken = world.history_count = world.payload_count = 0;
+    make_table(0);
+    make_table(1);
+}
+
+static void end(void) {
+    for (unsigned i = 0; i < SERVERS; i++) {
+        server_kill(&world.servers[i]);
+        stream_free(&world.servers[i].log);
+        bytes_free(&world.servers[i].snapshot);
+    }
+    for (unsigned i = 0; i < world.payload_count; i++) {
+        bytes_free(&world.payloads[i].data);
+    }
+    stream_free(&world.lineage);
+}
+
+/* Returns the step at which it went wrong, or STEPS. */
+static unsigned attempt(uint64_t seed, const bool *is_left_out) {
+    begin(seed);
+    unsigned at = 0;
+    for (; at < STEPS && world.wrong[0] == '\0'; at++) {
+        if (is_left_out[at]) continue;
+        chance = (seed << 20) + at;
+        say("step %u", at);
+        step();
+    }
+    end();
+    return world.wrong[0] == '\0' ? STEPS : at - 1;
+}
+
+static void report(uint64_t seed, unsigned failed_at) {
+    bool left_out[STEPS] = {false};
+    for (unsigned i = failed_at + 1; i < STEPS; i++) {
+        left_out[i] = true;
+    }
+    for (unsigned size = STEPS / 2; size >= 1; size /= 2) {
+        for (unsigned from = 0; from < STEPS; from += size) {
+            bool saved[STEPS];
+            memcpy(saved, left_out, sizeof saved);
+            for (unsigned i = from; i < from + size && i < STEPS; i++) {
+                left_out[i] = true;
+            }
+            if (attempt(seed, left_out) == STEPS) memcpy(left_out, saved, sizeof saved);
+        }
+    }
+    world.is_verbose = true;
+    (void)attempt(seed, left_out);
+    world.is_verbose = false;
+    printf("WRONG, seed %llu: %s\nagain: --seed %llu --without ", (unsigned long long)seed,
+           world.wrong, (unsigned long long)seed);
+    for (unsigned i = 0; i < STEPS; i++) {
+        if (left_out[i]) printf("%u,", i);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int run_seeds(uint64_t first, uint64_t last, double seconds) {
+    const bool none[STEPS] = {false};
+    unsigned failed = 0;
+    double start = seconds_now();
+    uint64_t seed = first;
+    for (; seed <= last && (seconds <= 0 || seconds_now() - start < seconds); seed++) {
+        unsigned at = attempt(seed, none);
+        if (at == STEPS) continue;
+        report(seed, at);
+        if (++failed == 5) break;
+    }
+    printf("module, inside: %llu seeds in %.0f s, %u failed\n", (unsigned long long)(seed - first),
+           seconds_now() - start, failed);
+    return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int count, char **words) {
+    if (count < 2) {
+        fprintf(stderr, "usage: %s MODULE [--seeds A-B] [--seconds N] [--seed S [--without i,j]]\n",
+                words[0]);
+        return 2;
+    }
+    module_path = words[1];
+    world.history = calloc(MOST_HISTORY, sizeof *world.history);
+    if (world.history == NULL) return 2;
+    uint64_t first = 1, last = 300, single = 0;
+    double seconds = 0;
+    bool left_out[STEPS] = {false};
+    for (int i = 2; i + 1 < count; i += 2) {
+        if (strcmp(words[i], "--seeds") == 0) {
+            char *rest;
+            first = strtoull(words[i + 1], &rest, 10);
+            last = strtoull(rest + 1, NULL, 10);
+        } else if (strcmp(words[i], "--seconds") == 0) {
+            seconds = strtod(words[i + 1], NULL);
+            first = (uint64_t)time(NULL) * 100000;
+            last = UINT64_MAX >> 20;
+        } else if (strcmp(words[i], "--seed") == 0) {
+            single = strtoull(words[i + 1], NULL, 10);
+        } else if (strcmp(words[i], "--without") == 0) {
+            for (char *rest = words[i + 1]; *rest != '\0';) {
+                unsigned long number = strtoul(rest, &rest, 10);
+                if (number < STEPS) left_out[number] = true;
+                if (*rest == ',') rest++;
+            }
+        }
+    }
+    if (single == 0) return run_seeds(first, last, seconds);
+    world.is_verbose = true;
+    unsigned at = attempt(single, left_out);
+    printf("%s\n", at == STEPS ? "right" : world.wrong);
+    return at == STEPS ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,45 @@
+/* simulation/module/model.h - what once-tables should answer, by the promises alone.
+ *
+ * A table's time is the true time and a base. An id that was applied within W must be a duplicate; one whose age is beyond W
+ * and the slack must be applied; in between the table decides. `fast_ms` is by how much the table may have aged faster than
+ * true time (a wall clock that was set ahead while its machine was off), `slow_ms` by how much slower. */
+#ifndef LETHE_SIMULATION_MODULE_MODEL_H
+#define LETHE_SIMULATION_MODULE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MODEL_TABLES = 6, MODEL_IDS = 192 };
+
+typedef struct model_table {
+    bool exists;
+    uint32_t window_ms;
+    int64_t base_ms, fast_ms, slow_ms;
+    bool
+        is_unstamped; /* it came from elsewhere, and no timer has seen it yet: a crash does not know its age */
+    bool
+        lacked_memory; /* its master could not do as replicas do; they answer alike, in other bytes */
+    int64_t applied_ms[MODEL_IDS]; /* by the table's time, the last time */
+    uint16_t times[MODEL_IDS];     /* how often; the witness counter has the same value */
+} model_table;
+
+typedef struct model {
+    model_table tables[MODEL_TABLES];
+} model;
+
+typedef enum model_answer { MODEL_APPLIED, MODEL_DUPLICATE, MODEL_EITHER } model_answer;
+
+static inline model_answer model_expect(const model_table *table, unsigned id, int64_t now_ms) {
+    if (table->times[id] == 0) return MODEL_APPLIED;
+    int64_t age_ms = now_ms + table->base_ms - table->applied_ms[id];
+    if (age_ms + table->fast_ms <= table->window_ms) return MODEL_DUPLICATE;
+    if (age_ms - table->slow_ms > table->window_ms + table->window_ms / 4) return MODEL_APPLIED;
+    return MODEL_EITHER;
+}
+
+static inline void model_note(model_table *table, unsigned id, int64_t now_ms) {
+    table->times[id]++;
+    table->applied_ms[id] = now_ms + table->base_ms;
+}
+
+#endif
