@@ -14,7 +14,7 @@
  *   - otherwise by the wall clock, and nothing if that went back.
  * A value that comes from elsewhere (a master's snapshot, LOAD, RESTORE, MIGRATE), be it that such a snapshot or command has
  * become this server's own file or part of its log, has no stamp until it has its first effect here: it goes on where it
- * was. So W is never shortened; where nothing is known, memory is longer. */
+ * was, which is its clock and the time it had been idle when it was saved. So W is never shortened; where nothing is known, memory is longer. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +25,9 @@
 /* Clocks are not read at one moment, and count whole milliseconds: stamps that differ by less are the same. What a
  * restart finds elapsed is less by that much. */
 enum { STAMP_TOLERANCE_MS = 5 };
+
+/* So that no sum of microseconds overflows. */
+#define MOST_ELAPSED_MS (INT64_MAX / 4000)
 
 bool clock_is_replica, clock_is_loading_own_file;
 
@@ -46,8 +49,13 @@ uint64_t value_time(const struct value *value) {
     return limited(value->clock_ms + elapsed_ms(value));
 }
 
+uint64_t clock_idle_ms(const struct value *value) {
+    return has_time(value->type) ? limited(elapsed_ms(value)) : 0;
+}
+
 uint64_t value_advance(struct value *value) {
     uint64_t elapsed = elapsed_ms(value);
+    if (elapsed > 0) value->idle_ms = 0;
     value->anchor_us += (int64_t)elapsed * 1000; /* parts of a millisecond are not lost */
     value->clock_ms = limited(value->clock_ms + elapsed);
     return value->clock_ms;
@@ -63,6 +71,7 @@ void value_set_clock(struct value *value, uint64_t clock_ms) {
     if (clock_ms < value->clock_ms) return;
     value->clock_ms = clock_ms;
     value->anchor_us = monotonic_us();
+    value->idle_ms = 0;
 }
 
 void value_start_clock(struct value *value) {
@@ -139,14 +148,13 @@ bool clock_is_stamped(const struct value *value, const struct stamp *now) {
 
 /* By a clock that says now_ms and was skew_ms ahead of the value's. */
 static int64_t elapsed_by(const struct value *value, int64_t now_ms, int64_t skew_ms) {
-    const int64_t most_ms = INT64_MAX / 4000; /* so that no sum of microseconds overflows */
     int64_t elapsed;
     if (__builtin_sub_overflow(now_ms, skew_ms, &elapsed) ||
         __builtin_sub_overflow(elapsed, (int64_t)value->clock_ms + STAMP_TOLERANCE_MS, &elapsed) ||
         elapsed < 0) {
         return 0;
     }
-    return elapsed < most_ms ? elapsed : most_ms;
+    return elapsed < MOST_ELAPSED_MS ? elapsed : MOST_ELAPSED_MS;
 }
 
 static int64_t elapsed_since_stamp(const struct value *value) {
@@ -159,5 +167,8 @@ static int64_t elapsed_since_stamp(const struct value *value) {
 
 void value_catch_up(struct value *value) {
     int64_t elapsed = clock_is_loading_own_file ? elapsed_since_stamp(value) : 0;
+    int64_t idle_ms = (int64_t)value->idle_ms; /* at most VALUE_MAX_TIME_MS: it was checked */
+    if (idle_ms > MOST_ELAPSED_MS) idle_ms = MOST_ELAPSED_MS;
+    if (elapsed < idle_ms) elapsed = idle_ms;
     value->anchor_us = monotonic_us() - elapsed * 1000;
 }

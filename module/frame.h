@@ -110,6 +110,7 @@ struct value {
     struct ticket *ticket;  /* its place in the registry */
     uint64_t clock_ms;      /* the value's own time: the latest that was replicated */
     int64_t anchor_us;      /* when, by this host's monotonic clock, it was that time */
+    uint64_t idle_ms;       /* how long it had been that time when it was loaded */
     struct stamp stamp;     /* what the log, the file and the replicas know */
     struct chunks *partial; /* pieces so far of a value that is being loaded; NULL: whole */
 };
@@ -249,6 +250,8 @@ void value_set_clock(struct value *value, uint64_t clock_ms);
 void value_start_clock(struct value *value);
 /* After loading a file: counts what has elapsed since, never less than nothing. */
 void value_catch_up(struct value *value);
+/* What has elapsed since the value's clock was last moved; 0 for a type without time. */
+uint64_t clock_idle_ms(const struct value *value);
 
 /* How this host's clocks stand to the value's now. */
 struct stamp clock_stamp(const struct value *value);

@@ -8,7 +8,7 @@
 
 #include "frame.h"
 
-enum { HEAD_BYTES = 56, OLD_HEAD_BYTES = 40, FORMAT_VERSION = 2, KIND_WHOLE = 0, KIND_PARTIAL = 1 };
+enum { HEAD_BYTES = 64, OLD_HEAD_BYTES = 40, FORMAT_VERSION = 2, KIND_WHOLE = 0, KIND_PARTIAL = 1 };
 
 static const unsigned char mark[8] = {0x89, 'L', 'E', 'T', 'H', 'E', 'M', '\n'};
 
@@ -81,6 +81,8 @@ static lethe_status save_value(const void *value, struct stamp stamp, lethe_sink
     memcpy(bytes + 32, &stamp.wall_skew_ms, 8);
     memcpy(bytes + 40, &stamp.boot, 8);
     memcpy(bytes + 48, &stamp.boot_skew_ms, 8);
+    uint64_t idle_ms = clock_idle_ms(head);
+    memcpy(bytes + 56, &idle_ms, 8);
     lethe_status status = sink.write(sink.context, bytes, sizeof bytes);
     return status == LETHE_OK ? head->type->save(value, sink) : status;
 }
@@ -100,10 +102,12 @@ static bool read_head(struct value *value, struct chunk_reader *reader) {
     memcpy(&value->stamp.wall_skew_ms, bytes + 32, 8);
     memcpy(&value->stamp.boot, bytes + 40, 8); /* zeros in version 1: not known */
     memcpy(&value->stamp.boot_skew_ms, bytes + 48, 8);
+    memcpy(&value->idle_ms, bytes + 56, 8);
     /* Of when another server's file was made nothing is known here. */
     if (!clock_is_loading_own_file) value->stamp = (struct stamp){0};
     return memcmp(bytes, mark, 8) == 0 && version >= 1 && version <= FORMAT_VERSION &&
-           memcmp(bytes + 12, value->type->name, 9) == 0 && value->clock_ms <= VALUE_MAX_TIME_MS;
+           memcmp(bytes + 12, value->type->name, 9) == 0 &&
+           value->clock_ms <= VALUE_MAX_TIME_MS && value->idle_ms <= VALUE_MAX_TIME_MS;
 }
 
 void *value_load(const struct value_type *type, const struct chunks *chunks) {
@@ -259,6 +263,7 @@ static struct value *copy_whole(const struct value *value) {
     if (copy == NULL) return NULL;
     /* The same time, to the microsecond. */
     copy->anchor_us = value->anchor_us;
+    copy->idle_ms = value->idle_ms;
     copy->stamp = value->stamp;
     return copy;
 }

@@ -34,8 +34,11 @@ static struct {
     size_t offset[SERVERS];    /* how much of the stream a replica has */
     size_t log_base[SERVERS];  /* the stream's place at which a server's log begins */
     size_t log_floor[SERVERS]; /* so much of it was written at once, and can't be cut */
-    stream lineage;            /* all that the master has replicated */
-    size_t taken;              /* of the master's log into the stream */
+    int64_t lag_ms[SERVERS];   /* how late a replica got what it has, at most */
+    int64_t *told_ms;          /* when each of the stream was replicated */
+    size_t told_room;
+    stream lineage; /* all that the master has replicated */
+    size_t taken;   /* of the master's log into the stream */
     model now;
     struct {
         size_t position;
@@ -103,6 +106,12 @@ static void remember(void) {
 /* Takes what the master has replicated since into the stream. */
 static void gather(void) {
     while (world.taken < master()->log.count) {
+        if (world.lineage.count == world.told_room) {
+            world.told_room = 2 * world.told_room + 1024;
+            world.told_ms = realloc(world.told_ms, world.told_room * sizeof *world.told_ms);
+            if (world.told_ms == NULL) abort();
+        }
+        world.told_ms[world.lineage.count] = now_ms();
         stream_add(&world.lineage, &master()->log.commands[world.taken++]);
     }
     world.offset[world.master] = world.lineage.count;
@@ -230,6 +239,10 @@ static void step_wall(void) {
 /* The master's process is killed, perhaps with its machine; it starts again from its file and log. */
 static void step_crash(bool is_machine, bool is_cut) {
     server *at = master();
+    for (unsigned i = 0; i < SERVERS;
+         i++) { /* a machine goes down with all its servers; here with one */
+        is_machine = is_machine && (i == world.master || world.servers[i].at != at->at);
+    }
     say("  the master, server %u, is killed%s", at->number, is_machine ? " with its machine" : "");
     server_kill(at);
     size_t loose = at->log.count - world.log_floor[world.master];
@@ -290,11 +303,14 @@ static void step_resync(void) {
     world.follows[number] = true;
     world.offset[number] = world.log_base[number] = world.lineage.count;
     world.log_floor[number] = 0;
+    world.lag_ms[number] = 0;
 }
 
 static void feed(unsigned number, size_t until) {
     server *at = &world.servers[number];
     while (world.offset[number] < until) {
+        int64_t lag_ms = now_ms() - world.told_ms[world.offset[number]];
+        if (lag_ms > world.lag_ms[number]) world.lag_ms[number] = lag_ms;
         const command *words = &world.lineage.commands[world.offset[number]++];
         reply answer = server_follow(at, words);
         if (answer.is_error) wrong("server %u does not take the stream: %s", number, answer.text);
@@ -334,6 +350,7 @@ static void step_promote(void) {
     world.taken = master()->log.count;
     world.log_base[number] = world.lineage.count - master()->log.count;
     server_set_role(master(), false);
+    slow_all(world.lag_ms[number]); /* what is late is taken for what has just been */
     for (unsigned i = 0; i < SERVERS; i++) {
         world.follows[i] =
             world.follows[i] && i != number && world.offset[i] <= world.lineage.count;
@@ -449,6 +466,7 @@ static void begin(uint64_t seed) {
         server_start(&world.servers[i]);
         world.follows[i] = false;
         world.offset[i] = world.log_base[i] = world.log_floor[i] = 0;
+        world.lag_ms[i] = 0;
     }
     world.master = 0;
     world.taken = world.history_count = world.payload_count = 0;
@@ -538,9 +556,10 @@ int main(int count, char **words) {
         return 2;
     }
     module_path = words[1];
+    setvbuf(stdout, NULL, _IOLBF, 0);
     world.history = calloc(MOST_HISTORY, sizeof *world.history);
     if (world.history == NULL) return 2;
-    uint64_t first = 1, last = 300, single = 0;
+    uint64_t first = 1, last = 1000, single = 0;
     double seconds = 0;
     bool left_out[STEPS] = {false};
     for (int i = 2; i + 1 < count; i += 2) {
