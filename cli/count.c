@@ -108,6 +108,7 @@ int count_read_options(const struct arguments *arguments, struct event_options *
     int code = arguments_choice(arguments, "on-error", &on_error);
     options->stops_on_error = on_error == 1;
     options->from_start = arguments_has(arguments, "from-start");
+    options->last_line = arguments_has(arguments, "last-line");
     return code;
 }
 
@@ -181,29 +182,15 @@ int count_check_files(const struct arguments *arguments, const char *folder,
     return EXIT_DONE;
 }
 
-static int open_late(struct counting *counting) {
-    if (counting->late_path == NULL) return EXIT_DONE;
-    counting->late_file = fopen(counting->late_path, "ab");
-    if (counting->late_file != NULL) return EXIT_DONE;
-    return message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s; choose another file",
-                        counting->late_path, strerror(errno));
-}
-
-static int close_late(struct counting *counting, int code) {
-    if (counting->late_file == NULL || fclose(counting->late_file) == 0) return code;
-    int failed =
-        message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s; late events are missing in it",
-                     counting->late_path, strerror(errno));
-    return code == EXIT_DONE ? failed : code;
-}
-
 struct marks {
     struct resume_table table;
+    struct count_late *late; /* may be NULL */
     bool is_short_of_memory;
 };
 
 static bool load_mark(void *context, const lethe_mark *mark) {
     struct marks *marks = context;
+    if (marks->late != NULL) count_late_load(marks->late, mark);
     marks->is_short_of_memory = !resume_load(&marks->table, mark->name, mark->value);
     return !marks->is_short_of_memory;
 }
@@ -224,10 +211,15 @@ static int load_marks(struct counting *counting, struct marks *marks) {
 }
 
 /* With the store open. */
-static int count_into(struct counting *counting, const struct event_options *options) {
+static int count_into(struct counting *counting, const struct event_options *options,
+                      const char *late_path) {
     struct marks marks = {0};
-    int code = load_marks(counting, &marks);
-    if (code == EXIT_DONE) code = open_late(counting);
+    int code = late_path != NULL ? count_late_open(late_path, &counting->late) : EXIT_DONE;
+    marks.late = counting->late;
+    if (code == EXIT_DONE) code = load_marks(counting, &marks);
+    if (code == EXIT_DONE && counting->late != NULL) {
+        code = count_late_begin(counting->late, counting);
+    }
     if (code == EXIT_DONE) {
         interrupt_hold();
         code = events_open(counting->inputs, options, &marks.table, &counting->reader);
@@ -240,7 +232,7 @@ static int count_into(struct counting *counting, const struct event_options *opt
         count_report(counting);
         events_free(counting->reader);
     }
-    code = close_late(counting, code);
+    code = count_late_end(counting->late, counting, code);
     resume_free(&marks.table);
     return count_end(counting, code);
 }
@@ -268,6 +260,11 @@ static int fail_passed_over(const struct counting *counting) {
 int count_end(const struct counting *counting, int code) {
     if (code == EXIT_DONE && count_passed_over(&counting->totals) > 0) {
         code = fail_passed_over(counting);
+    }
+    if (code == EXIT_DONE && counting->has_open) {
+        code = message_fail(EXIT_PASSED_OVER,
+                            "lines were passed over, because a quoted field before them does not "
+                            "end; end it, or give --last-line");
     }
     if ((code == EXIT_DONE || code == EXIT_PASSED_OVER) && interrupt_requested()) {
         code = message_fail(interrupt_code(), "interrupted; all events that were read are "
@@ -328,7 +325,6 @@ static int run(const struct arguments *arguments) {
     counting.quiet = arguments_has(arguments, "quiet");
     counting.json = arguments_has(arguments, "json");
     counting.stops_on_error = event_options.stops_on_error;
-    counting.late_path = arguments_text(arguments, "late-out");
     bool has_time = event_format_has_time(&event_options.format);
     store_options.event_time = has_time ? LETHE_ON : LETHE_KEEP;
     store_options.capacity = count_expect(counting.folder, &inputs, &store_options);
@@ -339,7 +335,7 @@ static int run(const struct arguments *arguments) {
     counting.has_sketch = stats.sketch_bytes > 0;
     counting.has_time = has_time;
     counting.lacks_time = stats.event_time && !has_time;
-    code = count_into(&counting, &event_options);
+    code = count_into(&counting, &event_options, arguments_text(arguments, "late-out"));
     return store_close(counting.folder, counting.counter, code);
 }
 
@@ -352,11 +348,13 @@ const struct command command_count = {
             "[--ledger-memory SIZE] [--ledger-error E] [--window W] [--error E] "
             "[--exact|--no-exact] [--check-payload|--no-check-payload] [--sync P] [--batch N] "
             "[--memory SIZE] [--policy refuse|degrade] [--max-ahead D] [--late-out FILE] "
-            "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] "
+            "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--last-line] "
+            "[--json] [-q] "
             "[FILE...]",
             "--redis URL --table T [--partitions P] [--wait N] [--retry D] [--window W] "
             "[--error E] [--batch N] [--memory SIZE] [--policy refuse|degrade] [--csv|--jsonl] "
-            "[--fields SPEC] [--on-error skip|stop] [--from-start] [--json] [-q] [FILE...]",
+            "[--fields SPEC] [--on-error skip|stop] [--from-start] [--last-line] [--json] [-q] "
+            "[FILE...]",
             NULL},
     .description =
         (const char *const[]){
@@ -376,10 +374,16 @@ const struct command command_count = {
             "much, and never too low. A delta below zero takes away what was counted before; one "
             "that would take more than the estimate is rejected. A store stays of the kind that "
             "it was made as.",
+            "What was read of a file belongs to the format and the fields that it was read with: "
+            "with others the file is refused, unless none of its events was counted. A last line "
+            "that has no newline may still be written: it is left, with a message, and read the "
+            "next time; at the end of a pipe or of a compressed file, or with `--last-line`, it is "
+            "whole.",
             "Files compressed by gzip or zstd are recognised and decompressed.",
             "When done, a line on standard error tells what became of the events; with `--json`, "
             "an object on standard output with the members events, applied, duplicates, late, "
             "future, rejected, mismatched, resumed_at (bytes that needed not be read again), "
+            "pending (last lines that may not be whole yet), "
             "seconds, window_error_estimate and expected_wrongly_dropped, the number of new events "
             "of "
             "this run that were probably taken for copies. Events is the sum of the six that "
@@ -464,7 +468,8 @@ const struct command command_count = {
                      "counted; default 1m"},
             {.name = "late-out",
              .value = "FILE",
-             .help = "append events that are older than the window, as they were written",
+             .help = "append events that are older than the window, as they were written: each "
+                     "exactly once, also after a kill and a rerun",
              .completion = COMPLETE_FILES},
             {.name = "csv", .help = "the files are CSV"},
             {.name = "jsonl", .help = "the files have a JSON object a line"},
@@ -478,6 +483,9 @@ const struct command command_count = {
              .help = "`skip` a line that is wrong, count it as rejected and say why, ten times at "
                      "most; or `stop` before it; default `skip`"},
             {.name = "from-start", .help = "read files from their start, whatever was read before"},
+            {.name = "last-line",
+             .help = "take the last line of a file also if it has no newline: nobody writes to it "
+                     "any more"},
             OPTION_JSON("print the summary as JSON on standard output"),
             OPTION_QUIET,
             {0}},

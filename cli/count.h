@@ -2,8 +2,6 @@
 #ifndef LETHE_CLI_COUNT_H
 #define LETHE_CLI_COUNT_H
 
-#include <stdio.h>
-
 #include "arguments.h"
 #include "events.h"
 #include "lethe/counter.h"
@@ -20,8 +18,7 @@ struct counting {
     const char *folder; /* or the table, for messages */
     const struct inputs *inputs;
     bool quiet, json, stops_on_error;
-    const char *late_path;
-    FILE *late_file;           /* NULL when late events need not be listed */
+    struct count_late *late;   /* NULL when late events need not be listed */
     lethe_counter *counter;    /* NULL: the events go to a server, and */
     lethe_window_stats window; /* this is how its window was last seen */
     struct event_reader *reader;
@@ -34,6 +31,9 @@ struct counting {
     uint64_t resumed_at;        /* bytes that need not be read again */
     uint64_t bytes_before;      /* of the files before the one being read */
     uint64_t bytes_read;
+    uint64_t pending; /* last lines that may not be whole yet */
+    bool has_open;    /* one of them has lines behind it, in a quoted field that does not end */
+    bool is_taken;    /* of the file being read some event was counted, or a duplicate */
     unsigned complaints;
     bool has_sketch; /* in place of counters */
     bool has_time;   /* the events */
@@ -60,6 +60,22 @@ int count_check_files(const struct arguments *arguments, const char *folder, str
 
 /* `lethe count --redis`. */
 int count_redis(const struct arguments *arguments);
+
+/* A list of the late events, each in it exactly once: --late-out. The name of its mark, and the mark itself, belong into the
+ * commit that passes the events over. */
+struct count_late;
+int count_late_open(const char *path, struct count_late **out);
+/* Takes in a mark of the store, if it is that of the list. */
+void count_late_load(struct count_late *late, const lethe_mark *mark);
+/* Once all marks are loaded. */
+int count_late_begin(struct count_late *late, struct counting *counting);
+int count_late_add(struct count_late *late, lethe_bytes line);
+/* All that was added is on disk. */
+int count_late_sync(struct count_late *late);
+/* The mark as it is now; its value stays where it is. False: it has none. */
+bool count_late_mark(struct count_late *late, lethe_mark *out);
+/* Notes in the store that nothing is under way. Takes NULL. */
+int count_late_end(struct count_late *late, struct counting *counting, int code);
 
 /* What there is to say about a batch before it is counted. */
 void count_introduce(struct counting *counting, const struct event_batch *batch);

@@ -3,7 +3,6 @@
  * Three things go on at once: the reader parses the next batches, this thread has the engine decide on one, and
  * the engine's own thread writes those before it. An outcome is added to the totals only when it is
  * durable, so that what is reported is never more than what is on disk. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -63,17 +62,6 @@ static int settle(struct counting *counting, size_t most) {
     return code;
 }
 
-static int list_late(struct counting *counting, lethe_bytes line) {
-    if (counting->late_file == NULL) return EXIT_DONE;
-    errno = 0;
-    if (fwrite(line.data, 1, line.size, counting->late_file) == line.size &&
-        putc('\n', counting->late_file) != EOF) {
-        return EXIT_DONE;
-    }
-    return message_fail(EXIT_ENVIRONMENT, "cannot write %s: %s; make room or choose another file",
-                        counting->late_path, strerror(errno != 0 ? errno : EIO));
-}
-
 /* Why the engine took an operation of a batch for none. */
 static const char *reason_of(const struct counting *counting, lethe_outcome outcome) {
     switch (outcome) {
@@ -117,7 +105,7 @@ static int tally(struct counting *counting, const struct event_batch *batch, siz
         return EXIT_DONE;
     case LETHE_LATE:
         totals->late++;
-        return list_late(counting, batch->lines[place]);
+        return EXIT_DONE;
     case LETHE_AHEAD:
         totals->future++;
         return EXIT_DONE;
@@ -145,18 +133,87 @@ static void announce(struct counting *counting) {
     }
 }
 
+/* A batch between deciding and committing. */
+struct submission {
+    struct counting *counting;
+    const struct event_batch *batch;
+    struct resume_mark mark;
+    unsigned char mark_value[RESUME_VALUE_BYTES];
+    int code; /* of the list of late events */
+};
+
+/* Adds the late ones to their list. */
+static int list_late(struct counting *counting, const struct event_batch *batch,
+                     const uint8_t *outcomes) {
+    int code = EXIT_DONE;
+    bool has_late = false;
+    for (size_t i = 0; i < batch->count && code == EXIT_DONE; i++) {
+        if (outcomes[i] != LETHE_LATE) continue;
+        code = count_late_add(counting->late, batch->lines[i]);
+        has_late = true;
+    }
+    return code == EXIT_DONE && has_late ? count_late_sync(counting->late) : code;
+}
+
+/* A lethe_counter_decided: what is said of the file, and the list of late events, must be true when the commit is
+ * durable. */
+static lethe_status on_decided(void *context, const uint8_t *outcomes, lethe_mark *marks) {
+    struct submission *submission = context;
+    struct counting *counting = submission->counting;
+    const struct event_batch *batch = submission->batch;
+    for (size_t i = 0; i < batch->count && !counting->is_taken; i++) {
+        counting->is_taken = outcomes[i] == LETHE_APPLIED || outcomes[i] == LETHE_COPY;
+    }
+    if (batch->has_mark) {
+        if (!counting->is_taken) submission->mark.flags |= RESUME_UNTAKEN;
+        marks->value.size = resume_encode(&submission->mark, submission->mark_value);
+        marks++;
+    }
+    if (counting->late == NULL) return LETHE_OK;
+    submission->code = list_late(counting, batch, outcomes);
+    (void)count_late_mark(counting->late, marks);
+    return submission->code == EXIT_DONE ? LETHE_OK : LETHE_EIO;
+}
+
+/* Has the engine decide, with what goes into the same commit. */
+static lethe_status decide(struct submission *submission, uint8_t *outcomes, uint64_t *ticket) {
+    struct counting *counting = submission->counting;
+    const struct event_batch *batch = submission->batch;
+    lethe_mark marks[2];
+    size_t mark_count = 0;
+    if (batch->has_mark) {
+        submission->mark = batch->mark;
+        marks[mark_count++] = (lethe_mark){
+            .name = {.data = batch->mark_name, .size = strlen(batch->mark_name)},
+            .value = {.data = submission->mark_value, .size = 0},
+        };
+    }
+    if (counting->late != NULL && count_late_mark(counting->late, &marks[mark_count])) mark_count++;
+    if (mark_count > 0) {
+        return lethe_counter_submit_with(counting->counter, batch->operations, batch->count, marks,
+                                         mark_count, outcomes, NULL, on_decided, submission,
+                                         ticket);
+    }
+    lethe_status status = lethe_counter_submit(counting->counter, batch->operations, batch->count,
+                                               NULL, 0, outcomes, NULL, ticket);
+    if (status == LETHE_OK && counting->late != NULL) {
+        submission->code = list_late(counting, batch, outcomes);
+    }
+    return status;
+}
+
 /* Has the engine decide on a batch, and remembers the ticket. */
 static int submit(struct counting *counting, const struct event_batch *batch) {
     static uint8_t outcomes[EVENTS_PER_BATCH];
-    lethe_mark mark = {
-        .name = {.data = batch->mark_name, .size = strlen(batch->mark_name)},
-        .value = {.data = batch->mark_value, .size = sizeof batch->mark_value},
-    };
+    static struct submission submission;
+    submission = (struct submission){.counting = counting, .batch = batch};
     if (counting->has_time) announce(counting);
     struct count_ticket ticket = {.totals = {.rejected = batch->rejected}};
-    lethe_status status =
-        lethe_counter_submit(counting->counter, batch->operations, batch->count, &mark,
-                             batch->has_mark ? 1 : 0, outcomes, NULL, &ticket.number);
+    lethe_status status = decide(&submission, outcomes, &ticket.number);
+    if (submission.code != EXIT_DONE) {
+        counting->has_failed = true;
+        return submission.code;
+    }
     if (status != LETHE_OK) return fail_commit(counting, status);
     int code = EXIT_DONE;
     for (size_t i = 0; i < batch->count; i++) {
@@ -168,10 +225,30 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
     return code;
 }
 
+/* Says that the last line of a file is left for the next time. */
+static void tell_pending(struct counting *counting, const struct event_batch *batch) {
+    counting->pending++;
+    if (batch->is_pending_open) {
+        counting->has_open = true;
+        message_warn("%s:%" PRIu64 ": a quoted field does not end, and %" PRIu64
+                     " bytes from this line on are not counted now; they are read again the next "
+                     "time; if nobody writes to the file, --last-line rejects this line and counts "
+                     "those behind it",
+                     inputs_name(batch->path), batch->pending_line, batch->pending_bytes);
+        return;
+    }
+    message_warn(
+        "%s:%" PRIu64 ": the last line has no newline yet (%" PRIu64
+        " bytes) and is not counted now; it is read again the next time, or taken as it is "
+        "with --last-line",
+        inputs_name(batch->path), batch->pending_line, batch->pending_bytes);
+}
+
 void count_introduce(struct counting *counting, const struct event_batch *batch) {
     if (batch->starts_input) {
         counting->bytes_before += counting->bytes_read;
         counting->resumed_at += batch->resumed_at;
+        counting->is_taken = batch->was_taken;
         if (batch->warning[0] != '\0') {
             message_warn("%s %s", inputs_name(batch->path), batch->warning);
         }
@@ -187,6 +264,7 @@ void count_introduce(struct counting *counting, const struct event_batch *batch)
     }
     /* The reader keeps the reasons of the first few only. */
     if (batch->rejected > batch->complaint_count) count_complain(counting, batch->path, 0, "");
+    if (batch->pending_bytes > 0) tell_pending(counting, batch);
 }
 
 static int count_batch(struct counting *counting, const struct event_batch *batch) {

@@ -35,9 +35,11 @@ struct leg {
     size_t outstanding; /* parcels */
     const char *path;
     uint64_t last_line;
+    bool starts_input, was_taken; /* as its batch says */
+    bool is_taken;                /* an event of it was counted, or a duplicate */
     bool has_mark;
     char mark_name[RESUME_NAME_BYTES];
-    unsigned char mark_value[RESUME_VALUE_BYTES];
+    struct resume_mark mark;
 };
 
 struct parcel {
@@ -64,8 +66,10 @@ struct load {
 
     char files_key[REDIS_NAME_LIMIT_BYTES + 8];
     bool has_mark, is_storing; /* one to be stored; one under way */
+    bool is_taken;             /* of the file whose legs are ending */
     char mark_name[RESUME_NAME_BYTES];
     unsigned char mark_value[RESUME_VALUE_BYTES];
+    size_t mark_value_size;
     struct redis_request mark_request;
     struct redis_text mark_text;
 
@@ -111,6 +115,7 @@ static void on_reply(struct redis_request *request, size_t command, const redisR
 static void tally(struct parcel *parcel, size_t place) {
     struct counting *counting = parcel->load->counting;
     lethe_outcome outcome = (lethe_outcome)parcel->outcomes[place];
+    parcel->leg->is_taken |= outcome == LETHE_APPLIED || outcome == LETHE_COPY;
     if (outcome == LETHE_APPLIED) {
         counting->totals.applied++;
     } else if (outcome == LETHE_COPY) {
@@ -157,7 +162,7 @@ static int send_mark(struct load *load) {
     redis_text_string(text, "HSET");
     redis_text_string(text, load->files_key);
     redis_text_string(text, load->mark_name);
-    redis_text_word(text, (lethe_bytes){load->mark_value, sizeof load->mark_value});
+    redis_text_word(text, (lethe_bytes){load->mark_value, load->mark_value_size});
     if (text->is_short_of_memory) return fail_memory();
     lethe_bytes key = {.data = load->files_key, .size = strlen(load->files_key)};
     load->mark_request = (struct redis_request){.slot = redis_slot(key),
@@ -188,7 +193,9 @@ static int take_mark(struct load *load, const struct leg *leg) {
         if (code != EXIT_DONE) return code;
     }
     memcpy(load->mark_name, leg->mark_name, sizeof load->mark_name);
-    memcpy(load->mark_value, leg->mark_value, sizeof load->mark_value);
+    struct resume_mark mark = leg->mark;
+    if (!load->is_taken) mark.flags |= RESUME_UNTAKEN;
+    load->mark_value_size = resume_encode(&mark, load->mark_value);
     load->has_mark = true;
     return send_mark(load);
 }
@@ -199,6 +206,8 @@ static int end_legs(struct load *load, size_t keep) {
     while (code == EXIT_DONE && load->leg_count > keep &&
            load->legs[load->first_leg].outstanding == 0) {
         const struct leg *leg = &load->legs[load->first_leg];
+        if (leg->starts_input) load->is_taken = leg->was_taken;
+        load->is_taken |= leg->is_taken;
         if (leg->has_mark) code = take_mark(load, leg);
         load->first_leg = (load->first_leg + 1) % BATCHES;
         load->leg_count--;
@@ -334,9 +343,13 @@ static int send_batch(struct load *load, const struct event_batch *batch) {
     }
     if (code != EXIT_DONE) return code;
     struct leg *leg = &load->legs[(load->first_leg + load->leg_count++) % BATCHES];
-    *leg = (struct leg){.path = batch->path, .last_line = batch->line, .has_mark = batch->has_mark};
+    *leg = (struct leg){.path = batch->path,
+                        .last_line = batch->line,
+                        .starts_input = batch->starts_input,
+                        .was_taken = batch->was_taken,
+                        .has_mark = batch->has_mark,
+                        .mark = batch->mark};
     memcpy(leg->mark_name, batch->mark_name, sizeof leg->mark_name);
-    memcpy(leg->mark_value, batch->mark_value, sizeof leg->mark_value);
     leg->outstanding = 1; /* so that it does not end before all of it is sent */
     sort_batch(load, batch);
     for (size_t bucket = 0; bucket < 2 * load->table->partition_count; bucket++) {

@@ -79,6 +79,7 @@ static void report_json(const struct counting *counting, double seconds, double 
     json_integer(&json, "mismatched", totals->mismatched);
     if (counting->counter == NULL) json_integer(&json, "doubtful", counting->doubtful);
     json_integer(&json, "resumed_at", counting->resumed_at);
+    json_integer(&json, "pending", counting->pending);
     json_real(&json, "seconds", seconds);
     json_real(&json, "window_error_estimate", error);
     json_real(&json, "expected_wrongly_dropped", counting->wrong);

@@ -49,6 +49,10 @@ static int read_options(const struct arguments *arguments, lethe_cascade_options
                                          "reads from the start");
     }
     options->durability = LETHE_CASCADE_CHECKPOINTED;
+    if (!arguments_has(arguments, "db") && arguments_has(arguments, "last-line")) {
+        return arguments_fail(arguments, "--last-line needs --db beside it: without it the last "
+                                         "line is always whole");
+    }
     return EXIT_DONE;
 }
 
@@ -84,6 +88,7 @@ static void report_json(const struct dedup *dedup, FILE *stream, double seconds)
     json_integer(&json, "dropped", dedup->lines - dedup->printed);
     json_real(&json, "expected_wrongly_dropped", dedup->wrong);
     json_integer(&json, "resumed_at", dedup->note.resumed_at);
+    json_integer(&json, "pending", dedup->pending);
     json_real(&json, "seconds", seconds);
     json_real(&json, "error_estimate", cost->error);
     json_integer(&json, "entries", cost->entries);
@@ -156,6 +161,14 @@ static void divide_memory(struct dedup *dedup, lethe_cascade_options *options) {
     dedup->memory_bytes /= 4;
 }
 
+/* What marks are bound to: which part of a line is compared. */
+static void describe_manner(const struct freq_fields *fields, char *out, size_t size) {
+    out[0] = '\0';
+    if (fields->key == 0) return;
+    snprintf(out, size, "--field %" PRIu64 " --delimiter \\x%02x", (uint64_t)fields->key,
+             (unsigned)(unsigned char)fields->delimiter);
+}
+
 static int run(const struct arguments *arguments) {
     struct dedup dedup = {0};
     lethe_cascade_options options = {0};
@@ -175,6 +188,8 @@ static int run(const struct arguments *arguments) {
     dedup.note.from_start = arguments_has(arguments, "from-start");
     dedup.folder = arguments_text(arguments, "db");
     dedup.remembers = dedup.folder != NULL;
+    dedup.last_line = arguments_has(arguments, "last-line");
+    describe_manner(&dedup.fields, dedup.note.manner, sizeof dedup.note.manner);
     char temporary[TEMPORARY_BYTES];
     interrupt_begin();
     output_outlive_reader();
@@ -215,16 +230,18 @@ const struct command command_dedup = {
             "are copies, so that nothing is printed before all was read; nine bytes a line lie in "
             "the folder meanwhile, and a bit in memory. With `--db`, it is remembered in `DIR` for "
             "later runs, together "
-            "with how far each file was read (of the last 70; files are recognised by their "
+            "with how far each file was read (of the last 40 or so; files are recognised by their "
             "content): a second run reads on where the first one stopped, and what was appended "
-            "since. `--from-start` reads from the start; lines that were seen are still dropped.",
+            "since. `--from-start` reads from the start; lines that were seen are still dropped. "
+            "A last line that has no newline may still be written: it is left, with a message, and "
+            "read the next time; at the end of a pipe, or with `--last-line`, it is whole.",
             "After a crash or a kill: a line that was delivered before the last checkpoint is "
             "never "
             "printed again, and a line is never lost. Checkpoints are made about once a second, "
             "at the end, and on Ctrl-C; before one, standard output is synced if it is a file. "
             "Lines printed after the last checkpoint are printed again by the next run, unless "
-            "they went to the file of `--out`: there they are cut off first, so that each line is "
-            "in it exactly once.",
+            "they went to the file of `--out`: there they are found when the same input comes "
+            "again, so that each line is in it exactly once. Others may add lines to that file.",
             NULL},
     .options =
         (const struct option[]){
@@ -251,6 +268,9 @@ const struct command command_dedup = {
              .help = "add the lines to this file instead of printing them",
              .completion = COMPLETE_FILES},
             {.name = "from-start", .help = "with `--db`: read files from the start"},
+            {.name = "last-line",
+             .help = "with `--db`: take the last line of a file also if it has no newline: nobody "
+                     "writes to it any more"},
             OPTION_JSON("print the summary as JSON, on standard error, or with `--out` on standard "
                         "output"),
             OPTION_QUIET,

@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "behind.h"
-#include "dedup_sample.h"
+#include "appended.h"
 #include "freq_input.h"
 #include "inputs.h"
 #include "lethe/cascade.h"
@@ -17,11 +16,11 @@
 
 /* Where lines go. */
 struct dedup_output {
-    FILE *stream;
-    const char *path; /* of --out; NULL: standard output */
+    const char *path;     /* of --out; NULL: standard output */
+    struct appended file; /* of --out */
     bool is_regular;
     bool has_no_reader;   /* it is a pipe whose other end was closed */
-    struct behind behind; /* of a regular file */
+    struct behind behind; /* of standard output that is a regular file */
 };
 
 /* How far files were read, and how much was delivered, as a checkpoint of the cascade holds it. */
@@ -29,14 +28,12 @@ struct dedup_note {
     const struct inputs *inputs;
     struct resume_table table;
     bool from_start;
-    struct dedup_file {
-        char name[RESUME_NAME_BYTES]; /* of its mark; empty: it has none yet */
-        uint64_t start;               /* where reading began */
-    } * files;                        /* for each input */
-    bool has_delivered;               /* to --out, which is the file: */
-    struct dedup_identity identity;
-    struct resume_mark delivered; /* as far as this */
-    uint64_t resumed_at;          /* bytes that were skipped, of all files */
+    char manner[64];                  /* which part of lines is compared */
+    char (*names)[RESUME_NAME_BYTES]; /* of the mark of each input; empty: it has none yet */
+    bool has_delivered;               /* to --out: */
+    struct resume_mark delivered;     /* as far as this */
+    uint64_t resumed_at;              /* bytes that were skipped, of all files */
+    bool has_warned;                  /* that marks were dropped */
 };
 
 /* What it took. */
@@ -52,6 +49,8 @@ struct dedup {
     lethe_cascade *cascade; /* NULL where files are read twice */
     bool remembers;         /* --db: there are checkpoints */
     bool quiet;
+    bool last_line;        /* a last line without a newline is whole */
+    uint64_t pending;      /* last lines that may not be whole yet */
     uint64_t memory_bytes; /* for lines that wait to be asked about; or for shards */
     struct dedup_output output;
     struct dedup_note note;
@@ -72,8 +71,7 @@ bool dedup_can_read_again(const struct inputs *inputs);
 /* Says that the second time other lines were there. */
 int dedup_fail_changed(void);
 
-/* Opens --out, or takes standard output. What was written to --out after the last checkpoint is cut off: those lines come
- * again. */
+/* Opens --out, or takes standard output. What a killed run wrote to --out after its last checkpoint stays, and is not added again. */
 int dedup_output_open(struct dedup_output *output, const char *path, const struct dedup_note *note);
 int dedup_output_write(struct dedup_output *output, const void *data, size_t size);
 /* Writes those of the lines that are not present. They lie one behind another, as a batch's do. */
@@ -90,13 +88,12 @@ int dedup_output_close(struct dedup_output *output, int code);
 int dedup_note_load(struct dedup *dedup);
 void dedup_note_free(struct dedup_note *note);
 /* A line_start: where to begin in an input. */
-uint64_t dedup_note_start(void *context, size_t input, int descriptor);
-/* The same, when that file is read a second time beside the first. */
-uint64_t dedup_note_start_again(void *context, size_t input, int descriptor);
+int dedup_note_start(void *context, size_t input, int descriptor, struct resume_track *track,
+                     uint64_t *offset);
 /* All lines before the place are read. */
-int dedup_note_reached(struct dedup_note *note, struct line_place place);
-/* Checkpoints the cascade with what the note says now. */
-int dedup_note_save(struct dedup *dedup);
+int dedup_note_reached(struct dedup_note *note, const struct line_place *place);
+/* Checkpoints the cascade with what the note says now. is_closed: nothing more is written to --out. */
+int dedup_note_save(struct dedup *dedup, bool is_closed);
 
 /* Says why a call of the cascade failed. */
 int dedup_fail(const struct dedup *dedup, lethe_status status, const char *attempt);

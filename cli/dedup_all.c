@@ -5,8 +5,9 @@
  *         for the lines to print; hashes and text where it can't, as with a pipe.
  * I1      Lines are printed in the order of the input. What is printed is synced before a checkpoint that covers it:
  *         a line that is remembered as seen over a crash was delivered.
- * I2      The second reader is never ahead of the first, and begins where it began.
- * WHY     A file that somebody writes to at the same time may have other lines the second time: each line is
+ * I2      The second reader has the files of the first, begins where it began, and is never ahead of it: what is appended meanwhile, and
+ *         files that take their names, are for the first reader or for the next run.
+ * WHY     A file that somebody overwrites at the same time may have other lines the second time: each line is
  *         hashed again, and a difference ends the work with a message instead of a wrong line. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "message.h"
 #include "progress.h"
 
-enum { BYTES_PER_LINE = sizeof(lethe_hash) + 1, CHECKPOINT_AFTER_S = 1 };
+enum { BYTES_PER_LINE = sizeof(lethe_hash) + 1, CHECKPOINT_AFTER_S = 1, FILES_KEPT = 64 };
 
 /* Lines that wait to be asked about. */
 struct waiting {
@@ -71,17 +72,32 @@ int dedup_fail_changed(void) {
                         "there is right, try again when nobody writes to it");
 }
 
+/* A line_pending. */
+static void tell_pending(void *context, size_t input, uint64_t line, uint64_t bytes) {
+    struct dedup *dedup = context;
+    (void)line; /* of what was read now: it would be counted from where the last run stopped */
+    dedup->pending++;
+    message_warn("%s: the last line has no newline yet (%" PRIu64
+                 " bytes) and is left; it is read again the next time, or taken as it is with "
+                 "--last-line",
+                 inputs_name(dedup->inputs->paths[input]), bytes);
+}
+
 static int prepare(struct loop *loop) {
     struct dedup *dedup = loop->dedup;
     struct waiting *waiting = &loop->waiting;
     int code = lines_open(dedup->inputs, &loop->reader);
     if (code != EXIT_DONE) return code;
-    lines_start_at(loop->reader, dedup_note_start, &dedup->note);
+    if (dedup->remembers) {
+        lines_resume(loop->reader, dedup_note_start, &dedup->note);
+        if (!dedup->last_line) lines_leave_unended(loop->reader, tell_pending, dedup);
+    }
     uint64_t bytes = dedup->memory_bytes;
     if (dedup_can_read_again(dedup->inputs)) {
         code = lines_open(dedup->inputs, &waiting->again);
         if (code != EXIT_DONE) return code;
-        lines_start_at(waiting->again, dedup_note_start_again, &dedup->note);
+        lines_keep(loop->reader);
+        lines_follow(waiting->again, loop->reader);
         lines_ignore_signals(waiting->again);
     } else {
         waiting->text_capacity = (size_t)(bytes / 2);
@@ -125,13 +141,11 @@ static int print_again(struct loop *loop, size_t count) {
     const struct waiting *waiting = &loop->waiting;
     struct freq_batch batch;
     for (size_t at = 0; at < count; at += batch.count) {
+        lines_limit(waiting->again, count - at);
         int code = freq_next(waiting->again, dedup->inputs, &dedup->fields, &batch);
         if (code != EXIT_DONE) return code;
-        /* The first reader was given the same batches; of the last one only a part may be done. */
-        bool is_cut = count < waiting->count && batch.count > count - at;
-        if (is_cut) batch.count = count - at;
-        bool fits = batch.count > 0 && batch.count <= count - at;
-        if (!fits || !is_same(dedup, &batch, waiting->hashes + at, waiting->present + at)) {
+        if (batch.count == 0 ||
+            !is_same(dedup, &batch, waiting->hashes + at, waiting->present + at)) {
             return dedup_fail_changed();
         }
         code = dedup_output_new(&dedup->output, batch.lines, batch.count, waiting->present + at);
@@ -183,8 +197,8 @@ static int save_if_due(struct loop *loop, bool is_last) {
         return EXIT_DONE;
     }
     int code = dedup_output_sync(&dedup->output);
-    if (code == EXIT_DONE && loop->has_place) code = dedup_note_reached(&dedup->note, loop->place);
-    if (code == EXIT_DONE) code = dedup_note_save(dedup);
+    if (code == EXIT_DONE && loop->has_place) code = dedup_note_reached(&dedup->note, &loop->place);
+    if (code == EXIT_DONE) code = dedup_note_save(dedup, is_last);
     loop->saved_s = now_s();
     return code;
 }
@@ -234,11 +248,15 @@ static bool has_room(const struct waiting *waiting, const struct freq_batch *bat
 static int take(struct loop *loop, const struct freq_batch *batch) {
     struct waiting *waiting = &loop->waiting;
     int code = EXIT_DONE;
-    if (waiting->count > 0 && !has_room(waiting, batch)) code = ask(loop, false);
-    struct line_place place = lines_place(loop->reader);
+    if (waiting->count > 0 &&
+        (!has_room(waiting, batch) || lines_kept(loop->reader) > FILES_KEPT)) {
+        code = ask(loop, false);
+    }
+    struct line_place place;
+    lines_place(loop->reader, &place);
     if (code == EXIT_DONE && loop->has_place && place.input != loop->place.input &&
         loop->dedup->remembers) {
-        code = dedup_note_reached(&loop->dedup->note, loop->place);
+        code = dedup_note_reached(&loop->dedup->note, &loop->place);
     }
     loop->place = place;
     loop->has_place = true;
@@ -275,8 +293,8 @@ int dedup_all(struct dedup *dedup) {
     if (code == EXIT_DONE) {
         struct cascade_worker *worker = cascade_worker_start(dedup->cascade);
         progress_begin(&loop.progress, !dedup->quiet, "lines", dedup->inputs->bytes);
-        /* What is in --out before the first line: should there be no further checkpoint, the rest is cut off. */
-        if (dedup->remembers && dedup->output.path != NULL) code = dedup_note_save(dedup);
+        /* What is in --out before the first line: should there be no further checkpoint, what is behind it may be ours. */
+        if (dedup->remembers && dedup->output.path != NULL) code = dedup_note_save(dedup, false);
         if (code == EXIT_DONE) code = run(&loop);
         progress_end(&loop.progress);
         cascade_worker_stop(worker);

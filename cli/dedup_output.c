@@ -1,7 +1,6 @@
 /* dedup_output.c - where the lines of `lethe dedup` go: standard output, or a file that is added to. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,46 +12,20 @@
 #define KEPT_BYTES ((uint64_t)256 << 20)
 #define STEP_BYTES ((uint64_t)8 << 20)
 
-static int fail(struct dedup_output *output, const char *attempt) {
+static int fail(struct dedup_output *output) {
     int error = errno != 0 ? errno : EIO;
     output->has_no_reader = error == EPIPE;
     if (output->has_no_reader) return EXIT_ENVIRONMENT; /* that is told by a signal, at the end */
     if (error == EINTR && interrupt_requested())
         return message_fail(interrupt_code(), "interrupted while nobody took the lines");
-    return message_fail(EXIT_ENVIRONMENT, "cannot %s %s: %s; make room or choose another place",
-                        attempt, output->path != NULL ? output->path : "standard output",
+    return message_fail(EXIT_ENVIRONMENT,
+                        "cannot write standard output: %s; make room or choose another place",
                         strerror(error));
 }
 
-/* Whether it is the file of the note, and holds up to where that says what was delivered then. */
-static bool holds(int descriptor, const struct dedup_note *note) {
-    struct resume_mark mark;
-    struct dedup_identity identity;
-    const struct resume_mark *before = &note->delivered;
-    if (!note->has_delivered || !dedup_identify(descriptor, &identity) ||
-        memcmp(&identity, &note->identity, sizeof identity) != 0) {
-        return false;
-    }
-    return dedup_sample(descriptor, before->offset, &mark) && mark.head.low == before->head.low &&
-           mark.head.high == before->head.high && mark.tail.low == before->tail.low &&
-           mark.tail.high == before->tail.high;
-}
-
-static int open_file(struct dedup_output *output, const struct dedup_note *note) {
-    int descriptor = open(output->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) return fail(output, "open");
-    struct stat information;
-    output->is_regular = fstat(descriptor, &information) == 0 && S_ISREG(information.st_mode);
-    bool fine = true;
-    if (output->is_regular) {
-        if (holds(descriptor, note))
-            fine = ftruncate(descriptor, (off_t)note->delivered.offset) == 0;
-        fine = fine && lseek(descriptor, 0, SEEK_END) >= 0;
-    }
-    if (fine) output->stream = fdopen(descriptor, "r+");
-    if (output->stream != NULL) return EXIT_DONE;
-    int code = fail(output, "write");
-    close(descriptor);
+/* What a call of --out has to say of its reader. */
+static int passed_on(struct dedup_output *output, int code) {
+    output->has_no_reader = output->file.has_no_reader;
     return code;
 }
 
@@ -60,25 +33,30 @@ int dedup_output_open(struct dedup_output *output, const char *path,
                       const struct dedup_note *note) {
     *output = (struct dedup_output){.path = path,
                                     .behind = {.kept_bytes = KEPT_BYTES, .step_bytes = STEP_BYTES}};
-    int code = EXIT_DONE;
     if (path != NULL) {
-        code = open_file(output, note);
-    } else {
-        struct stat information;
-        output->stream = stdout;
-        output->is_regular =
-            fstat(STDOUT_FILENO, &information) == 0 && S_ISREG(information.st_mode);
+        int code = appended_open(&output->file, path);
+        output->is_regular = output->file.is_regular;
+        bool is_known = code == EXIT_DONE && note->has_delivered &&
+                        appended_is(&output->file, &note->delivered);
+        if (code == EXIT_DONE) {
+            code = appended_begin(&output->file, is_known ? &note->delivered : NULL);
+        }
+        return passed_on(output, code);
     }
-    off_t at =
-        code == EXIT_DONE && output->is_regular ? lseek(fileno(output->stream), 0, SEEK_CUR) : 0;
+    struct stat information;
+    output->is_regular = fstat(STDOUT_FILENO, &information) == 0 && S_ISREG(information.st_mode);
+    off_t at = output->is_regular ? lseek(STDOUT_FILENO, 0, SEEK_CUR) : 0;
     if (at > 0) output->behind.start = (uint64_t)at;
-    return code;
+    return EXIT_DONE;
 }
 
 int dedup_output_write(struct dedup_output *output, const void *data, size_t size) {
+    if (output->path != NULL) {
+        return passed_on(output, appended_write(&output->file, data, size));
+    }
     errno = 0;
-    if (fwrite(data, 1, size, output->stream) != size) return fail(output, "write");
-    if (output->is_regular) behind_wrote(&output->behind, fileno(output->stream), size);
+    if (fwrite(data, 1, size, stdout) != size) return fail(output);
+    if (output->is_regular) behind_wrote(&output->behind, STDOUT_FILENO, size);
     return EXIT_DONE;
 }
 
@@ -105,19 +83,19 @@ int dedup_output_new(struct dedup_output *output, const lethe_bytes *lines, size
 }
 
 int dedup_output_flush(struct dedup_output *output) {
+    if (output->path != NULL) return passed_on(output, appended_flush(&output->file));
     errno = 0;
-    return fflush(output->stream) == 0 ? EXIT_DONE : fail(output, "write");
+    return fflush(stdout) == 0 ? EXIT_DONE : fail(output);
 }
 
 int dedup_output_sync(struct dedup_output *output) {
+    if (output->path != NULL) return passed_on(output, appended_sync(&output->file));
     int code = dedup_output_flush(output);
     if (code != EXIT_DONE || !output->is_regular) return code;
-    return fdatasync(fileno(output->stream)) == 0 ? EXIT_DONE : fail(output, "write");
+    return fdatasync(STDOUT_FILENO) == 0 ? EXIT_DONE : fail(output);
 }
 
 int dedup_output_close(struct dedup_output *output, int code) {
-    if (output->path == NULL || output->stream == NULL) return code;
-    errno = 0;
-    if (fclose(output->stream) == 0 || code != EXIT_DONE) return code;
-    return fail(output, "write");
+    if (output->path == NULL) return code;
+    return passed_on(output, appended_close(&output->file, code));
 }

@@ -16,6 +16,8 @@
 #include "progress.h"
 #include "shards.h"
 
+enum { FILES_KEPT = 64 }; /* open from the first reading to the second */
+
 /* The texts of all batches, hashed. */
 struct texts {
     uint64_t *hashes;
@@ -101,11 +103,14 @@ static int run(struct twice *twice, struct line_reader *readers[2]) {
     const struct inputs *inputs = twice->dedup->inputs;
     int code = shards_open(twice->dedup->folder, twice->dedup->memory_bytes, &twice->shards);
     if (code == EXIT_DONE) code = lines_open(inputs, &readers[0]);
+    bool keeps = code == EXIT_DONE && inputs->count <= FILES_KEPT;
+    if (keeps) lines_keep(readers[0]);
     if (code == EXIT_DONE) code = read_first(twice, readers[0]);
     if (code == EXIT_DONE) code = shards_find(twice->shards);
     if (code == EXIT_DONE && interrupt_requested())
         return message_fail(interrupt_code(), "interrupted before the first line was printed");
     if (code == EXIT_DONE) code = lines_open(inputs, &readers[1]);
+    if (code == EXIT_DONE && keeps) lines_follow(readers[1], readers[0]);
     if (code == EXIT_DONE) code = print(twice, readers[1]);
     int flushed = dedup_output_flush(&twice->dedup->output);
     return code == EXIT_DONE ? flushed : code;
@@ -118,8 +123,8 @@ int dedup_twice(struct dedup *dedup) {
     int code = run(&twice, readers);
     progress_end(&twice.progress);
     if (twice.shards != NULL) settle(&twice);
-    lines_free(readers[0]);
     lines_free(readers[1]);
+    lines_free(readers[0]);
     shards_free(twice.shards);
     free(twice.texts.hashes);
     return code;

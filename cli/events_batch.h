@@ -43,9 +43,13 @@ struct event_batch {
     bool starts_input;   /* the first of its file; it may have no lines */
     uint64_t resumed_at; /* where reading of that file began */
     char warning[320];   /* something the user should know about that file; often empty */
-    bool has_mark;       /* how far the file is read now can be remembered: */
+    bool was_taken; /* some events of that file were counted before, whatever its mark says now */
+    bool has_mark;  /* how far the file is read now can be remembered: */
     char mark_name[RESUME_NAME_BYTES];
-    unsigned char mark_value[RESUME_VALUE_BYTES];
+    struct resume_mark mark; /* the caller sets RESUME_UNTAKEN */
+    uint64_t pending_bytes;  /* at the end of the file, of a last line that may not be whole yet */
+    uint64_t pending_line;   /* its number */
+    bool is_pending_open;    /* it has several lines: a quoted field that does not end */
 
     /* For those who fill it. */
     lethe_operation *operation_room;

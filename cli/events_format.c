@@ -124,3 +124,21 @@ bool event_format_make(enum event_kind kind, const char *fields, struct event_fo
     }
     return check_places(out, problem);
 }
+
+void event_format_describe(const struct event_format *format, char out[EVENT_MANNER_BYTES]) {
+    static const char *const kinds[] = {"", "--csv", "--jsonl"};
+    size_t length = (size_t)snprintf(out, EVENT_MANNER_BYTES, "%s", kinds[format->kind]);
+    const char *before = format->kind == EVENTS_PLAIN ? "--fields " : " --fields ";
+    for (enum event_role role = ROLE_ID; role < ROLE_COUNT; role++) {
+        const char *name = format->names[role];
+        char column[16];
+        if (format->columns[role] != 0) {
+            snprintf(column, sizeof column, "%u", format->columns[role]);
+            name = column;
+        }
+        if (name[0] == '\0') continue;
+        length += (size_t)snprintf(out + length, EVENT_MANNER_BYTES - length, "%s%s=%s", before,
+                                   role_names[role], name);
+        before = ",";
+    }
+}

@@ -38,6 +38,11 @@ bool event_format_has_time(const struct event_format *format);
 /* Whether the first record of a file is not an event but names the columns. */
 bool event_format_has_header(const struct event_format *format);
 
+/* The options that describe it, always in the same order: what a mark is bound to. Empty for plain lines in their
+ * usual order. Room for all: EVENT_MANNER_BYTES. */
+enum { EVENT_MANNER_BYTES = 32 + ROLE_COUNT * (8 + EVENT_NAME_BYTES) };
+void event_format_describe(const struct event_format *format, char out[EVENT_MANNER_BYTES]);
+
 /* "id", "key", "delta" or "time". */
 const char *event_role_name(enum event_role role);
 

@@ -7,11 +7,13 @@
 #include "events_gather.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "events_open.h"
 #include "events_parse.h"
 #include "exit_code.h"
+#include "resume_find.h"
 
 bool event_gatherer_init(struct event_gatherer *gatherer, const struct inputs *inputs,
                          const struct event_options *options, struct resume_table *table,
@@ -21,6 +23,7 @@ bool event_gatherer_init(struct event_gatherer *gatherer, const struct inputs *i
     gatherer->options = options;
     gatherer->table = table;
     gatherer->stop = stop;
+    event_format_describe(&options->format, gatherer->manner);
     return event_stream_init(&gatherer->stream);
 }
 
@@ -130,7 +133,7 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
         size_t size = stream->filled - stream->position;
         struct event_record record;
         if (!event_frame_find(&gatherer->frame, gatherer->format.kind == EVENTS_CSV, data, size,
-                              EVENT_LINE_LIMIT_BYTES, gatherer->is_last, &record)) {
+                              EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
             if (size <= EVENT_LINE_LIMIT_BYTES) return STEP_MORE;
             if (!reject_long(gatherer, batch)) return STEP_FAILED;
             gatherer->is_discarding = true;
@@ -150,13 +153,24 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
     return STEP_FULL;
 }
 
+/* What is left of a file that may grow is the beginning of a line, and is read again the next time. */
+static void note_pending(const struct event_gatherer *gatherer, struct event_batch *batch) {
+    const struct event_stream *stream = &gatherer->stream;
+    if (event_is_complete(gatherer) || gatherer->is_inside_line) return;
+    batch->pending_bytes = stream->filled - stream->position;
+    batch->pending_line = gatherer->line + 1;
+    batch->is_pending_open =
+        memchr(stream->buffer + stream->position, '\n', (size_t)batch->pending_bytes) != NULL;
+}
+
 /* Fills a batch from the open file. */
 static void fill_batch(struct event_gatherer *gatherer, struct event_batch *batch) {
     for (;;) {
-        enum step step = take_records(gatherer, batch);
+        enum step step = gatherer->lacks_header ? STEP_MORE : take_records(gatherer, batch);
         if (step == STEP_FAILED) gatherer->has_ended = true;
         if (step != STEP_MORE) return;
         if (gatherer->is_last) {
+            note_pending(gatherer, batch);
             gatherer->is_open = false;
             return;
         }
@@ -176,16 +190,19 @@ static void make_mark(struct event_gatherer *gatherer, struct event_batch *batch
     struct event_stream *stream = &gatherer->stream;
     if (!gatherer->is_resumable || stream->offset <= gatherer->marked_at) return;
     gatherer->marked_at = stream->offset;
-    struct resume_mark mark =
-        resume_describe(stream->offset, gatherer->line, stream->head, event_stream_tail(stream));
+    struct resume_mark *mark = &batch->mark;
+    *mark = event_stream_mark(stream, gatherer->line);
+    snprintf(mark->manner, sizeof mark->manner, "%s", gatherer->manner);
+    if (gatherer->is_discarding) mark->flags |= RESUME_INSIDE;
+    int file = event_source_file(stream->source);
+    if (file >= 0) (void)resume_look(file, &mark->file);
     bool is_new = gatherer->mark_name[0] == '\0';
-    if (is_new) resume_new_name(gatherer->table, &mark, gatherer->mark_name);
+    if (is_new) resume_new_name(gatherer->table, mark, gatherer->mark_name);
     /* A copy of this file that is read later in this run is recognised by it. Without memory for that it
      * is read, and the window recognises its ids. */
-    if (is_new || !gatherer->is_open) (void)resume_put(gatherer->table, gatherer->mark_name, &mark);
+    if (is_new || !gatherer->is_open) (void)resume_put(gatherer->table, gatherer->mark_name, mark);
     batch->has_mark = true;
     memcpy(batch->mark_name, gatherer->mark_name, sizeof batch->mark_name);
-    resume_encode(&mark, batch->mark_value);
 }
 
 bool event_gather(struct event_gatherer *gatherer, struct event_batch *batch) {
@@ -208,6 +225,7 @@ bool event_gather(struct event_gatherer *gatherer, struct event_batch *batch) {
     batch->bytes = event_source_bytes(gatherer->stream.source);
     batch->starts_input = gatherer->starts_input;
     batch->resumed_at = gatherer->resumed_at;
+    batch->was_taken = gatherer->was_taken;
     memcpy(batch->warning, gatherer->warning, sizeof batch->warning);
     make_mark(gatherer, batch);
     gatherer->starts_input = false;

@@ -15,6 +15,7 @@ struct event_options {
     struct event_format format;
     bool stops_on_error; /* at the first line that is wrong; otherwise it is counted and skipped */
     bool from_start;     /* whatever the marks say */
+    bool last_line;      /* a last line without a newline is whole, also in a file that may grow */
     size_t batch_limit;  /* events in a batch; 0 -> EVENTS_PER_BATCH, which is the most */
 };
 
@@ -32,6 +33,8 @@ struct event_gatherer {
     bool is_inside_line; /* a line that had no end when the file was last read may go on */
     bool is_discarding;  /* the rest of a line that is too long */
     bool is_resumable;
+    bool lacks_header; /* all that there is of the file is the beginning of its header */
+    bool was_taken;    /* some of the file's events were counted before */
     uint64_t start_offset, start_line; /* behind the header */
     uint64_t resumed_at;
     uint64_t marked_at; /* the place of the last mark */
@@ -39,10 +42,18 @@ struct event_gatherer {
     size_t complaints_made;
     char mark_name[RESUME_NAME_BYTES]; /* empty until there is one */
     char warning[320];
+    char manner[EVENT_MANNER_BYTES];
     struct event_format format; /* with the columns that the header gave */
     struct event_frame frame;
     struct event_stream stream;
 };
+
+/* Whether what is in the stream is all that the file will ever have. A last line of a file that may grow is not
+ * whole while it has no newline. */
+static inline bool event_is_complete(const struct event_gatherer *gatherer) {
+    return gatherer->is_last &&
+           (gatherer->options->last_line || !event_source_may_grow(gatherer->stream.source));
+}
 
 /* inputs, options and table must outlive it; the gatherer adds marks of what it reads to the table. While it
  * waits for input, *stop (may be NULL) or a signal ends it. Returns false when memory is short. */

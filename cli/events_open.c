@@ -7,9 +7,7 @@
 
 #include "events_parse.h"
 #include "exit_code.h"
-
-/* Marks that begin like the file are tried from the furthest on; a compressed file is decompressed for each. */
-enum { TRIES = 8 };
+#include "resume_find.h"
 
 /* Reads more; false when that has ended the work. */
 static bool fill(struct event_gatherer *gatherer) {
@@ -18,10 +16,9 @@ static bool fill(struct event_gatherer *gatherer) {
     return result == SOURCE_MORE || result == SOURCE_END;
 }
 
-/* Opens the file at its start, with enough in the buffer to recognise it by. */
-static bool open_at_start(struct event_gatherer *gatherer, const char *path) {
+/* At the start of the file: reads enough to recognise it by. */
+static bool read_head(struct event_gatherer *gatherer) {
     struct event_stream *stream = &gatherer->stream;
-    if (!event_stream_open(stream, path, gatherer->stop, &gatherer->failure)) return false;
     gatherer->is_last = false;
     gatherer->frame = (struct event_frame){0};
     gatherer->is_resumable = event_source_is_regular(stream->source);
@@ -57,7 +54,7 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
         if (event_skip_byte_order_mark(gatherer)) {
             size_t size = stream->filled - stream->position;
             if (event_frame_find(&gatherer->frame, true, stream->buffer + stream->position, size,
-                                 EVENT_LINE_LIMIT_BYTES, gatherer->is_last, &record)) {
+                                 EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
                 break;
             }
             if (size > EVENT_LINE_LIMIT_BYTES) {
@@ -65,7 +62,10 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
                                    "the header is longer than 1 MiB; is this a CSV file?");
             }
         }
-        if (gatherer->is_last) return true; /* an empty file needs no header */
+        if (gatherer->is_last) { /* an empty file needs no header */
+            gatherer->lacks_header = stream->filled > stream->position;
+            return true;
+        }
         if (!fill(gatherer)) return false;
     }
     lethe_bytes header = {.data = stream->buffer + stream->position, .size = record.size};
@@ -81,43 +81,114 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
 }
 
 /* Goes back to the first event. */
-static bool rewind_stream(struct event_gatherer *gatherer, const char *path) {
-    if (!open_at_start(gatherer, path)) return false;
+static bool go_back(struct event_gatherer *gatherer) {
+    if (!event_stream_rewind(&gatherer->stream)) {
+        event_failure_set(&gatherer->failure, EXIT_ENVIRONMENT,
+                          "cannot go back to the start of %s; check the device",
+                          gatherer->inputs->paths[gatherer->next_input - 1]);
+        return false;
+    }
+    if (!read_head(gatherer)) return false;
     gatherer->line = gatherer->start_line;
     enum source_result result =
         event_stream_skip(&gatherer->stream, gatherer->start_offset, &gatherer->failure);
     return result == SOURCE_MORE || result == SOURCE_END;
 }
 
-/* Goes on from the mark's place, which the stream is at. */
+/* Says that the file was read in another manner, and what to do. */
+static bool fail_manner(struct event_gatherer *gatherer, const char *path,
+                        const struct resume_mark *mark) {
+    static const char none[] = "neither --csv nor --jsonl nor --fields";
+    event_failure_set(
+        &gatherer->failure, EXIT_USAGE,
+        "%s was read up to byte %" PRIu64
+        " with %s, and now %s is given; give the same again to go on there, or "
+        "--from-start to read all of it as you say now (ids within the window are still "
+        "recognised)",
+        path, mark->offset, mark->manner[0] != '\0' ? mark->manner : none,
+        gatherer->manner[0] != '\0' ? gatherer->manner : none);
+    return false;
+}
+
+/* Goes on from the place of the file's mark. */
 static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry *entry,
                       const char *path) {
+    struct event_stream *stream = &gatherer->stream;
+    const struct resume_mark *mark = &entry->mark;
+    bool is_untaken = (mark->flags & RESUME_UNTAKEN) != 0;
+    bool is_other = mark->has_blocks && strcmp(mark->manner, gatherer->manner) != 0;
     memcpy(gatherer->mark_name, entry->name, sizeof gatherer->mark_name);
-    if (gatherer->options->from_start) return rewind_stream(gatherer, path);
-    gatherer->line = entry->mark.line;
-    gatherer->resumed_at = entry->mark.offset;
-    gatherer->is_inside_line = gatherer->stream.buffer[gatherer->stream.position - 1] != '\n';
+    gatherer->was_taken = !is_untaken;
+    if (gatherer->options->from_start || (is_other && is_untaken)) return go_back(gatherer);
+    if (is_other) return fail_manner(gatherer, path, mark);
+    if (event_source_file(stream->source) >= 0) {
+        enum source_result result = event_stream_seek(stream, mark);
+        if (result == SOURCE_STOPPED) return false;
+        if (result != SOURCE_MORE) {
+            event_failure_set(&gatherer->failure, EXIT_ENVIRONMENT,
+                              "%s can't be read up to byte %" PRIu64
+                              ", where the last run stopped; check the device, or did it shrink?",
+                              path, mark->offset);
+            return false;
+        }
+    } else {
+        if (!go_back(gatherer)) return false;
+        if (event_stream_skip(stream, mark->offset, &gatherer->failure) != SOURCE_MORE)
+            return false;
+    }
+    gatherer->is_last = false;
+    gatherer->line = mark->line;
+    gatherer->resumed_at = mark->offset;
+    gatherer->is_discarding = (mark->flags & RESUME_INSIDE) != 0;
+    (void)event_stream_mark(stream, 0); /* the last byte is in the track */
+    gatherer->is_inside_line =
+        !gatherer->is_discarding && resume_track_last(&stream->track) != '\n';
     return true;
+}
+
+/* Decompresses the file once, and compares all of it with each candidate. False when that has ended the work. */
+static bool search_packed(struct event_gatherer *gatherer, const struct resume_search *search,
+                          const struct resume_entry **out) {
+    struct event_stream *stream = &gatherer->stream;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct resume_entry *entry = search->candidates[i];
+        enum source_result result =
+            event_stream_skip(stream, entry->mark.offset, &gatherer->failure);
+        if (result == SOURCE_END) break;
+        if (result != SOURCE_MORE) return false;
+        struct resume_mark here = event_stream_mark(stream, 0);
+        if (resume_same_place(&entry->mark, &here)) *out = entry;
+    }
+    return *out != NULL || go_back(gatherer);
 }
 
 /* Looks for the mark that belongs to the file, and goes to its place. */
 static bool find_place(struct event_gatherer *gatherer, const char *path) {
     struct event_stream *stream = &gatherer->stream;
-    uint64_t furthest = 0, before = UINT64_MAX;
-    for (int i = 0; i < TRIES; i++) {
-        const struct resume_entry *entry =
-            resume_candidate(gatherer->table, stream->head, stream->head_size, before);
-        if (entry == NULL || entry->mark.offset < gatherer->start_offset) break;
-        before = entry->mark.offset;
-        if (furthest == 0) furthest = before;
-        enum source_result result = event_stream_skip(stream, before, &gatherer->failure);
-        if (result == SOURCE_MORE && resume_tail_matches(&entry->mark, event_stream_tail(stream))) {
-            return resume_at(gatherer, entry, path);
-        }
-        if (result == SOURCE_FAILED || result == SOURCE_STOPPED) return false;
-        if (!rewind_stream(gatherer, path)) return false;
+    struct resume_search search = resume_search_begin(gatherer->table, stream->head,
+                                                      stream->head_size, gatherer->start_offset);
+    const struct resume_entry *entry = NULL;
+    uint64_t furthest = search.count > 0 ? search.candidates[search.count - 1]->mark.offset : 0;
+    int file = event_source_file(stream->source);
+    bool fine = true;
+    if (search.count > 0 && file >= 0) {
+        fine = resume_search_file(&search, file, &entry) != RESUME_STOPPED;
+    } else if (search.count > 0) {
+        fine = search_packed(gatherer, &search, &entry);
     }
-    if (furthest == 0 || gatherer->options->from_start) return true;
+    if (search.is_short_of_memory) {
+        event_failure_set(&gatherer->failure, EXIT_ENVIRONMENT,
+                          "not enough memory to find out how far %s was read; free some", path);
+        fine = false;
+    }
+    resume_search_end(&search);
+    if (!fine) return false;
+    if (entry != NULL) return resume_at(gatherer, entry, path);
+    /* Where all of the sample is a header, files of the same kind begin alike. */
+    if (furthest == 0 || gatherer->options->from_start ||
+        gatherer->start_offset >= RESUME_SAMPLE_BYTES) {
+        return true;
+    }
     snprintf(gatherer->warning, sizeof gatherer->warning,
              "begins like a file that was read up to byte %" PRIu64
              ", but is not the same up to there: it was cut short or replaced; reading it from the "
@@ -131,16 +202,21 @@ bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch)
     gatherer->format = gatherer->options->format;
     gatherer->is_open = true;
     gatherer->starts_input = true;
-    gatherer->is_inside_line = gatherer->is_discarding = false;
+    gatherer->is_inside_line = gatherer->is_discarding = gatherer->lacks_header = false;
+    gatherer->was_taken = false;
     gatherer->line = gatherer->resumed_at = 0;
     gatherer->mark_name[0] = gatherer->warning[0] = '\0';
-    if (!open_at_start(gatherer, path)) return false;
+    if (!event_stream_open(&gatherer->stream, path, gatherer->stop, &gatherer->failure) ||
+        !read_head(gatherer)) {
+        return false;
+    }
     if (event_format_has_header(&gatherer->format) && !take_header(gatherer, path, batch)) {
         return false;
     }
     gatherer->start_offset = gatherer->stream.offset;
     gatherer->start_line = gatherer->line;
     bool fine = !gatherer->is_resumable || find_place(gatherer, path);
-    gatherer->marked_at = gatherer->resumed_at;
+    gatherer->marked_at = gatherer->start_offset;
+    if (gatherer->resumed_at > gatherer->marked_at) gatherer->marked_at = gatherer->resumed_at;
     return fine;
 }

@@ -82,10 +82,17 @@ struct event_source *event_source_open(const char *path, const atomic_bool *stop
     return source;
 }
 
-void event_source_close(struct event_source *source) {
-    if (source == NULL) return;
+static void end_packing(struct event_source *source) {
     if (source->packing == PACKING_GZIP) inflateEnd(&source->gzip);
     ZSTD_freeDStream(source->zstd);
+    memset(&source->gzip, 0, sizeof source->gzip);
+    source->zstd = NULL;
+    source->packing = PACKING_UNKNOWN;
+}
+
+void event_source_close(struct event_source *source) {
+    if (source == NULL) return;
+    end_packing(source);
     if (source->descriptor >= 0) inputs_close(source->descriptor);
     free(source);
 }
@@ -284,8 +291,26 @@ bool event_source_would_wait(const struct event_source *source) {
     return poll(&input, 1, 0) == 0;
 }
 
+bool event_source_may_grow(const struct event_source *source) {
+    return source->is_regular && source->packing == PACKING_NONE;
+}
+
+int event_source_file(const struct event_source *source) {
+    bool is_file = event_source_may_grow(source) && source->is_named;
+    return is_file ? source->descriptor : -1;
+}
+
+bool event_source_rewind(struct event_source *source) {
+    if (!event_source_is_regular(source)) return false;
+    end_packing(source);
+    source->at_end = source->is_unpacked = source->has_more = false;
+    source->input_at = source->input_end = 0;
+    source->bytes = 0;
+    return lseek(source->descriptor, 0, SEEK_SET) == 0;
+}
+
 bool event_source_seek(struct event_source *source, uint64_t offset) {
-    if (source->packing != PACKING_NONE || !event_source_is_regular(source)) return false;
+    if (event_source_file(source) < 0) return false;
     if (lseek(source->descriptor, (off_t)offset, SEEK_SET) < 0) return false;
     source->input_at = source->input_end = 0;
     source->bytes = offset;

@@ -42,7 +42,17 @@ bool event_source_would_wait(const struct event_source *source);
 /* A named file that can be read again, from the start or from where it was left. */
 bool event_source_is_regular(const struct event_source *source);
 
-/* Goes to a byte of the decompressed stream. Only a plain regular file can; the others return false. */
+/* Of a regular file that is not compressed, once something was read: its descriptor, to read it beside; -1 of all
+ * others. */
+int event_source_file(const struct event_source *source);
+
+/* Whether a last line without its newline may still be written: in a regular file that is not compressed. */
+bool event_source_may_grow(const struct event_source *source);
+
+/* Goes back to the start of a named regular file. */
+bool event_source_rewind(struct event_source *source);
+
+/* Goes to a byte of a file that has a descriptor. */
 bool event_source_seek(struct event_source *source, uint64_t offset);
 
 /* How many bytes of the file itself have been read. */

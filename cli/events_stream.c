@@ -1,8 +1,8 @@
 /* events_stream.c - the buffer between a source and its lines.
  *
- * LAYOUT  buffer: [kept for marks | unread | free]
- *                                 ^position ^filled
- * I1      At least min(offset, RESUME_SAMPLE_BYTES) bytes are kept before position.
+ * LAYOUT  buffer: [taken | unread | free]
+ *                        ^position ^filled
+ * I1      Of what was taken, the bytes before `tracked` are in the track; the others follow before they are given up.
  * I2      Behind filled there is room for a block whenever the unread bytes are no more than the
  *         longest line and one more. */
 #include "events_stream.h"
@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "events_batch.h"
+#include "resume_find.h"
 
 static const size_t BLOCK_BYTES = (size_t)256 << 10;
-static const size_t BUFFER_BYTES =
-    RESUME_SAMPLE_BYTES + EVENT_LINE_LIMIT_BYTES + 2 * ((size_t)256 << 10);
+static const size_t BUFFER_BYTES = EVENT_LINE_LIMIT_BYTES + 2 * ((size_t)256 << 10);
 
 bool event_stream_init(struct event_stream *stream) {
     stream->source = NULL;
@@ -32,28 +32,45 @@ bool event_stream_open(struct event_stream *stream, const char *path, const atom
                        struct event_failure *failure) {
     event_stream_close(stream);
     stream->source = event_source_open(path, stop, failure);
+    stream->is_tracked = stream->source != NULL && event_source_is_regular(stream->source);
     return stream->source != NULL;
+}
+
+static void begin(struct event_stream *stream) {
+    stream->position = stream->filled = stream->tracked = 0;
+    stream->offset = 0;
+    resume_track_start(&stream->track);
+    stream->head_size = 0;
 }
 
 void event_stream_close(struct event_stream *stream) {
     event_source_close(stream->source);
     stream->source = NULL;
-    stream->position = stream->filled = 0;
-    stream->offset = 0;
-    stream->head_size = 0;
+    begin(stream);
 }
 
-static size_t sample_size(uint64_t offset) {
-    return offset < RESUME_SAMPLE_BYTES ? (size_t)offset : RESUME_SAMPLE_BYTES;
-}
-
-const char *event_stream_tail(const struct event_stream *stream) {
-    return stream->buffer + stream->position - sample_size(stream->offset);
+bool event_stream_rewind(struct event_stream *stream) {
+    begin(stream);
+    return event_source_rewind(stream->source);
 }
 
 void event_stream_take(struct event_stream *stream, size_t bytes) {
     stream->position += bytes;
     stream->offset += bytes;
+}
+
+/* Brings the track up to the position. */
+static void follow(struct event_stream *stream) {
+    if (stream->is_tracked) {
+        resume_track_feed(&stream->track, stream->buffer + stream->tracked,
+                          stream->position - stream->tracked);
+    }
+    stream->tracked = stream->position;
+}
+
+struct resume_mark event_stream_mark(struct event_stream *stream, uint64_t line) {
+    follow(stream);
+    return resume_track_mark(&stream->track, line);
 }
 
 /* Remembers the first bytes of the stream, of which some have just been read. */
@@ -67,12 +84,12 @@ static void keep_head(struct event_stream *stream, const char *data, size_t size
 }
 
 enum source_result event_stream_fill(struct event_stream *stream, struct event_failure *failure) {
-    size_t kept = sample_size(stream->offset);
-    if (stream->position > kept) {
-        size_t from = stream->position - kept;
-        memmove(stream->buffer, stream->buffer + from, stream->filled - from);
-        stream->position -= from;
-        stream->filled -= from;
+    follow(stream);
+    if (stream->position > 0) {
+        memmove(stream->buffer, stream->buffer + stream->position,
+                stream->filled - stream->position);
+        stream->filled -= stream->position;
+        stream->position = stream->tracked = 0;
     }
     size_t room = BUFFER_BYTES - stream->filled;
     /* Small pieces stay in the cache; only a long line needs more. */
@@ -86,18 +103,8 @@ enum source_result event_stream_fill(struct event_stream *stream, struct event_f
     return SOURCE_MORE;
 }
 
-/* In a plain file there is no need to read what lies between, but for the bytes to look back at. */
-static void seek_near(struct event_stream *stream, uint64_t offset) {
-    uint64_t target = offset - sample_size(offset);
-    uint64_t read_to = stream->offset + (stream->filled - stream->position);
-    if (target <= read_to || !event_source_seek(stream->source, target)) return;
-    stream->position = stream->filled = 0;
-    stream->offset = target;
-}
-
 enum source_result event_stream_skip(struct event_stream *stream, uint64_t offset,
                                      struct event_failure *failure) {
-    seek_near(stream, offset);
     for (;;) {
         uint64_t unread = stream->filled - stream->position;
         if (offset - stream->offset <= unread) {
@@ -108,4 +115,21 @@ enum source_result event_stream_skip(struct event_stream *stream, uint64_t offse
         enum source_result result = event_stream_fill(stream, failure);
         if (result != SOURCE_MORE) return result;
     }
+}
+
+enum source_result event_stream_seek(struct event_stream *stream, const struct resume_mark *mark) {
+    int file = event_source_file(stream->source);
+    char tail[RESUME_SAMPLE_BYTES];
+    size_t size = mark->offset < sizeof tail ? (size_t)mark->offset : sizeof tail;
+    if (mark->has_blocks) {
+        if (!resume_read_at(file, mark->offset - size, tail, size)) return SOURCE_END;
+        resume_track_go_on(&stream->track, mark, tail);
+    } else {
+        enum resume_answer answer = resume_follow(file, mark->offset, &stream->track);
+        if (answer != RESUME_FOUND) return answer == RESUME_STOPPED ? SOURCE_STOPPED : SOURCE_END;
+    }
+    if (!event_source_seek(stream->source, mark->offset)) return SOURCE_END;
+    stream->position = stream->filled = stream->tracked = 0;
+    stream->offset = mark->offset;
+    return SOURCE_MORE;
 }

@@ -19,28 +19,44 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "interrupt.h"
 #include "message.h"
+#include "resume_find.h"
 
 static const size_t BLOCK_BYTES = (size_t)256 << 10;
 static const size_t LINE_LIMIT = (size_t)1 << 30;
+
+/* One of the inputs, as far as it is read. */
+struct line_file {
+    int descriptor; /* of one that is kept; -1 otherwise */
+    uint64_t start, end;
+};
 
 struct line_reader {
     const struct inputs *inputs;
     size_t next_input;
     const char *path; /* being read, or NULL between two files */
     int descriptor;
+    bool is_file; /* it is named and regular */
     bool ignores_signals;
     line_start *start; /* may be NULL */
-    void *start_context;
+    line_pending *pending;
+    void *start_context, *pending_context;
+    struct line_file *files; /* of each input, where they are kept; otherwise NULL */
+    size_t kept;
+    struct line_reader *first; /* who is followed; may be NULL */
+    size_t most;
     uint64_t lines_in_file;
-    uint64_t bytes_in_file; /* up to the last one read */
-    size_t unended;         /* bytes of a last line without a newline; 0: it had one */
+    uint64_t bytes_in_file;   /* up to the last one read */
+    struct resume_file ended; /* the last file that was read to its end */
+    bool is_unended;          /* the last line had no newline in the file */
     uint64_t lines_total, bytes_total;
     char *buffer;
     size_t capacity, position, searched, filled;
+    struct resume_track track; /* of what was delivered, if there is `start` */
     lethe_bytes lines[LINES_PER_BATCH];
 };
 
@@ -61,16 +77,58 @@ int lines_open(const struct inputs *inputs, struct line_reader **out) {
     return EXIT_DONE;
 }
 
+static bool is_kept(const struct line_reader *reader, size_t input) {
+    return reader->files != NULL && reader->files[input].descriptor >= 0;
+}
+
+static void let_go(struct line_reader *reader, size_t input) {
+    if (!is_kept(reader, input)) return;
+    close(reader->files[input].descriptor);
+    reader->files[input].descriptor = -1;
+    reader->kept--;
+}
+
 void lines_free(struct line_reader *reader) {
     if (reader == NULL) return;
-    if (reader->path != NULL) inputs_close(reader->descriptor);
+    for (size_t i = 0; i < reader->inputs->count && reader->files != NULL; i++) {
+        let_go(reader, i);
+    }
+    if (reader->path != NULL && reader->files == NULL && reader->first == NULL) {
+        inputs_close(reader->descriptor);
+    }
+    free(reader->files);
     free(reader->buffer);
     free(reader);
 }
 
-void lines_start_at(struct line_reader *reader, line_start *start, void *context) {
+void lines_resume(struct line_reader *reader, line_start *start, void *context) {
     reader->start = start;
     reader->start_context = context;
+}
+
+void lines_leave_unended(struct line_reader *reader, line_pending *pending, void *context) {
+    reader->pending = pending;
+    reader->pending_context = context;
+}
+
+void lines_keep(struct line_reader *reader) {
+    size_t count = reader->inputs->count;
+    reader->files = malloc(count * sizeof *reader->files);
+    for (size_t i = 0; i < count && reader->files != NULL; i++) {
+        reader->files[i] = (struct line_file){.descriptor = -1};
+    }
+}
+
+void lines_follow(struct line_reader *reader, struct line_reader *first) {
+    if (first->files != NULL) reader->first = first;
+}
+
+size_t lines_kept(const struct line_reader *reader) {
+    return reader->kept;
+}
+
+void lines_limit(struct line_reader *reader, size_t most) {
+    reader->most = most;
 }
 
 void lines_ignore_signals(struct line_reader *reader) {
@@ -81,17 +139,13 @@ static bool must_stop(const struct line_reader *reader) {
     return !reader->ignores_signals && interrupt_requested();
 }
 
-struct line_place lines_place(const struct line_reader *reader) {
-    struct line_place place = {.input = reader->next_input - 1};
-    if (reader->path != NULL) {
-        place.offset = reader->bytes_in_file - (reader->filled - reader->position);
-    } else if (reader->position == reader->filled) {
-        place.offset = reader->bytes_in_file - reader->unended;
-    } else { /* lines before the last one, and that one with a newline that the file has not */
-        place.offset =
-            reader->bytes_in_file + (reader->unended > 0) - (reader->filled - reader->position);
-    }
-    return place;
+void lines_place(const struct line_reader *reader, struct line_place *out) {
+    out->input = reader->next_input - 1;
+    out->has_mark = reader->is_file && reader->start != NULL && reader->track.offset > 0;
+    if (!out->has_mark) return;
+    out->mark = resume_track_mark(&reader->track, 0);
+    out->mark.file = reader->ended;
+    if (reader->path != NULL) (void)resume_look(reader->descriptor, &out->mark.file);
 }
 
 uint64_t lines_delivered(const struct line_reader *reader) {
@@ -137,6 +191,24 @@ static int make_room(struct line_reader *reader) {
     return EXIT_DONE;
 }
 
+/* How far the file may be read: as far as the one who is followed has read it. */
+static uint64_t end_of_file(const struct line_reader *reader) {
+    const struct line_reader *first = reader->first;
+    size_t input = reader->next_input - 1;
+    if (first == NULL) return UINT64_MAX;
+    return first->path != NULL && first->next_input - 1 == input ? first->bytes_in_file
+                                                                 : first->files[input].end;
+}
+
+static ssize_t read_some(const struct line_reader *reader, size_t room) {
+    char *to = reader->buffer + reader->filled;
+    uint64_t end = end_of_file(reader);
+    if (!reader->is_file) return read(reader->descriptor, to, room);
+    if (room > end - reader->bytes_in_file) room = (size_t)(end - reader->bytes_in_file);
+    /* By offset: a reader who follows has the same descriptor. */
+    return room > 0 ? pread(reader->descriptor, to, room, (off_t)reader->bytes_in_file) : 0;
+}
+
 /* Reads a block behind what is there. *at_end tells that the file has no more, or that a
  * signal asked to stop. */
 static int read_block(struct line_reader *reader, bool *at_end) {
@@ -151,7 +223,7 @@ static int read_block(struct line_reader *reader, bool *at_end) {
         if (!reader->inputs->all_regular) interrupt_wait_readable(reader->descriptor);
         *at_end = must_stop(reader);
         if (*at_end) return EXIT_DONE;
-        ssize_t got = read(reader->descriptor, reader->buffer + reader->filled, room);
+        ssize_t got = read_some(reader, room);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got < 0) return inputs_fail(reader->path);
         reader->filled += (size_t)got;
@@ -168,7 +240,9 @@ static size_t split(struct line_reader *reader) {
     const char *line = reader->buffer + reader->position;
     const char *search = reader->buffer + reader->searched;
     const char *end = reader->buffer + reader->filled;
-    while (count < LINES_PER_BATCH) {
+    size_t most =
+        reader->most > 0 && reader->most < LINES_PER_BATCH ? reader->most : LINES_PER_BATCH;
+    while (count < most) {
         const char *newline = memchr(search, '\n', (size_t)(end - search));
         if (newline == NULL) {
             search = end;
@@ -177,39 +251,83 @@ static size_t split(struct line_reader *reader) {
         reader->lines[count++] = (lethe_bytes){.data = line, .size = (size_t)(newline - line)};
         line = search = newline + 1;
     }
+    const char *from = reader->buffer + reader->position;
+    if (reader->start != NULL && reader->is_file && !reader->is_unended) {
+        resume_track_feed(&reader->track, from, (size_t)(line - from));
+    }
     reader->position = (size_t)(line - reader->buffer);
     reader->searched = (size_t)(search - reader->buffer);
     return count;
 }
 
-/* Closes the file. A line that it left without a newline gets one, and is split off next. */
+/* Leaves the beginning of a line to the next time, in a file that may still grow. */
+static void leave_unended(struct line_reader *reader) {
+    struct stat status;
+    size_t bytes = reader->filled - reader->position;
+    if (reader->pending == NULL || bytes == 0) return;
+    if (fstat(reader->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (must_stop(reader)) return;
+    reader->pending(reader->pending_context, reader->next_input - 1, reader->lines_in_file + 1,
+                    bytes);
+    reader->filled = reader->searched = reader->position;
+    reader->bytes_in_file -= bytes;
+}
+
+/* Ends the file. A line that it left without a newline gets one, and is split off next. */
 static void end_file(struct line_reader *reader) {
-    inputs_close(reader->descriptor);
+    size_t input = reader->next_input - 1;
+    leave_unended(reader);
+    if (reader->start != NULL) (void)resume_look(reader->descriptor, &reader->ended);
+    if (reader->files != NULL) {
+        reader->files[input].end = reader->bytes_in_file;
+    } else if (reader->first != NULL) {
+        let_go(reader->first, input);
+    } else {
+        inputs_close(reader->descriptor);
+    }
     reader->path = NULL;
-    reader->unended = reader->filled - reader->position;
-    if (reader->unended > 0) reader->buffer[reader->filled++] = '\n';
+    reader->is_unended = reader->filled > reader->position;
+    if (reader->is_unended) reader->buffer[reader->filled++] = '\n';
 }
 
 /* Goes to where reading of the file begins. */
-static int seek_start(struct line_reader *reader) {
+static int find_start(struct line_reader *reader) {
+    struct stat status;
+    size_t input = reader->next_input - 1;
     reader->bytes_in_file = 0;
-    if (reader->start == NULL) return EXIT_DONE;
-    uint64_t offset =
-        reader->start(reader->start_context, reader->next_input - 1, reader->descriptor);
-    if (offset == 0) return EXIT_DONE;
-    if (lseek(reader->descriptor, (off_t)offset, SEEK_SET) < 0) return inputs_fail(reader->path);
-    reader->bytes_in_file = offset;
-    reader->bytes_total += offset;
+    reader->is_unended = false;
+    reader->is_file = strcmp(reader->path, "-") != 0 && fstat(reader->descriptor, &status) == 0 &&
+                      S_ISREG(status.st_mode);
+    if (reader->first != NULL) reader->bytes_in_file = reader->first->files[input].start;
+    if (reader->start != NULL && reader->is_file) {
+        resume_track_start(&reader->track);
+        int code = reader->start(reader->start_context, input, reader->descriptor, &reader->track,
+                                 &reader->bytes_in_file);
+        if (code != EXIT_DONE) return code;
+    }
+    reader->bytes_total += reader->bytes_in_file;
+    if (reader->files == NULL) return EXIT_DONE;
+    reader->files[input] =
+        (struct line_file){.descriptor = reader->descriptor, .start = reader->bytes_in_file};
+    reader->kept++;
     return EXIT_DONE;
 }
 
 static int open_next(struct line_reader *reader) {
-    const char *path = reader->inputs->paths[reader->next_input++];
-    int code = inputs_open(path, &reader->descriptor);
+    size_t input = reader->next_input++;
+    const char *path = reader->inputs->paths[input];
+    int code = EXIT_DONE;
+    reader->descriptor = reader->first != NULL ? reader->first->files[input].descriptor : -1;
+    if (reader->descriptor < 0) code = inputs_open(path, &reader->descriptor);
     if (code != EXIT_DONE || reader->descriptor < 0) return code;
     reader->path = path;
     reader->lines_in_file = 0;
-    return seek_start(reader);
+    code = find_start(reader);
+    if (code != EXIT_DONE && !is_kept(reader, input) && reader->first == NULL) {
+        inputs_close(reader->descriptor);
+        reader->path = NULL;
+    }
+    return code;
 }
 
 int lines_next(struct line_reader *reader, struct line_batch *out) {

@@ -15,6 +15,7 @@
 
 #include "inputs.h"
 #include "lethe/hash.h"
+#include "resume_track.h"
 
 enum { LINES_PER_BATCH = 1024 };
 
@@ -39,22 +40,39 @@ int lines_next(struct line_reader *reader, struct line_batch *out);
 /* Whether the next call would have to wait for input: a good time to show what is done. */
 bool lines_would_wait(const struct line_reader *reader);
 
-/* Asked whenever a file is opened: at which byte to begin in it, 0 or the first of a line. */
-typedef uint64_t line_start(void *context, size_t input, int descriptor);
+/* Asked whenever a named regular file is opened: at which byte to begin in it, 0 or the first of a line. The track is at its
+ * start, and must be brought there too. Returns EXIT_DONE, or another code after saying why not to read it. */
+typedef int line_start(void *context, size_t input, int descriptor, struct resume_track *track,
+                       uint64_t *offset);
 
-/* Before the first call of lines_next. */
-void lines_start_at(struct line_reader *reader, line_start *start, void *context);
+/* Told of a last line that has no newline, whose number it gets. */
+typedef void line_pending(void *context, size_t input, uint64_t line, uint64_t bytes);
+
+/* Before the first call of lines_next: begins where `start` says, and follows what is read, so that it can be marked. */
+void lines_resume(struct line_reader *reader, line_start *start, void *context);
+/* The same: a last line without a newline in a regular file, which may still grow, is not delivered; `pending` is told instead. */
+void lines_leave_unended(struct line_reader *reader, line_pending *pending, void *context);
+/* The same: keeps files open when they are read, for one who follows. */
+void lines_keep(struct line_reader *reader);
+/* The same: reads what `first` has read, from the very files and no further, whatever was done to them and their names since. first
+ * keeps its files, all named and regular, and outlives this one. */
+void lines_follow(struct line_reader *reader, struct line_reader *first);
+/* How many files are kept that are read and were not followed to their end. */
+size_t lines_kept(const struct line_reader *reader);
+
+/* From now on at most so many lines a call; 0: as many as there are. */
+void lines_limit(struct line_reader *reader, size_t most);
 
 /* Goes on although a signal asked to stop: for lines that must be read to finish what is begun. */
 void lines_ignore_signals(struct line_reader *reader);
 
 /* Behind the lines of the last batch, which are all of one file. */
 struct line_place {
-    size_t input; /* which of the inputs */
-    uint64_t
-        offset; /* of the next line; that of the last line if that had no newline: it may grow */
+    size_t input;            /* which of the inputs */
+    bool has_mark;           /* it can be resumed there: */
+    struct resume_mark mark; /* that of the last line if it had no newline: it may grow */
 };
-struct line_place lines_place(const struct line_reader *reader);
+void lines_place(const struct line_reader *reader, struct line_place *out);
 
 /* How many lines were delivered, and how many bytes read, so far. */
 uint64_t lines_delivered(const struct line_reader *reader);

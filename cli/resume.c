@@ -1,7 +1,6 @@
 /* resume.c - marks of how far files have been read.
  *
- * WHY     Two different files may begin alike (a common header), so a name alone settles nothing: a file is
- *         the one of a mark only if the bytes before the mark's place are the same too. A file that begins
+ * WHY     Two different files may begin alike (a common header), so a name alone settles nothing. A file that begins
  *         like a known one but goes on otherwise gets a name of its own, with a number behind it, and
  *         so takes nobody's mark away. */
 #include "resume.h"
@@ -11,21 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { FIRST_VERSION = 1, VERSION = 2, FIRST_BYTES = 53 };
 
 static const char name_prefix[] = "file-";
 
-struct resume_mark resume_describe(uint64_t offset, uint64_t line, const void *head,
-                                   const void *tail) {
-    size_t sample = offset < RESUME_SAMPLE_BYTES ? (size_t)offset : RESUME_SAMPLE_BYTES;
-    return (struct resume_mark){
-        .head_bytes = (uint16_t)sample,
-        .tail_bytes = (uint16_t)sample,
-        .offset = offset,
-        .line = line,
-        .head = lethe_hash_bytes(LETHE_DEFAULT_SEED, head, sample),
-        .tail = lethe_hash_bytes(LETHE_DEFAULT_SEED, tail, sample),
-    };
+static size_t sample_size(uint64_t offset) {
+    return offset < RESUME_SAMPLE_BYTES ? (size_t)offset : RESUME_SAMPLE_BYTES;
 }
 
 static unsigned char *put(unsigned char *at, uint64_t value, size_t bytes) {
@@ -33,6 +23,10 @@ static unsigned char *put(unsigned char *at, uint64_t value, size_t bytes) {
         *at++ = (unsigned char)(value >> (8 * i));
     }
     return at;
+}
+
+static unsigned char *put_hash(unsigned char *at, lethe_hash hash) {
+    return put(put(at, hash.low, 8), hash.high, 8);
 }
 
 static uint64_t get(const unsigned char **at, size_t bytes) {
@@ -43,38 +37,76 @@ static uint64_t get(const unsigned char **at, size_t bytes) {
     return value;
 }
 
-void resume_encode(const struct resume_mark *mark, unsigned char out[RESUME_VALUE_BYTES]) {
-    unsigned char *at = put(out, VERSION, 1);
-    at = put(at, mark->head_bytes, 2);
-    at = put(at, mark->tail_bytes, 2);
-    at = put(at, mark->offset, 8);
-    at = put(at, mark->line, 8);
-    at = put(at, mark->head.low, 8);
-    at = put(at, mark->head.high, 8);
-    at = put(at, mark->tail.low, 8);
-    put(at, mark->tail.high, 8);
+static lethe_hash get_hash(const unsigned char **at) {
+    lethe_hash hash;
+    hash.low = get(at, 8);
+    hash.high = get(at, 8);
+    return hash;
 }
 
-enum resume_problem resume_decode(lethe_bytes value, struct resume_mark *out) {
-    const unsigned char *at = value.data;
-    if (value.size == 0) return RESUME_DAMAGED;
-    if (*at++ != VERSION) return RESUME_NEWER;
-    if (value.size != RESUME_VALUE_BYTES) return RESUME_DAMAGED;
-    struct resume_mark mark;
-    mark.head_bytes = (uint16_t)get(&at, 2);
-    mark.tail_bytes = (uint16_t)get(&at, 2);
-    mark.offset = get(&at, 8);
-    mark.line = get(&at, 8);
-    mark.head.low = get(&at, 8);
-    mark.head.high = get(&at, 8);
-    mark.tail.low = get(&at, 8);
-    mark.tail.high = get(&at, 8);
-    uint64_t sample = mark.offset < RESUME_SAMPLE_BYTES ? mark.offset : RESUME_SAMPLE_BYTES;
-    if (mark.offset == 0 || mark.head_bytes != sample || mark.tail_bytes != sample) {
+size_t resume_encode(const struct resume_mark *mark, unsigned char out[RESUME_VALUE_BYTES]) {
+    unsigned char *at = put(out, mark->has_blocks ? VERSION : FIRST_VERSION, 1);
+    if (mark->has_blocks) {
+        at = put(at, mark->flags, 1);
+    } else {
+        at = put(put(at, sample_size(mark->offset), 2), sample_size(mark->offset), 2);
+    }
+    at = put(put(at, mark->offset, 8), mark->line, 8);
+    at = put_hash(put_hash(at, mark->head), mark->tail);
+    if (!mark->has_blocks) return (size_t)(at - out);
+    at = put_hash(at, mark->blocks);
+    at = put(at, mark->file.identity, 8);
+    at = put(put(at, mark->file.size, 8), mark->file.modified_ns, 8);
+    size_t manner = strlen(mark->manner);
+    at = put(at, manner, 2);
+    memcpy(at, mark->manner, manner);
+    return (size_t)(at - out) + manner;
+}
+
+static enum resume_problem decode_first(const unsigned char *at, struct resume_mark *mark) {
+    uint64_t head_bytes = get(&at, 2), tail_bytes = get(&at, 2);
+    mark->offset = get(&at, 8);
+    mark->line = get(&at, 8);
+    mark->head = get_hash(&at);
+    mark->tail = get_hash(&at);
+    uint64_t sample = sample_size(mark->offset);
+    bool is_sound = mark->offset > 0 && head_bytes == sample && tail_bytes == sample;
+    return is_sound ? RESUME_FINE : RESUME_DAMAGED;
+}
+
+static enum resume_problem decode_second(const unsigned char *at, size_t left,
+                                         struct resume_mark *mark, size_t *used) {
+    mark->has_blocks = true;
+    mark->flags = (unsigned)get(&at, 1);
+    mark->offset = get(&at, 8);
+    mark->line = get(&at, 8);
+    mark->head = get_hash(&at);
+    mark->tail = get_hash(&at);
+    mark->blocks = get_hash(&at);
+    mark->file.identity = get(&at, 8);
+    mark->file.size = get(&at, 8);
+    mark->file.modified_ns = get(&at, 8);
+    size_t manner = (size_t)get(&at, 2);
+    if (manner >= RESUME_MANNER_BYTES || manner > left || memchr(at, '\0', manner) != NULL) {
         return RESUME_DAMAGED;
     }
-    *out = mark;
+    memcpy(mark->manner, at, manner);
+    *used += manner;
     return RESUME_FINE;
+}
+
+enum resume_problem resume_decode(lethe_bytes bytes, struct resume_mark *out, size_t *used) {
+    const unsigned char *at = bytes.data;
+    struct resume_mark mark = {0};
+    if (bytes.size == 0 || *at == 0) return RESUME_DAMAGED;
+    if (*at > VERSION) return RESUME_NEWER;
+    *used = *at == FIRST_VERSION ? FIRST_BYTES : RESUME_FIXED_BYTES;
+    if (bytes.size < *used) return RESUME_DAMAGED;
+    enum resume_problem problem = *at == FIRST_VERSION
+                                      ? decode_first(at + 1, &mark)
+                                      : decode_second(at + 1, bytes.size - *used, &mark, used);
+    if (problem == RESUME_FINE) *out = mark;
+    return problem;
 }
 
 static struct resume_entry *find_name(const struct resume_table *table, const char *name) {
@@ -108,11 +140,12 @@ bool resume_put(struct resume_table *table, const char *name, const struct resum
 }
 
 bool resume_load(struct resume_table *table, lethe_bytes name, lethe_bytes value) {
-    size_t prefix = sizeof name_prefix - 1;
+    size_t prefix = sizeof name_prefix - 1, used = 0;
     if (name.size < prefix || memcmp(name.data, name_prefix, prefix) != 0) return true;
     struct resume_entry entry = {0};
     if (name.size >= sizeof entry.name || memchr(name.data, '\0', name.size) != NULL ||
-        resume_decode(value, &entry.mark) != RESUME_FINE) {
+        resume_decode(value, &entry.mark, &used) != RESUME_FINE || used != value.size ||
+        entry.mark.offset == 0) {
         table->not_understood++;
         return true;
     }
@@ -129,25 +162,11 @@ static bool equal(lethe_hash a, lethe_hash b) {
     return a.low == b.low && a.high == b.high;
 }
 
-const struct resume_entry *resume_candidate(const struct resume_table *table, const void *head,
-                                            size_t size, uint64_t before) {
-    const struct resume_entry *best = NULL;
-    lethe_hash whole = lethe_hash_bytes(LETHE_DEFAULT_SEED, head, size);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct resume_entry *entry = &table->entries[i];
-        const struct resume_mark *mark = &entry->mark;
-        if (mark->offset >= before || mark->head_bytes > size) continue;
-        if (best != NULL && mark->offset <= best->mark.offset) continue;
-        lethe_hash hash = mark->head_bytes == size
-                              ? whole
-                              : lethe_hash_bytes(LETHE_DEFAULT_SEED, head, mark->head_bytes);
-        if (equal(hash, mark->head)) best = entry;
+bool resume_same_place(const struct resume_mark *a, const struct resume_mark *b) {
+    if (a->offset != b->offset || !equal(a->head, b->head) || !equal(a->tail, b->tail)) {
+        return false;
     }
-    return best;
-}
-
-bool resume_tail_matches(const struct resume_mark *mark, const void *tail) {
-    return equal(lethe_hash_bytes(LETHE_DEFAULT_SEED, tail, mark->tail_bytes), mark->tail);
+    return !a->has_blocks || !b->has_blocks || equal(a->blocks, b->blocks);
 }
 
 void resume_new_name(const struct resume_table *table, const struct resume_mark *mark,
@@ -155,7 +174,12 @@ void resume_new_name(const struct resume_table *table, const struct resume_mark 
     snprintf(out, RESUME_NAME_BYTES, "%s%016" PRIx64 "%016" PRIx64, name_prefix, mark->head.high,
              mark->head.low);
     size_t length = strlen(out);
-    for (unsigned number = 2; find_name(table, out) != NULL; number++) {
-        snprintf(out + length, RESUME_NAME_BYTES - length, "-%u", number);
+    unsigned long last = 0; /* the greatest number behind this name; 1: none is behind it */
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->entries[i].name;
+        if (strncmp(name, out, length) != 0) continue;
+        unsigned long number = name[length] == '-' ? strtoul(name + length + 1, NULL, 10) : 1;
+        if (number > last) last = number;
     }
+    if (last > 0) snprintf(out + length, RESUME_NAME_BYTES - length, "-%lu", last + 1);
 }

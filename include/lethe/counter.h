@@ -182,6 +182,16 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_submit(lethe_counter *coun
                                                              size_t count, const lethe_mark *marks,
                                                              size_t mark_count, uint8_t *outcomes,
                                                              int64_t *values, uint64_t *ticket);
+/* The same with a step between the two halves, for what must not be missing once the operations are durable, such as a list of those
+ * that were late: `decided` is called when the outcomes are known, and nothing of these operations becomes durable before it returns. It may
+ * change the values of the marks, of which there must be one. It must not call the store, and others wait for it. If it does not return
+ * LETHE_OK, that is a failed commit: of these operations none will be durable. */
+typedef lethe_status (*lethe_counter_decided)(void *context, const uint8_t *outcomes,
+                                              lethe_mark *marks);
+LETHE_API LETHE_MUST_CHECK lethe_status
+lethe_counter_submit_with(lethe_counter *counter, const lethe_operation *operations, size_t count,
+                          lethe_mark *marks, size_t mark_count, uint8_t *outcomes, int64_t *values,
+                          lethe_counter_decided decided, void *context, uint64_t *ticket);
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_wait(lethe_counter *counter, uint64_t ticket);
 /* Says which operations will be submitted behind the next call of submit or apply, by event time: they tell one wrong
  * time from the end of a pause (LETHE_AHEAD), where it comes last in a call. They must still be submitted. The bytes are not

@@ -187,9 +187,24 @@ static bool are_valid_marks(const lethe_mark *marks, size_t count) {
     return count < LETHE_GROUP_LIMIT;
 }
 
-lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation *operations,
-                                  size_t count, const lethe_mark *marks, size_t mark_count,
-                                  uint8_t *outcomes, int64_t *values, uint64_t *ticket) {
+/* What a caller does between deciding and committing. */
+struct between {
+    lethe_counter_decided decided;
+    void *context;
+    lethe_mark *marks;
+};
+
+static lethe_status call_between(const struct between *between, const uint8_t *outcomes,
+                                 size_t mark_count) {
+    if (between == NULL) return LETHE_OK;
+    lethe_status status = between->decided(between->context, outcomes, between->marks);
+    if (status != LETHE_OK) return status;
+    return are_valid_marks(between->marks, mark_count) ? LETHE_OK : LETHE_EINVAL;
+}
+
+static lethe_status submit(lethe_counter *counter, const lethe_operation *operations, size_t count,
+                           const lethe_mark *marks, size_t mark_count, uint8_t *outcomes,
+                           int64_t *values, const struct between *between, uint64_t *ticket) {
     *ticket = 0;
     if (counter->options.read_only || !are_valid_marks(marks, mark_count)) return LETHE_EINVAL;
     if (mark_count > 0 && count > counter->options.commit_operations) return LETHE_EINVAL;
@@ -203,6 +218,7 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
         if (status == LETHE_OK)
             status = decide_all(counter, operations, count, mark_count > 0, outcomes, values);
         counter->announced = 0;
+        if (status == LETHE_OK) status = call_between(between, outcomes, mark_count);
         if (status == LETHE_OK) put_marks(counter, marks, mark_count);
         if (status != LETHE_OK) lethe_engine_fail(counter, status, NULL);
         *ticket = lethe_group_is_empty(lethe_engine_filling(counter)) ? counter->sealed
@@ -213,6 +229,24 @@ lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation 
     }
     lethe_engine_leave(counter);
     return status;
+}
+
+lethe_status lethe_counter_submit(lethe_counter *counter, const lethe_operation *operations,
+                                  size_t count, const lethe_mark *marks, size_t mark_count,
+                                  uint8_t *outcomes, int64_t *values, uint64_t *ticket) {
+    return submit(counter, operations, count, marks, mark_count, outcomes, values, NULL, ticket);
+}
+
+lethe_status lethe_counter_submit_with(lethe_counter *counter, const lethe_operation *operations,
+                                       size_t count, lethe_mark *marks, size_t mark_count,
+                                       uint8_t *outcomes, int64_t *values,
+                                       lethe_counter_decided decided, void *context,
+                                       uint64_t *ticket) {
+    struct between between = {.decided = decided, .context = context, .marks = marks};
+    *ticket = 0;
+    if (mark_count == 0) return LETHE_EINVAL;
+    return submit(counter, operations, count, marks, mark_count, outcomes, values, &between,
+                  ticket);
 }
 
 lethe_status lethe_counter_apply(lethe_counter *counter, const lethe_operation *operations,

@@ -151,8 +151,8 @@ def test_remembered_over_runs(tmp_path, lethe):
     with open(tmp_path / "log", "ab") as log:
         log.write(b"b\nc\nunended")
     answer = lethe("dedup", "--json", "--db", "seen", "log")
-    assert answer.stdout == b"c\nunended\n"
-    assert json.loads(answer.stderr)["resumed_at"] == 6
+    assert answer.stdout == b"c\n" and b"no newline yet (7 bytes)" in answer.stderr
+    assert json.loads(answer.stderr.splitlines()[-1])["resumed_at"] == 6
     # A line that had not ended may grow.
     with open(tmp_path / "log", "ab") as log:
         log.write(b" no more\nd\n")

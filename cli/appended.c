@@ -1,0 +1,258 @@
+/* appended.c - adds lines to a file that others add to; see appended.h.
+ *
+ * I1      What is written in one call of the system is whole lines, at the end as it is then: lines of several writers
+ *         never mix, except where one is killed in the middle of a call.
+ * I2      While is_matching, nothing was added by this run: all its lines were there. The first that is not there ends
+ *         it, because a killed run wrote them in the same order. */
+#include "appended.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "message.h"
+#include "resume_find.h"
+
+enum { BUFFER_BYTES = 256 << 10 };
+#define KEPT_BYTES ((uint64_t)256 << 20)
+#define STEP_BYTES ((uint64_t)8 << 20)
+
+static int fail(struct appended *appended, const char *attempt) {
+    int error = errno != 0 ? errno : EIO;
+    appended->has_no_reader = error == EPIPE;
+    if (appended->has_no_reader) return EXIT_ENVIRONMENT; /* that is told by a signal, at the end */
+    if (error == EINTR && interrupt_requested())
+        return message_fail(interrupt_code(), "interrupted while nobody took the lines");
+    return message_fail(EXIT_ENVIRONMENT, "cannot %s %s: %s; make room or choose another place",
+                        attempt, appended->path, strerror(error));
+}
+
+static int fail_memory(void) {
+    return message_fail(EXIT_ENVIRONMENT, "not enough memory to write lines; free some");
+}
+
+static int fail_inside_line(const struct appended *appended) {
+    return message_fail(EXIT_BAD_DATA,
+                        "%s ends in the middle of a line that a killed run began and this one does "
+                        "not go on with; repeat that run, or cut the line off or end it yourself",
+                        appended->path);
+}
+
+int appended_open(struct appended *appended, const char *path) {
+    *appended = (struct appended){.path = path,
+                                  .behind = {.kept_bytes = KEPT_BYTES, .step_bytes = STEP_BYTES}};
+    appended->descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    bool can_read = appended->descriptor >= 0;
+    if (!can_read && errno == EACCES)
+        appended->descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (appended->descriptor < 0) return fail(appended, "open");
+    struct resume_file file;
+    appended->is_regular = resume_look(appended->descriptor, &file) && can_read;
+    appended->at = appended->behind.start = file.size;
+    appended->room = appended->left_room = BUFFER_BYTES;
+    appended->buffer = malloc(appended->room);
+    appended->left = malloc(appended->left_room);
+    if (appended->buffer == NULL || appended->left == NULL) return fail_memory();
+    return EXIT_DONE;
+}
+
+bool appended_is(const struct appended *appended, const struct resume_mark *mark) {
+    struct resume_file file;
+    return appended->is_regular && resume_look(appended->descriptor, &file) &&
+           file.identity == mark->file.identity;
+}
+
+/* Describes the place at offset by samples. */
+static bool describe(int descriptor, uint64_t offset, struct resume_mark *out) {
+    char head[RESUME_SAMPLE_BYTES], tail[RESUME_SAMPLE_BYTES];
+    size_t size = offset < sizeof head ? (size_t)offset : sizeof head;
+    *out = (struct resume_mark){.offset = offset, .has_blocks = true};
+    if (!resume_look(descriptor, &out->file) || !resume_read_at(descriptor, 0, head, size) ||
+        !resume_read_at(descriptor, offset - size, tail, size)) {
+        return false;
+    }
+    out->head = lethe_hash_bytes(LETHE_DEFAULT_SEED, head, size);
+    out->tail = lethe_hash_bytes(LETHE_DEFAULT_SEED, tail, size);
+    return true;
+}
+
+int appended_begin(struct appended *appended, const struct resume_mark *before) {
+    struct resume_mark here;
+    char last = '\n';
+    if (!appended->is_regular) return EXIT_DONE;
+    if (before != NULL && (before->flags & RESUME_CLOSED) == 0 && before->offset < appended->at &&
+        describe(appended->descriptor, before->offset, &here) && resume_same_place(before, &here)) {
+        appended->is_matching = true;
+        appended->left_at = before->offset;
+        appended->left_end = appended->at;
+        appended->at = before->offset;
+        return EXIT_DONE;
+    }
+    if (appended->at > 0) (void)resume_read_at(appended->descriptor, appended->at - 1, &last, 1);
+    appended->is_inside_line = last != '\n';
+    return EXIT_DONE;
+}
+
+static int write_all(struct appended *appended, const char *data, size_t size) {
+    while (size > 0) {
+        errno = 0;
+        ssize_t done = write(appended->descriptor, data, size);
+        if (done < 0 && errno == EINTR && !interrupt_requested()) continue;
+        if (done <= 0) return fail(appended, "write");
+        data += done;
+        size -= (size_t)done;
+        if (!appended->is_regular) continue;
+        behind_wrote(&appended->behind, appended->descriptor, (uint64_t)done);
+        off_t at = lseek(appended->descriptor, 0, SEEK_CUR);
+        if (at > 0) appended->at = (uint64_t)at;
+    }
+    return EXIT_DONE;
+}
+
+int appended_flush(struct appended *appended) {
+    if (appended->used == 0) return EXIT_DONE;
+    int code = write_all(appended, appended->buffer, appended->used);
+    appended->used = 0;
+    return code;
+}
+
+/* Adds bytes that end with a line. */
+static int add(struct appended *appended, const char *data, size_t size) {
+    int code = EXIT_DONE;
+    if (appended->is_inside_line) {
+        appended->is_inside_line = false;
+        code = write_all(appended, "\n", 1);
+    }
+    if (code == EXIT_DONE && size > appended->room - appended->used)
+        code = appended_flush(appended);
+    if (code != EXIT_DONE) return code;
+    if (size > appended->room) return write_all(appended, data, size);
+    memcpy(appended->buffer + appended->used, data, size);
+    appended->used += size;
+    return EXIT_DONE;
+}
+
+/* Reads more of what was left. */
+static int read_left(struct appended *appended) {
+    size_t kept = appended->left_size - appended->left_position;
+    memmove(appended->left, appended->left + appended->left_position, kept);
+    appended->left_position = 0;
+    appended->left_size = kept;
+    if (kept == appended->left_room) {
+        char *larger = realloc(appended->left, 2 * appended->left_room);
+        if (larger == NULL) return fail_memory();
+        appended->left = larger;
+        appended->left_room *= 2;
+    }
+    uint64_t more = appended->left_end - appended->left_at;
+    if (more > appended->left_room - kept) more = appended->left_room - kept;
+    errno = 0;
+    if (!resume_read_at(appended->descriptor, appended->left_at, appended->left + kept,
+                        (size_t)more)) {
+        return fail(appended, "read");
+    }
+    appended->left_at += more;
+    appended->left_size += (size_t)more;
+    return EXIT_DONE;
+}
+
+/* The next line of what was left, with its newline; the last may have none. Empty: there is no more. */
+static int next_left(struct appended *appended, lethe_bytes *out) {
+    for (;;) {
+        const char *from = appended->left + appended->left_position;
+        size_t size = appended->left_size - appended->left_position;
+        const char *newline = memchr(from, '\n', size);
+        bool is_last = appended->left_at == appended->left_end;
+        if (newline != NULL || is_last) {
+            if (newline != NULL) size = (size_t)(newline - from) + 1;
+            *out = (lethe_bytes){.data = from, .size = size};
+            appended->left_position += size;
+            return EXIT_DONE;
+        }
+        int code = read_left(appended);
+        if (code != EXIT_DONE) return code;
+    }
+}
+
+static void end_matching(struct appended *appended) {
+    appended->is_matching = false;
+    appended->at = appended->left_end;
+}
+
+/* Passes a line, with its newline, if it was left by a killed run; otherwise adds it. */
+static int match(struct appended *appended, const char *line, size_t size) {
+    for (;;) {
+        lethe_bytes left;
+        int code = next_left(appended, &left);
+        if (code != EXIT_DONE) return code;
+        if (left.size == 0) {
+            end_matching(appended);
+            return add(appended, line, size);
+        }
+        bool is_same = left.size <= size && memcmp(left.data, line, left.size) == 0;
+        if (((const char *)left.data)[left.size - 1] != '\n') {
+            if (!is_same) return fail_inside_line(appended);
+            end_matching(appended);
+            return add(appended, line + left.size, size - left.size);
+        }
+        if (!is_same) continue; /* somebody else's */
+        appended->at = appended->left_at - (appended->left_size - appended->left_position);
+        return EXIT_DONE;
+    }
+}
+
+int appended_write(struct appended *appended, const void *lines, size_t size) {
+    const char *from = lines;
+    int code = EXIT_DONE;
+    while (appended->is_matching && size > 0 && code == EXIT_DONE) {
+        size_t line = (size_t)((const char *)memchr(from, '\n', size) - from) + 1;
+        code = match(appended, from, line);
+        from += line;
+        size -= line;
+    }
+    return code == EXIT_DONE && size > 0 ? add(appended, from, size) : code;
+}
+
+int appended_line(struct appended *appended, const void *line, size_t size) {
+    char *whole = malloc(size + 1);
+    if (whole == NULL) return fail_memory();
+    memcpy(whole, line, size);
+    whole[size] = '\n';
+    int code = appended_write(appended, whole, size + 1);
+    free(whole);
+    return code;
+}
+
+int appended_sync(struct appended *appended) {
+    int code = appended_flush(appended);
+    if (code != EXIT_DONE || !appended->is_regular) return code;
+    errno = 0;
+    return fdatasync(appended->descriptor) == 0 ? EXIT_DONE : fail(appended, "write");
+}
+
+int appended_mark(const struct appended *appended, bool is_closed, struct resume_mark *out) {
+    if (!describe(appended->descriptor, appended->at, out)) {
+        return message_fail(EXIT_ENVIRONMENT,
+                            "cannot read %s, which was written up to byte %" PRIu64
+                            "; was it cut short meanwhile?",
+                            appended->path, appended->at);
+    }
+    /* What a killed run has left may still come again. */
+    if (is_closed && !appended->is_matching) out->flags |= RESUME_CLOSED;
+    return EXIT_DONE;
+}
+
+int appended_close(struct appended *appended, int code) {
+    if (appended->buffer == NULL) return code;
+    int flushed = code == EXIT_DONE ? appended_flush(appended) : code;
+    free(appended->buffer);
+    free(appended->left);
+    appended->buffer = appended->left = NULL;
+    errno = 0;
+    if (close(appended->descriptor) != 0 && flushed == EXIT_DONE) flushed = fail(appended, "write");
+    return flushed;
+}

@@ -1,0 +1,190 @@
+"""Goal:   `lethe dedup --db` delivers each line of a log once while others write to it, rotate it, and add lines to its --out
+        as well.
+
+Method: lethe that is blocked by a pipe that nobody reads, while files are changed; stores that write one file in turn; a killed
+run's remains put into a file."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BINARIES
+from test_bad_input import BAD_DATA, DONE, USAGE
+
+
+def numbered(name, count):
+    return b"".join(b"%s line %d\n" % (name, i) for i in range(count))
+
+
+@pytest.fixture
+def dedup(lethe):
+    def run(*words, code=DONE, db="d", **more):
+        result = lethe("dedup", "-q", "--db", db, *words, **more)
+        assert result.returncode == code, result.stderr
+        return result
+    return run
+
+
+class Blocked:
+    """lethe that has read all there is of its files, and prints more than a pipe holds."""
+
+    def __init__(self, folder, *words):
+        self.process = subprocess.Popen([BINARIES / "lethe", "dedup", "-q", "--db", "d", *words], cwd=folder,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        self.first = self.process.stdout.read(1000)
+
+    def end(self):
+        output, errors = self.process.communicate(timeout=60)
+        assert self.process.returncode == DONE, errors
+        return self.first + output
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b"], ["b", "a", "c"]], ids=len)
+def test_files_that_grow_while_they_are_read(names, dedup, tmp_path):
+    for name in names:
+        (tmp_path / name).write_bytes(numbered(name.encode(), 20000))
+    blocked = Blocked(tmp_path, *names)
+    for name in names:
+        with open(tmp_path / name, "ab") as file:
+            file.write(b"new " + numbered(name.encode(), 3000))
+    first, second = blocked.end(), dedup(*names).stdout
+    lines = (first + second).splitlines()
+    # "new a line 0" is one line more than the others are copies of.
+    expected = {line for name in names for line in (tmp_path / name).read_bytes().splitlines()}
+    assert len(lines) == len(set(lines)) and set(lines) == expected
+    assert dedup(*names).stdout == b""
+
+
+def test_a_file_that_is_rotated_while_it_is_read(dedup, tmp_path):
+    """The new file is not the one that was read."""
+    (tmp_path / "log").write_bytes(numbered(b"old", 20000))
+    blocked = Blocked(tmp_path, "log")
+    os.rename(tmp_path / "log", tmp_path / "log.1")
+    (tmp_path / "log").write_bytes(numbered(b"new", 20000))
+    with open(tmp_path / "log.1", "ab") as file:
+        file.write(b"a last old line\n")
+    assert blocked.end() == numbered(b"old", 20000)
+    assert dedup("log.1", "log").stdout == b"a last old line\n" + numbered(b"new", 20000)
+
+
+def test_a_file_that_is_gone_when_it_is_printed(dedup, tmp_path):
+    (tmp_path / "log").write_bytes(numbered(b"old", 20000))
+    blocked = Blocked(tmp_path, "log")
+    os.unlink(tmp_path / "log")
+    assert blocked.end() == numbered(b"old", 20000)
+
+
+def test_more_files_than_are_kept_open(dedup, tmp_path):
+    names = [f"f{i}" for i in range(200)]
+    for name in names:
+        (tmp_path / name).write_bytes(numbered(name.encode(), 3))
+    assert dedup(*names).stdout == b"".join((tmp_path / name).read_bytes() for name in names)
+
+
+def test_an_unended_line_is_left(dedup, tmp_path, lethe):
+    """Until its newline comes; without --db nothing is remembered, and it is whole."""
+    (tmp_path / "log").write_bytes(b"a\nunen")
+    first = dedup("log")
+    assert first.stdout == b"a\n" and b"no newline yet (4 bytes)" in first.stderr
+    with open(tmp_path / "log", "ab") as file:
+        file.write(b"ded\nrest")
+    assert dedup("log").stdout == b"unended\n"
+    assert dedup("--last-line", "log").stdout == b"rest\n"
+    assert dedup("--last-line", "log").stdout == b""
+    with open(tmp_path / "log", "ab") as file:
+        file.write(b"\nb\n")
+    assert dedup("log").stdout == b"b\n"
+    assert dedup(db="e", stdin=b"a\nunended").stdout == b"a\nunended\n"
+    (tmp_path / "log").write_bytes(b"a\nunended")
+    assert lethe("dedup", "-q", "log").stdout == b"a\nunended\n"
+
+
+def test_files_that_are_alike(dedup, tmp_path):
+    """The same beginning, end and length: each is read, and only once."""
+    names = []
+    for number in range(12):
+        lines = numbered(b"same", 1000).splitlines(keepends=True)
+        lines[500] = b"line of %06d\n" % number
+        (tmp_path / f"f{number}").write_bytes(b"".join(lines))
+        names.append(f"f{number}")
+    assert len(dedup(*names).stdout.splitlines()) == 999 + 12
+    again = dedup("--json", *names)
+    assert json.loads(again.stderr.splitlines()[-1])["lines"] == 0
+
+
+def test_what_was_read_belongs_to_its_field(dedup, tmp_path):
+    (tmp_path / "log").write_bytes(b"a\tx\nb\tx\n")
+    assert dedup("--field", "2", "log").stdout == b"a\tx\n"
+    refused = dedup("--field", "1", "log", code=USAGE).stderr.decode()
+    assert "--from-start" in refused and "give the same again" in refused and "--field 2" in refused
+    assert dedup("--field", "2", "log").stdout == b""
+    assert dedup("--field", "1", "--from-start", "log").stdout == b"a\tx\nb\tx\n"
+
+
+def test_stores_that_write_one_file(dedup, tmp_path):
+    dedup("--out", "o", db="a", stdin=b"a1\na2\n")
+    dedup("--out", "o", db="b", stdin=b"b1\nb2\na1\n")
+    with open(tmp_path / "o", "ab") as file:
+        file.write(b"by hand\n")
+    dedup("--out", "o", db="a", stdin=b"a3\n")
+    dedup("--out", "o", db="b", stdin=b"b3\nby hand\n")
+    assert (tmp_path / "o").read_bytes().split(b"\n") == b"a1 a2 b1 b2 a1 by-hand a3 b3 by-hand ".replace(
+        b"-", b"_").replace(b" ", b"\n").replace(b"_", b" ").split(b"\n")
+
+
+@pytest.mark.parametrize("left, expected", [
+    (b"", b""),
+    (b"1\n2\n", b""),
+    (b"1\n2\n3\n4\n", b""),
+    (b"1\n2\nby hand\n", b"by hand\n"),
+    (b"1\nby hand\n2\nmore\n", b"by hand\nmore\n"),
+    (b"by hand\n", b"by hand\n"),
+    (b"1\n2", b""),
+], ids=["nothing", "some", "all", "others behind", "others between", "others alone", "a torn line"])
+def test_what_a_killed_run_left(left, expected, dedup, tmp_path):
+    """Its store is as it was at the start of the run, and some of its lines are in --out. When they come again, each is there
+    once, and what others added is still there."""
+    dedup("--out", "o", stdin=b"0\n")
+    with subprocess.Popen([BINARIES / "lethe", "dedup", "-q", "--db", "d", "--out", "o"], cwd=tmp_path,
+                          stdin=subprocess.PIPE) as process:
+        process.stdin.write(b"first\n")
+        process.stdin.flush()
+        while (tmp_path / "o").stat().st_size < len(b"0\nfirst\n"):
+            assert process.poll() is None
+        shutil.copytree(tmp_path / "d", tmp_path / "at work")
+        process.kill()
+    shutil.rmtree(tmp_path / "d")
+    os.rename(tmp_path / "at work", tmp_path / "d")
+    with open(tmp_path / "o", "ab") as file:
+        file.write(left)
+    dedup("--out", "o", stdin=b"first\n1\n2\n3\n4\n")
+    found = (tmp_path / "o").read_bytes()
+    assert sorted(found.splitlines()) == sorted(b"0\nfirst\n1\n2\n3\n4\n".splitlines() + expected.splitlines())
+    dedup("--out", "o", stdin=b"1\n5\n")
+    assert (tmp_path / "o").read_bytes() == found + b"5\n"
+
+
+def test_a_torn_line_that_does_not_come_again(dedup, tmp_path):
+    """It is neither left as a line nor cut off: somebody has to say."""
+    dedup("--out", "o", stdin=b"0\n")
+    with subprocess.Popen([BINARIES / "lethe", "dedup", "-q", "--db", "d", "--out", "o"], cwd=tmp_path,
+                          stdin=subprocess.PIPE) as process:
+        process.stdin.write(b"1\n")
+        process.stdin.flush()
+        while (tmp_path / "o").stat().st_size < 4:
+            assert process.poll() is None
+        process.kill()
+    with open(tmp_path / "o", "ab") as file:
+        file.write(b"torn li")
+    refused = dedup("--out", "o", stdin=b"other\n", code=BAD_DATA)
+    assert b"ends in the middle of a line" in refused.stderr
+    assert (tmp_path / "o").read_bytes() == b"0\n1\ntorn li"
+
+
+def test_a_line_of_others_that_has_no_newline_stays_a_line(dedup, tmp_path):
+    (tmp_path / "o").write_bytes(b"unended")
+    dedup("--out", "o", stdin=b"a\n")
+    assert (tmp_path / "o").read_bytes() == b"unended\na\n"

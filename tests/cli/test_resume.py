@@ -1,0 +1,255 @@
+"""Goal:   of each file every event is counted once, however the file grew, was copied, replaced, rotated or read before;
+        nothing is passed over without a word; and a wrong command can be corrected.
+
+Method: small files of each format, plain and compressed, read again and again with and without changes."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BINARIES
+
+DONE, USAGE, BAD_DATA, PASSED_OVER = 0, 2, 3, 5
+FORMATS = {
+    "plain": ([], b"", lambda i: b"id-%06d\tk\t1\n" % i),
+    "csv": (["--csv"], b"", lambda i: b'id-%06d,"k",1\r\n' % i),
+    "csv header": (["--csv", "--fields", "id=i,key=k,delta=d"], b"i,k,d,%s\n" % (b"column," * 800),
+                   lambda i: b"id-%06d,k,1,\n" % i),
+    "jsonl": (["--jsonl"], b"", lambda i: b'{"id": "id-%06d", "key": "k"}\n' % i),
+}
+
+
+@pytest.fixture
+def count(lethe):
+    """Counts into "d" with another store for each id, and returns the summary."""
+    def run(*words, code=DONE, db="d", **more):
+        result = lethe("count", "--db", db, "--json", *words, **more)
+        assert result.returncode == code, result.stderr
+        summary = json.loads(result.stdout) if result.stdout else {}
+        summary["messages"] = result.stderr.decode()
+        return summary
+    return run
+
+
+@pytest.fixture
+def total(lethe):
+    def run(key="k", db="d"):
+        result = lethe("get", "-q", "--db", db, key)
+        return int(result.stdout.split(b"\t")[1]) if result.stdout else 0
+    return run
+
+
+@pytest.fixture(params=FORMATS)
+def form(request):
+    return FORMATS[request.param]
+
+
+def write(path, data, packed):
+    path.write_bytes(gzip.compress(data, mtime=0) if packed else data)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain file", "gzip"])
+def test_files_that_are_alike(form, packed, count, total, tmp_path):
+    """They share a long beginning, their end and their length, and differ in the middle. None is taken for another, and each is
+    recognised, also under another name and after it was copied."""
+    options, header, line = form
+    same = [line(i) for i in range(1000)]
+    names = []
+    for number in range(12):
+        lines = list(same)
+        lines[500] = line(100000 + number)
+        write(tmp_path / f"f{number}", header + b"".join(lines), packed)
+        names.append(f"f{number}")
+    assert count(*options, *names)["applied"] == 1000 + 11
+    for number in range(0, 12, 2):
+        os.rename(tmp_path / f"f{number}", tmp_path / f"g{number}")
+        shutil.copy(tmp_path / f"g{number}", tmp_path / f"f{number}")
+    again = count(*options, *names)
+    assert (again["events"], again["messages"].count("warning")) == (0, 0), again["messages"]
+    assert count(*options, *names, "--from-start")["duplicates"] == 12000
+    assert total() == 1011
+
+
+@pytest.mark.parametrize("way", ["in place", "another inode", "touched"])
+def test_another_middle(way, count, tmp_path):
+    path = tmp_path / "f"
+    lines = [b"id-%06d\tk\t1\n" % i for i in range(1000)]
+    path.write_bytes(b"".join(lines))
+    count("f")
+    lines[500] = b"id-new000\tk\t1\n"
+    if way == "another inode":
+        path.unlink()
+    if way != "touched":
+        path.write_bytes(b"".join(lines))
+    os.utime(path, ns=(1, 1))
+    summary = count("f")
+    assert summary["applied"] == (0 if way == "touched" else 1)
+    assert ("replaced" in summary["messages"]) == (way != "touched")
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain file", "gzip"])
+def test_a_file_that_grows(form, packed, count, total, tmp_path):
+    """By whole lines, and at last by a piece of a line."""
+    options, header, line = form
+    data = header
+    for number in range(3):
+        for i in range(number * 300, number * 300 + 300):
+            data += line(i)
+        write(tmp_path / f"f{number % 2}", data, packed)
+        summary = count(*options, f"f{number % 2}")
+        assert (summary["events"], summary["pending"]) == (300, 0)
+    write(tmp_path / "f", data + line(5000)[:-1], packed)
+    summary = count(*options, "f")
+    assert (summary["applied"], summary["pending"]) == ((1, 0) if packed else (0, 1))
+    assert ("--last-line" in summary["messages"]) != packed
+    assert total() == 900 + packed
+
+
+@pytest.mark.parametrize("how", ["grows", "--last-line", "pipe", "standard input"])
+def test_a_last_line_without_its_newline(how, form, count, total, lethe, tmp_path):
+    options, header, line = form
+    whole = header + line(1) + line(2)
+    (tmp_path / "f").write_bytes(whole[:-len(line(2)) + 12])
+    first = count(*options, "f")
+    assert (first["events"], first["pending"], total()) == (1, 1, 1)
+    ended = whole.rstrip(b"\r\n")
+    (tmp_path / "f").write_bytes(ended)
+    if how == "pipe":
+        second = count(*options, stdin=ended)
+        assert (second["applied"], second["pending"]) == (1, 0)
+    elif how == "standard input":
+        with open(tmp_path / "f", "rb") as file:
+            result = subprocess.run([BINARIES / "lethe", "count", "--db", "d", "--json", *options], stdin=file, check=False,
+                                    cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert result.returncode == DONE and b"no newline yet" in result.stderr
+        assert json.loads(result.stdout)["pending"] == 1
+        return
+    elif how == "--last-line":
+        second = count(*options, "--last-line", "f")
+        assert (second["applied"], second["pending"]) == (1, 0)
+        # Only its newline has come, and then another.
+        (tmp_path / "f").write_bytes(whole + line(3))
+        assert count(*options, "f")["applied"] == 1
+    else:
+        (tmp_path / "f").write_bytes(whole)
+        second = count(*options, "f")
+        assert (second["applied"], second["duplicates"], second["pending"]) == (1, 0, 0)
+    assert lethe("list", "--db", "d").stdout.count(b"\n") == 1, "no key is cut"
+
+
+def test_a_quoted_field_that_does_not_end(count, total, tmp_path):
+    """It may end in what comes; if it does not, lines behind it are not passed over without a word."""
+    (tmp_path / "f").write_bytes(b'a,k\nb,"k\nc,k\n')
+    first = count("--csv", "f", code=PASSED_OVER)
+    assert first["applied"] == 1 and "f:2: a quoted field does not end" in first["messages"]
+    (tmp_path / "g").write_bytes(b'a,k\nb,"k\nc,k\n",5\n')
+    assert count("--csv", "g")["applied"] == 1
+    last = count("--csv", "--last-line", "f", code=PASSED_OVER)
+    assert (last["applied"], last["rejected"]) == (1, 1)
+    assert total() == 2
+
+
+def test_a_long_line_is_rejected_once(count, total, tmp_path):
+    """Also if its end comes only later."""
+    (tmp_path / "f").write_bytes(b"a\tk\n" + b"x" * (3 << 20))
+    assert count("f", code=PASSED_OVER)["rejected"] == 1
+    with open(tmp_path / "f", "ab") as file:
+        file.write(b"yyy\nb\tk\n")
+    assert count("f")["applied"] == 1
+    assert total() == 2
+
+
+# A wrong command, what it makes of the lines, and the right one.
+CORRECTED = {
+    "format": (["f"], b"a,k,1\nb,k,1\n", ["--csv", "f"]),
+    "fields": (["--fields", "id=1,key=2,delta=3", "f"], b"a\t5\tk\nb\t5\tk\n", ["--fields", "id=1,key=3,delta=2", "f"]),
+    "times": (["--fields", "id=1,key=2,time=3", "f"], b"a\tk\tnow\t1700000000000\nb\tk\tnow\t1700000000001\n",
+              ["--fields", "id=1,key=2,time=4", "f"]),
+    "members": (["--jsonl", "--fields", "id=i,key=key", "f"], b'{"id":"a","key":"k"}\n{"id":"b","key":"k"}\n',
+                ["--jsonl", "f"]),
+}
+
+
+@pytest.mark.parametrize("wrong, lines, right", CORRECTED.values(), ids=CORRECTED)
+def test_a_wrong_command_can_be_corrected(wrong, lines, right, count, tmp_path):
+    """All lines are rejected: that is said, and the corrected command counts them."""
+    (tmp_path / "f").write_bytes(lines)
+    first = count(*wrong, code=PASSED_OVER)
+    assert (first["applied"], first["rejected"]) == (0, 2)
+    second = count(*right)
+    assert (second["applied"], second["resumed_at"]) == (2, 0)
+    assert count(*right)["events"] == 0
+
+
+def test_events_that_were_all_late_were_not_counted(count, tmp_path):
+    """The times were in seconds: every event was late. What is read now is not bound to that."""
+    (tmp_path / "clock").write_bytes(b"z\tother\t1700000000000\n")
+    (tmp_path / "f").write_bytes(b"a\tk\t1700000000\t1700000000000\nb\tk\t1700000000\t1700000000001\n")
+    count("--fields", "id=1,key=2,time=3", "clock")
+    assert count("--fields", "id=1,key=2,time=3", "f", code=PASSED_OVER)["late"] == 2
+    assert count("--fields", "id=1,key=2,time=4", "f")["applied"] == 2
+
+
+def test_what_was_counted_belongs_to_its_format(count, total, tmp_path):
+    (tmp_path / "f").write_bytes(b"a\tb\nc\td\n")
+    count("f")
+    refused = count("--fields", "id=2,key=1", "f", code=USAGE)
+    assert "--from-start" in refused["messages"] and "give the same again" in refused["messages"]
+    assert "neither --csv nor --jsonl nor --fields" in refused["messages"]
+    assert "--fields id=2,key=1" in refused["messages"]
+    assert total("a") == 0 and count("f")["events"] == 0
+    assert count("--fields", "id=2,key=1", "--from-start", "f")["applied"] == 2
+    # Now it belongs to that one, in whatever order it is given.
+    assert count("--fields", "key=1,id=2", "f")["events"] == 0
+    count("f", code=USAGE)
+
+
+def test_a_mark_from_the_start_keeps_what_was_counted(count, tmp_path):
+    """Some events were counted; a wrong run from the start rejects all lines. That does not make the file a new one."""
+    (tmp_path / "f").write_bytes(b"a,k\nb,k\n")
+    count("--csv", "f")
+    assert count("--from-start", "f", code=PASSED_OVER)["rejected"] == 2
+    count("--csv", "f", code=USAGE)
+    assert count("--csv", "--from-start", "f")["duplicates"] == 2
+
+
+def test_a_file_that_is_rotated_while_it_is_read(count, total, tmp_path):
+    """The file is the one that was opened, whatever has its name then. A signal ends the reading in the middle."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "log").write_bytes(b"".join(b"old-%d\tk\n" % i for i in range(1000)))
+    with subprocess.Popen([BINARIES / "lethe", "count", "--db", "d", "-q", "--sync", "always", "log", "pipe"], cwd=tmp_path,
+                          stderr=subprocess.PIPE) as process:
+        with open(tmp_path / "pipe", "wb") as pipe:  # the first file has been opened then, or will be soon
+            os.rename(tmp_path / "log", tmp_path / "log.1")
+            pipe.write(b"x\tother\n")
+        process.communicate(timeout=60)
+    (tmp_path / "log").write_bytes(b"".join(b"new-%d\tk\n" % i for i in range(1000)))
+    count("log.1", "log")
+    assert total() == 2000
+
+
+EXITS = {
+    "all counted": ([], b"a\tk\n", DONE),
+    "duplicates": ([], b"a\tk\na\tk\n", DONE),
+    "rejected": ([], b"a\tk\nb\n", PASSED_OVER),
+    "overflow": ([], b"a\tk\t9223372036854775807\nb\tk\n", PASSED_OVER),
+    "mismatch": (["--check-payload"], b"a\tk\na\tk\t2\n", PASSED_OVER),
+    "late": (["--window", "1m", "--fields", "id=1,key=2,time=3"], b"a\tk\t1000000\nb\tk\t2000000\nc\tk\t1000000\n",
+             PASSED_OVER),
+    "future": (["--fields", "id=1,key=2,time=3"], b"a\tk\t1000000\nb\tk\t2999-01-01T00:00:00Z\n", PASSED_OVER),
+    "stopped": (["--on-error", "stop"], b"a\tk\nb\n", BAD_DATA),
+}
+
+
+@pytest.mark.parametrize("way", ["file", "pipe"])
+@pytest.mark.parametrize("words, lines, code", EXITS.values(), ids=EXITS)
+def test_exit_codes(words, lines, code, way, lethe, tmp_path):
+    (tmp_path / "f").write_bytes(lines)
+    result = lethe("count", "--db", "d", "-q", *words, *(["f"] if way == "file" else []),
+                   stdin=b"" if way == "file" else lines)
+    assert result.returncode == code, result.stderr
+    assert (b"passed over" in result.stderr) == (code == PASSED_OVER)
