@@ -10,10 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool frame(const char *type, const uint8_t *payload, size_t size,
+static bool frame(const char *type, uint16_t version, const uint8_t *payload, size_t size,
                   lethe_memory_writer *writer) {
     lethe_encoder *encoder;
-    if (lethe_encoder_begin(lethe_sink_to_memory(writer), type, 1, size, NULL, &encoder) !=
+    if (lethe_encoder_begin(lethe_sink_to_memory(writer), type, version, size, NULL, &encoder) !=
         LETHE_OK) {
         return false;
     }
@@ -157,15 +157,17 @@ static void try_quotient(lethe_source source, const uint8_t *data, size_t size) 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct {
         const char *type;
+        uint16_t version;
         void (*try)(lethe_source source, const uint8_t *data, size_t size);
     } kinds[] = {
-        {"BLOM", try_bloom},  {"FGBF", try_forgetful}, {"WIND", try_window},   {"SKCH", try_sketch},
-        {"SKFQ", try_export}, {"GAUS", try_gaussian},  {"QUOT", try_quotient},
+        {"BLOM", 1, try_bloom},    {"FGBF", 1, try_forgetful}, {"WIND", 1, try_window},
+        {"SKCH", 1, try_sketch},   {"SKFQ", 1, try_export},    {"GAUS", 1, try_gaussian},
+        {"QUOT", 1, try_quotient}, {"WIND", 2, try_window},
     };
     if (size == 0) return 0;
     size_t kind = data[0] % (sizeof kinds / sizeof kinds[0]);
     lethe_memory_writer writer = {0};
-    if (frame(kinds[kind].type, data + 1, size - 1, &writer)) {
+    if (frame(kinds[kind].type, kinds[kind].version, data + 1, size - 1, &writer)) {
         lethe_memory_reader reader = {.data = writer.data, .size = writer.size};
         kinds[kind].try(lethe_source_from_memory(&reader), data, size);
     }
