@@ -4,7 +4,6 @@ Method: options that ask for terabytes, growth and merges against maxmemory, let
         faults as a measure of what a command looks at; a replication link with a small buffer."""
 
 import pytest
-import redis
 from servers import IS_SANITIZED, table_info, wait_for
 from test_types import error_of
 
