@@ -44,6 +44,11 @@ fuzz:
 	@tools/build.sh fuzz all
 	@tools/fuzz.sh $(SECONDS)
 
+simulate:
+	@tools/setup.sh test
+	@tools/build.sh release all
+	@tools/simulate.sh $(SECONDS)
+
 lint:
 	@tools/setup.sh lint
 	@tools/lint.sh
@@ -67,10 +72,11 @@ help:
 	@echo "make test-valkey       run the module's tests in a Valkey server, fetched from Debian's backports"
 	@echo "make bench             run the benchmarks; ARGS='--json bloom' hands options to them"
 	@echo "make fuzz SECONDS=60   fuzz, each target for that long"
+	@echo "make simulate SECONDS=60   simulate stores and once-tables on new seeds, for that long in all"
 	@echo "make lint              check format, warnings, scripts, man pages and text files"
 	@echo "make format            rewrite the C files in the house format"
 	@echo "make install           install below PREFIX ($(PREFIX)), staged in DESTDIR if set"
 	@echo "make clean             remove build/"
 	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
 
-.PHONY: all run test test-all test-long test-valkey bench fuzz lint format install clean help
+.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format install clean help

@@ -1,0 +1,383 @@
+/* simulation/store/model.c - the two states and the list between them.
+ *
+ * I1      submitted is acknowledged with all effects of the list made to it.
+ * I2      A store shows acknowledged with the first n effects, for some n: all of the first n, none of the others.
+ * WHY     Which n is found by making effect after effect and counting the places where the states differ: a whole
+ *         comparison for each n would be quadratic. */
+#include "simulation/store/model.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulation/store/verdict.h"
+#include "support/random.h"
+
+size_t model_key_name(char *out, uint32_t key) {
+    return (size_t)snprintf(out, MODEL_NAME, "shared-%u", key);
+}
+
+size_t model_mark_name(char *out, uint32_t mark) {
+    return (size_t)snprintf(out, MODEL_NAME, "source-%u", mark);
+}
+
+/* The changes of an id follow from it, so that a copy is one. */
+void model_compose(const struct model *model, struct sent *sent, uint32_t id, uint8_t variant) {
+    struct test_random random = {.state = model->seed ^ id * UINT64_C(0x9e3779b97f4a7c15)};
+    size_t count = 1 + (size_t)test_random_below(&random, MODEL_CHANGES);
+    sent->id = id;
+    sent->variant = variant;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t key = (uint32_t)test_random_below(&random, MODEL_KEYS);
+        int64_t delta = (int64_t)test_random_below(&random, 2001) - 1000;
+        /* Some are so large that two of them do not fit. */
+        if (test_random_below(&random, 30) == 0) delta = INT64_MAX / 2 + 5;
+        if (i > 0) sent->changes[i].delta = delta + variant;
+        if (i > 0) sent->changes[i].key.size = model_key_name(sent->keys[i], key);
+        sent->changes[i].key.data = sent->keys[i];
+    }
+    sent->changes[0].delta = 1;
+    sent->changes[0].key.size = (size_t)snprintf(sent->keys[0], MODEL_NAME, "w-%u", id);
+    sent->operation = (lethe_operation){
+        .id = {sent->id_name, (size_t)snprintf(sent->id_name, MODEL_NAME, "id-%u", id)},
+        .changes = sent->changes,
+        .change_count = count};
+}
+
+static uint32_t number_in(lethe_bytes name, size_t prefix) {
+    char text[MODEL_NAME] = "";
+    memcpy(text, name.data, name.size < sizeof text ? name.size : sizeof text - 1);
+    return (uint32_t)strtoul(text + prefix, NULL, 10);
+}
+
+static bool begins(lethe_bytes name, const char *prefix) {
+    return name.size > strlen(prefix) && memcmp(name.data, prefix, strlen(prefix)) == 0;
+}
+
+/* --- effects --- */
+
+static void apply_changes(const struct model *model, struct state *state, uint32_t id,
+                          uint8_t variant) {
+    struct sent sent;
+    model_compose(model, &sent, id, variant);
+    for (size_t i = 1; i < sent.operation.change_count; i++) {
+        uint32_t key = number_in(sent.changes[i].key, 7);
+        state->values[key] += sent.changes[i].delta;
+        state->exists[key] = true;
+    }
+}
+
+static void make(const struct model *model, struct state *state, const struct effect *effect) {
+    switch (effect->kind) {
+    case EFFECT_APPLY:
+        apply_changes(model, state, effect->which, effect->variant);
+        state->ids[effect->which].witness++;
+        state->ids[effect->which].is_applied = true;
+        state->ids[effect->which].may_be_forgotten = false;
+        state->ids[effect->which].variant = effect->variant;
+        state->ids[effect->which].applied = effect->moment;
+        return;
+    case EFFECT_SET:
+    case EFFECT_DELETE:
+        state->values[effect->which] = effect->value;
+        state->exists[effect->which] = effect->kind == EFFECT_SET;
+        return;
+    case EFFECT_MARK:
+        state->marks[effect->which] = (uint64_t)effect->value;
+        return;
+    }
+}
+
+static void add_effect(struct model *model, struct effect effect) {
+    if (model->effect_count == model->effect_room) {
+        model->effect_room = 2 * model->effect_room + 64;
+        model->effects = realloc(model->effects, model->effect_room * sizeof *model->effects);
+        assert(model->effects != NULL);
+    }
+    model->effects[model->effect_count++] = effect;
+    make(model, &model->submitted, &effect);
+}
+
+void model_set(struct model *model, uint32_t key, int64_t value, bool deletes) {
+    add_effect(model, (struct effect){.kind = deletes ? EFFECT_DELETE : EFFECT_SET,
+                                      .which = key,
+                                      .value = deletes ? 0 : value});
+}
+
+void model_mark(struct model *model, uint32_t mark, uint64_t value) {
+    add_effect(model, (struct effect){.kind = EFFECT_MARK, .which = mark, .value = (int64_t)value});
+}
+
+void model_acknowledge(struct model *model, uint64_t before) {
+    if (before <= model->first_effect) return;
+    size_t count = (size_t)(before - model->first_effect);
+    assert(count <= model->effect_count);
+    for (size_t i = 0; i < count; i++)
+        make(model, &model->acknowledged, &model->effects[i]);
+    model->effect_count -= count;
+    memmove(model->effects, model->effects + count, model->effect_count * sizeof *model->effects);
+    model->first_effect = before;
+}
+
+/* --- judging answers --- */
+
+/* Whether an operation would push a counter out of its range. */
+static bool overflows(const struct model *model, const struct sent *sent) {
+    int64_t values[MODEL_KEYS];
+    memcpy(values, model->submitted.values, sizeof values);
+    for (size_t i = 1; i < sent->operation.change_count; i++) {
+        int64_t *value = &values[number_in(sent->changes[i].key, 7)];
+        if (__builtin_add_overflow(*value, sent->changes[i].delta, value)) return true;
+    }
+    return false;
+}
+
+static const char *name_of(unsigned outcome) {
+    static const char *const names[] = {"applied",  "a copy",  "late",    "ahead",
+                                        "overflow", "invalid", "no room", "differing"};
+    return outcome < 8 ? names[outcome] : "nothing";
+}
+
+__attribute__((noreturn)) static void blame(const struct sent *sent, unsigned said,
+                                            const char *expected, const struct memory *memory,
+                                            struct moment now) {
+    verdict_fail("answers",
+                 "id-%u was called %s, and %s was right (applied %u times, last at %" PRIu64
+                 "..%" PRIu64 " ms, now it is %" PRIu64 "..%" PRIu64 ", its own time %" PRIu64 ")",
+                 sent->id, name_of(said), expected, memory->witness, memory->applied.least_ms,
+                 memory->applied.most_ms, now.least_ms, now.most_ms, sent->operation.time_ms);
+}
+
+/* What the age of an id says: it must be remembered, must be forgotten, or may be either. */
+enum age { YOUNG, BETWEEN, OLD };
+
+static enum age age_of(const struct model *model, const struct memory *memory, struct moment now) {
+    const struct rules *rules = &model->rules;
+    if (rules->forever) return memory->may_be_forgotten ? BETWEEN : YOUNG;
+    uint64_t most =
+        now.most_ms > memory->applied.least_ms ? now.most_ms - memory->applied.least_ms : 0;
+    uint64_t least =
+        now.least_ms > memory->applied.most_ms ? now.least_ms - memory->applied.most_ms : 0;
+    if (most <= rules->window_ms) return YOUNG;
+    uint64_t limit = rules->exact ? rules->window_ms : rules->window_ms + rules->window_ms / 4;
+    return least > limit ? OLD : BETWEEN;
+}
+
+static void check_values(const struct model *model, const struct sent *sent,
+                         const int64_t *values) {
+    if (values == NULL) return;
+    for (size_t i = 0; i < sent->operation.change_count; i++) {
+        int64_t expected = i == 0 ? model->submitted.ids[sent->id].witness
+                                  : model->submitted.values[number_in(sent->changes[i].key, 7)];
+        if (values[i] != expected)
+            verdict_fail("values", "id-%u: %s is said to be %" PRId64 ", and is %" PRId64, sent->id,
+                         sent->keys[i], values[i], expected);
+    }
+}
+
+/* Event time: whether the store may call it late or ahead; moves the clock where it may not. */
+static bool is_out_of_time(struct model *model, const struct sent *sent, uint8_t outcome,
+                           struct moment *now, struct moment wall, bool lenient) {
+    const struct rules *rules = &model->rules;
+    uint64_t time_ms = sent->operation.time_ms, clock_ms = model->clock_ms;
+    const struct memory *memory = &model->submitted.ids[sent->id];
+    *now = (struct moment){clock_ms, clock_ms};
+    /* The wall clock goes on while operations are decided: what is near its limit may be either. */
+    bool ahead = time_ms > clock_ms && time_ms > wall.most_ms + rules->max_ahead_ms;
+    bool late = !rules->forever && time_ms + rules->window_ms < clock_ms;
+    bool jumps = !rules->forever && time_ms > clock_ms + rules->window_ms;
+    bool may_be_ahead =
+        time_ms > clock_ms && (jumps || time_ms > wall.least_ms + rules->max_ahead_ms);
+    if (!lenient && ahead && outcome != LETHE_AHEAD) blame(sent, outcome, "ahead", memory, *now);
+    if (!lenient && late && outcome != LETHE_LATE) blame(sent, outcome, "late", memory, *now);
+    if (!lenient && outcome == LETHE_AHEAD && !may_be_ahead)
+        blame(sent, outcome, "not ahead", memory, *now);
+    if (!lenient && outcome == LETHE_LATE && !late) blame(sent, outcome, "not late", memory, *now);
+    if (ahead || late || outcome == LETHE_AHEAD) return true;
+    if (time_ms > clock_ms) model->clock_ms = time_ms;
+    *now = (struct moment){model->clock_ms, model->clock_ms};
+    return false;
+}
+
+static void judge_fresh(struct model *model, const struct sent *sent, uint8_t outcome,
+                        struct moment now) {
+    struct memory *memory = &model->submitted.ids[sent->id];
+    bool too_large = overflows(model, sent);
+    if (outcome == (too_large ? LETHE_OVERFLOW : LETHE_APPLIED)) {
+        if (!too_large)
+            add_effect(model, (struct effect){.kind = EFFECT_APPLY,
+                                              .which = sent->id,
+                                              .variant = sent->variant,
+                                              .moment = now});
+        return;
+    }
+    bool may_be_wrong = outcome == LETHE_COPY && !model->rules.exact && model->rules.error > 1e-8;
+    if (!may_be_wrong) blame(sent, outcome, too_large ? "overflow" : "applied", memory, now);
+    model->wrongly_copies++;
+}
+
+void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, struct moment now,
+                 struct moment wall, const int64_t *values, bool lenient) {
+    const struct memory *memory = &model->submitted.ids[sent->id];
+    if (lenient) { /* beyond what is durable: only what may be there matters */
+        if (outcome != LETHE_APPLIED || overflows(model, sent)) return;
+        if (model->rules.event_time && sent->operation.time_ms > model->clock_ms)
+            model->clock_ms = sent->operation.time_ms;
+        if (model->rules.event_time) now = (struct moment){model->clock_ms, model->clock_ms};
+        judge_fresh(model, sent, outcome, now);
+        return;
+    }
+    if (model->rules.event_time && is_out_of_time(model, sent, outcome, &now, wall, lenient)) {
+        check_values(model, sent, values);
+        return;
+    }
+    enum age age = memory->is_applied ? age_of(model, memory, now) : OLD;
+    /* The witness alone is the same in all variants. */
+    bool differs = model->rules.check_payload && memory->variant != sent->variant &&
+                   sent->operation.change_count > 1;
+    uint8_t repeated = differs ? LETHE_DIFFERS : LETHE_COPY;
+    if (age == YOUNG) {
+        if (outcome != repeated) blame(sent, outcome, name_of(repeated), memory, now);
+    } else if (age == BETWEEN && outcome == repeated) {
+        /* The store remembers it a little longer. */
+    } else {
+        model->fresh++;
+        judge_fresh(model, sent, outcome, now);
+    }
+    check_values(model, sent, values);
+}
+
+void model_keep_forever(struct model *model, struct moment now) {
+    assert(model->effect_count == 0);
+    for (uint32_t i = 0; i < model->id_count; i++) {
+        struct memory *memory = &model->submitted.ids[i];
+        if (memory->is_applied) memory->may_be_forgotten = age_of(model, memory, now) != YOUNG;
+    }
+    model->acknowledged = model->submitted;
+    model->rules.forever = true;
+}
+
+void model_end(const struct model *model) {
+    double expected = model->rules.error * (double)model->fresh;
+    if ((double)model->wrongly_copies > 8 + 4 * expected)
+        verdict_fail("error",
+                     "%" PRIu64 " of %" PRIu64
+                     " fresh operations were called copies, with an error of %g",
+                     model->wrongly_copies, model->fresh, model->rules.error);
+}
+
+/* --- what a store shows --- */
+
+void model_show(struct shown *shown, lethe_bytes key, int64_t value) {
+    if (begins(key, "w-") && number_in(key, 2) < MODEL_IDS) {
+        shown->witness[number_in(key, 2)] = (uint32_t)value;
+    } else if (begins(key, "shared-") && number_in(key, 7) < MODEL_KEYS) {
+        shown->values[number_in(key, 7)] = value;
+        shown->exists[number_in(key, 7)] = true;
+    } else {
+        verdict_fail("counters", "there is a counter \"%.*s\" that nobody made", (int)key.size,
+                     (const char *)key.data);
+    }
+}
+
+void model_show_mark(struct shown *shown, const lethe_mark *mark) {
+    if (!begins(mark->name, "source-") || number_in(mark->name, 7) >= MODEL_MARKS)
+        verdict_fail("marks", "there is a mark \"%.*s\" that nobody made", (int)mark->name.size,
+                     (const char *)mark->name.data);
+    shown->marks[number_in(mark->name, 7)] = number_in(mark->value, 0);
+}
+
+static bool key_differs(const struct state *state, const struct shown *shown, uint32_t key) {
+    return state->values[key] != shown->values[key] || state->exists[key] != shown->exists[key];
+}
+
+static unsigned count_differences(const struct model *model, const struct state *state,
+                                  const struct shown *shown, char *text, size_t size) {
+    unsigned count = 0;
+    size_t used = 0;
+    for (uint32_t i = 0; i < model->id_count; i++) {
+        if (state->ids[i].witness == shown->witness[i]) continue;
+        count++;
+        if (text != NULL && count < 6 && used < size)
+            used += (size_t)snprintf(text + used, size - used,
+                                     "; id-%u is there %u times, and was applied %u times", i,
+                                     shown->witness[i], state->ids[i].witness);
+    }
+    for (uint32_t i = 0; i < MODEL_KEYS; i++) {
+        if (!key_differs(state, shown, i)) continue;
+        count++;
+        if (text != NULL && count < 6 && used < size)
+            used += (size_t)snprintf(text + used, size - used,
+                                     "; shared-%u is %" PRId64 "%s, and should be %" PRId64 "%s", i,
+                                     shown->values[i], shown->exists[i] ? "" : " (missing)",
+                                     state->values[i], state->exists[i] ? "" : " (missing)");
+    }
+    for (uint32_t i = 0; i < MODEL_MARKS; i++) {
+        if (state->marks[i] == shown->marks[i]) continue;
+        count++;
+        if (text != NULL && count < 6 && used < size)
+            used += (size_t)snprintf(text + used, size - used,
+                                     "; mark %u is %" PRIu64 ", and should be %" PRIu64, i,
+                                     shown->marks[i], state->marks[i]);
+    }
+    return count;
+}
+
+void model_match_submitted(const struct model *model, const struct shown *shown) {
+    char text[1024] = "";
+    if (count_differences(model, &model->submitted, shown, text, sizeof text) > 0)
+        verdict_fail("reads", "a writer does not see what it submitted%s", text);
+}
+
+/* Differences in the places that an effect can change. */
+static unsigned count_nearby(const struct state *state, const struct shown *shown,
+                             const struct effect *effect) {
+    unsigned count = 0;
+    if (effect->kind == EFFECT_APPLY)
+        count += state->ids[effect->which].witness != shown->witness[effect->which];
+    for (uint32_t i = 0; i < MODEL_KEYS; i++)
+        count += key_differs(state, shown, i);
+    for (uint32_t i = 0; i < MODEL_MARKS; i++)
+        count += state->marks[i] != shown->marks[i];
+    return count;
+}
+
+/* How many effects make the state that is shown; *least becomes the number of places where it still differs. */
+static size_t find_point(const struct model *model, const struct shown *shown, unsigned *least) {
+    static struct state state;
+    state = model->acknowledged;
+    unsigned differences = count_differences(model, &state, shown, NULL, 0);
+    size_t found = 0;
+    *least = differences;
+    for (size_t i = 0; i<model->effect_count && * least> 0; i++) {
+        unsigned before = count_nearby(&state, shown, &model->effects[i]);
+        make(model, &state, &model->effects[i]);
+        differences += count_nearby(&state, shown, &model->effects[i]) - before;
+        if (differences > *least) continue;
+        *least = differences;
+        found = i + 1;
+    }
+    return found;
+}
+
+void model_match(struct model *model, const struct shown *shown, bool settles, const char *who) {
+    unsigned differences;
+    size_t found = find_point(model, shown, &differences), under_way = model->effect_count;
+    if (differences > 0) {
+        char text[1024] = "";
+        model_acknowledge(model, model->first_effect + found);
+        (void)count_differences(model, &model->acknowledged, shown, text, sizeof text);
+        verdict_fail("prefix",
+                     "%s shows no state between acknowledged and submitted (%zu effects under "
+                     "way); nearest is the one after %zu of them%s",
+                     who, under_way, found, text);
+    }
+    if (!settles) return;
+    if (under_way > 0)
+        verdict_tell("        %zu of %zu effects under way are there", found, under_way);
+    model_acknowledge(model, model->first_effect + found);
+    model->effect_count = 0;
+    model->submitted = model->acknowledged;
+}

@@ -1,0 +1,110 @@
+/* simulation/store/model.h - what a store must hold, and what it must answer.
+ *
+ * Every operation adds 1 to a counter named after its id, its witness, beside what it does to shared counters. So a
+ * lost operation is a witness that is too low, and one that was counted twice is one that is too high: the id is
+ * in the message.
+ *
+ * The model is two states: what was acknowledged, and what was submitted. Between them is the list of effects, in
+ * order; after a crash the store must be at some point of it. */
+#ifndef LETHE_SIMULATION_STORE_MODEL_H
+#define LETHE_SIMULATION_STORE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/counter.h"
+
+enum { MODEL_IDS = 40000, MODEL_KEYS = 24, MODEL_MARKS = 4, MODEL_CHANGES = 5, MODEL_NAME = 40 };
+
+/* A moment of the store's clock, as well as it is known. */
+struct moment {
+    uint64_t least_ms, most_ms;
+};
+
+struct memory {
+    struct moment applied; /* when last */
+    uint32_t witness;      /* how often */
+    uint8_t variant;       /* which changes it had */
+    bool is_applied;
+    bool may_be_forgotten; /* for ever: it was old when that began */
+};
+
+struct state {
+    struct memory ids[MODEL_IDS];
+    int64_t values[MODEL_KEYS];
+    bool exists[MODEL_KEYS];
+    uint64_t marks[MODEL_MARKS];
+};
+
+struct effect {
+    enum { EFFECT_APPLY, EFFECT_SET, EFFECT_DELETE, EFFECT_MARK } kind;
+    uint32_t which; /* id, key or mark */
+    uint8_t variant;
+    int64_t value;
+    struct moment moment;
+};
+
+/* What decides about copies. */
+struct rules {
+    uint64_t window_ms, max_ahead_ms;
+    double error;
+    bool exact, check_payload, event_time, forever;
+};
+
+struct model {
+    struct rules rules;
+    uint64_t seed; /* of the changes that ids have */
+    struct state acknowledged, submitted;
+    struct effect *effects; /* from the one state to the other */
+    size_t effect_count, effect_room;
+    uint64_t first_effect; /* how many were acknowledged before */
+    uint32_t id_count;
+    uint64_t clock_ms; /* event time: the latest accepted */
+    uint64_t fresh, wrongly_copies;
+};
+
+/* An operation as it is sent, with its names. */
+struct sent {
+    uint32_t id;
+    uint8_t variant;
+    char id_name[MODEL_NAME], keys[MODEL_CHANGES][MODEL_NAME];
+    lethe_change changes[MODEL_CHANGES];
+    lethe_operation operation;
+};
+
+void model_compose(const struct model *model, struct sent *sent, uint32_t id, uint8_t variant);
+
+/* Judges an answer and takes it over. `now` is the store's clock while it was decided; values, unless NULL, is what
+ * the counters were said to hold. `lenient`: the call did not return, and its answers may be provisional. */
+void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, struct moment now,
+                 struct moment wall, const int64_t *values, bool lenient);
+void model_set(struct model *model, uint32_t key, int64_t value, bool deletes);
+void model_mark(struct model *model, uint32_t mark, uint64_t value);
+/* All effects before this one are acknowledged. */
+void model_acknowledge(struct model *model, uint64_t before);
+static inline uint64_t model_position(const struct model *model) {
+    return model->first_effect + model->effect_count;
+}
+
+/* What a store shows: filled key by key. */
+struct shown {
+    uint32_t witness[MODEL_IDS];
+    int64_t values[MODEL_KEYS];
+    bool exists[MODEL_KEYS];
+    uint64_t marks[MODEL_MARKS];
+};
+void model_show(struct shown *shown, lethe_bytes key, int64_t value);
+void model_show_mark(struct shown *shown, const lethe_mark *mark);
+/* Finds the point of the list that is shown; fails if there is none. With `settles` the store is there from now on, and
+ * what came after it was lost; otherwise nothing changes. */
+void model_match(struct model *model, const struct shown *shown, bool settles, const char *who);
+/* The store is known to be as submitted: what a writer shows. */
+void model_match_submitted(const struct model *model, const struct shown *shown);
+size_t model_key_name(char *out, uint32_t key);
+size_t model_mark_name(char *out, uint32_t mark);
+/* From now on ids are kept for ever: those that are still remembered. */
+void model_keep_forever(struct model *model, struct moment now);
+void model_end(const struct model *model);
+
+#endif

@@ -1,0 +1,83 @@
+/* simulation/store/world.h - one run: a machine, a store on it, its model, and who talks to it.
+ *
+ *   world.c   opening, the end of processes, clocks        run.c    the steps in their order
+ *   talk.c    operations, reads, waits                     harm.c   flips, checks, backups, readers */
+#ifndef LETHE_SIMULATION_STORE_WORLD_H
+#define LETHE_SIMULATION_STORE_WORLD_H
+
+#include "simulation/store/model.h"
+#include "simulation/store/plan.h"
+
+enum { WRITER = 1, READER = 2, TICKETS = 512 };
+
+#define STORE "/store"
+
+struct waiting {
+    uint64_t ticket, position, clock_ms;
+    uint64_t least_ms; /* the store's clock then */
+};
+
+struct world {
+    struct plan plan;
+    struct model model;
+    struct test_random random; /* of the step */
+    const struct step *step;
+    lethe_counter *counter; /* NULL: nobody has it open */
+    bool exists, asks_forever;
+    unsigned opens;
+    unsigned faults_before; /* it was opened */
+    struct waiting tickets[TICKETS];
+    size_t ticket_count;
+    /* By wall clock, the store's time is the true time and this. */
+    int64_t least_offset_ms, most_offset_ms;
+    uint64_t settled_boots; /* the boot that the offsets are of */
+    uint64_t first_try_ms;  /* true time of the first try to open in this boot */
+    uint64_t committed_ms;  /* the store's clock was at least that in its last commit */
+    uint64_t latest_ms;     /* and at most that, ever */
+    uint64_t next_mark;
+    bool has_backup;
+    struct state backup;
+};
+
+/* How a call into the store ended. */
+struct answer {
+    enum machine_end end;
+    lethe_status status;
+    lethe_detail detail;
+};
+
+void world_start(struct world *world, uint64_t seed, size_t step_count);
+/* Calls into the writer's process; when the step says so, the process is killed in the middle. True: it returned. */
+bool world_call(struct world *world, void (*main)(void *context), void *context);
+/* Opens the store if it is not, and looks at all of it. */
+void world_open(struct world *world);
+void world_close(struct world *world);
+void world_end_process(struct world *world, bool cuts_power);
+/* What has failed may be a fault's doing; fails if there was none. The store is closed then. */
+void world_excuse(struct world *world, const char *what, lethe_status status);
+bool world_is_impaired(const struct world *world);
+struct moment world_moment(const struct world *world, uint64_t from_true_ms, uint64_t to_true_ms);
+void world_reboot(struct world *world, uint64_t down_ms);
+/* Fills shown from a store; runs in its process. */
+lethe_status world_look(lethe_counter *counter, struct shown *shown);
+uint64_t world_magnitude(struct world *world, uint64_t least, uint64_t most);
+bool world_one_in(struct world *world, uint64_t n);
+
+/* talk.c */
+void talk_apply(struct world *world, uint32_t most, bool waits);
+void talk_wait(struct world *world);
+void talk_set(struct world *world, bool deletes);
+void talk_read(struct world *world);
+void talk_list(struct world *world);
+
+/* harm.c */
+void harm_flip(struct world *world);
+void harm_follow(struct world *world);
+void harm_check(struct world *world);
+void harm_backup(struct world *world);
+void harm_restore(struct world *world);
+
+/* run.c: the steps that are on; NULL: all. */
+void run_plan(uint64_t seed, size_t step_count, const bool *is_on);
+
+#endif
