@@ -24,6 +24,9 @@ const struct command command_backup = {
             "Adds a backup of the store to `DIR2`, which is made if it is missing. What an earlier "
             "backup there has is not copied again. Nobody may be counting into the store "
             "meanwhile.",
+            "The whole store is read and checked before, as by `lethe check`, and the backup "
+            "afterwards. If one of them is damaged there is no new backup, and the earlier ones "
+            "stay as they were. `DIR2` must not be in a store.",
             NULL},
     .options = (const struct option[]){OPTION_DB("the folder of the counters"),
                                        {.name = "to",

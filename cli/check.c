@@ -58,7 +58,7 @@ const struct command command_check = {
         (const char *const[]){
             "Reads all that is in the store, checks the checksums and the form of every record, "
             "and that they agree with each other. Nobody may be counting into it meanwhile. "
-            "Nothing is changed.",
+            "Nothing is changed, so it works where nothing can be written.",
             NULL},
     .options = (const struct option[]){OPTION_DB("the folder of the counters"),
                                        OPTION_JSON("print what there is as one JSON object"),

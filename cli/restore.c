@@ -28,6 +28,8 @@ const struct command command_restore = {
             "Writes the latest backup in `DIR2` to `DIR`, which must be missing or empty. It has "
             "the marks of that time too: run `lethe count` on the same files again and it goes on "
             "where the backup was made.",
+            "What was written is read and checked: there is a whole store then, or none. A restore "
+            "that was killed can be run again.",
             NULL},
     .options = (const struct option[]){{.name = "from",
                                         .value = "DIR2",

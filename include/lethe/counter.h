@@ -298,7 +298,7 @@ typedef struct lethe_counter_stats {
  * error as well. Errors: of a reader, as get; others have none. */
 LETHE_API lethe_status lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out);
 
-/* Reads every byte of a store that nobody writes to: checksums, the formats of all records, and that they agree with
+/* Reads every byte of a store that nobody writes to, and changes none: checksums, the formats of all records, and that they agree with
  * each other. Errors: as open; detail names the first fault. Cost: O(bytes on disk). */
 typedef struct lethe_counter_health {
     uint64_t counters, log_segments, log_ids, change_segments, changes, index_entries, marks;
@@ -311,8 +311,12 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_check(const char *folder,
                                                             lethe_detail *detail);
 
 /* Adds a backup of the store to a folder of backups (made if missing); tables that an earlier one holds are not
- * copied again. The store must not be open for writing elsewhere. restore writes the latest backup to folder,
- * which must be missing or empty. Both verify checksums. Errors: as open. */
+ * copied again. Every byte of the store is read before, as by check, and of the backup afterwards: where either is not
+ * sound it is LETHE_ECORRUPT, and the backups are as they were. The store must not be open for writing elsewhere.
+ * LETHE_EINVAL: the backups would be in a store. restore writes the latest backup to folder, which must be missing or
+ * empty, reads every byte of it, and leaves a whole store there or none. A kill at any moment leaves a backup that can be
+ * restored, and of a restore either a store or what another restore takes for an empty folder. Errors: as open.
+ * Cost: of backup, twice O(bytes on disk). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_backup(const char *folder,
                                                              const char *backups,
                                                              lethe_detail *detail);

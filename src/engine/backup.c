@@ -1,10 +1,20 @@
-/* engine/backup.c - backups of a whole store, by RocksDB's own backup engine. */
+/* engine/backup.c - copies of RocksDB's files, by its own backup engine.
+ *
+ * LAYOUT  meta/N        a list of the files of copy N, one a line: its path here, and a checksum
+ *         private/N/    those of N alone, under their own names
+ *         shared_checksum/ tables, which later copies share: NUMBER_SESSION_SIZE.sst is NUMBER.sst
+ * WHY     The engine verifies nothing but sizes by itself. So a copy is shown as a store again, by links, and
+ *         read like one. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/detail.h"
 #include "engine/store_internal.h"
+#include "os/file.h"
+
+enum { PATH_BYTES = 4096, NAME_BYTES = 256 };
 
 /* In backups are RocksDB's files only; the lock is made anew. */
 static rocksdb_backup_engine_t *open_engine(const char *backups, char **message) {
@@ -14,64 +24,117 @@ static rocksdb_backup_engine_t *open_engine(const char *backups, char **message)
     return engine;
 }
 
-lethe_status lethe_store_backup(lethe_store *store, const char *backups, lethe_detail *detail) {
-    lethe_status status = lethe_os_folder_make(backups);
-    if (status != LETHE_OK) {
-        return lethe_detail_fill(detail, status, "cannot make %s: %s", backups, strerror(errno));
-    }
+/* The number of the latest copy; 0 if there is none. */
+static uint32_t latest(rocksdb_backup_engine_t *engine) {
+    const rocksdb_backup_engine_info_t *all = rocksdb_backup_engine_get_backup_info(engine);
+    int count = rocksdb_backup_engine_info_count(all);
+    uint32_t number = count > 0 ? rocksdb_backup_engine_info_backup_id(all, count - 1) : 0;
+    rocksdb_backup_engine_info_destroy(all);
+    return number;
+}
+
+lethe_status lethe_store_backup(lethe_store *store, const char *backups, uint32_t *number,
+                                lethe_detail *detail) {
     char *message = NULL;
+    *number = 0;
     rocksdb_backup_engine_t *engine = open_engine(backups, &message);
     if (message == NULL) {
         rocksdb_backup_engine_create_new_backup_flush(engine, store->database, 1, &message);
     }
-    if (message == NULL) {
-        const rocksdb_backup_engine_info_t *all = rocksdb_backup_engine_get_backup_info(engine);
-        int count = rocksdb_backup_engine_info_count(all);
-        uint32_t latest = rocksdb_backup_engine_info_backup_id(all, count - 1);
-        rocksdb_backup_engine_info_destroy(all);
-        rocksdb_backup_engine_verify_backup(engine, latest, &message);
-    }
+    if (message == NULL) *number = latest(engine);
     if (engine != NULL) rocksdb_backup_engine_close(engine);
     return lethe_store_translate(message, "cannot make a backup", detail);
 }
 
-static lethe_status restore_into(rocksdb_backup_engine_t *engine, const char *folder,
-                                 lethe_detail *detail) {
-    char data[4096];
-    int length = snprintf(data, sizeof data, "%s/data", folder);
-    if (length < 0 || (size_t)length >= sizeof data) {
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+static bool meta_path(const char *backups, uint32_t number, char out[PATH_BYTES]) {
+    int size = snprintf(out, PATH_BYTES, "%s/meta/%lu", backups, (unsigned long)number);
+    return size > 0 && size < PATH_BYTES;
+}
+
+void lethe_store_backup_forget(const char *backups, uint32_t number) {
+    char path[PATH_BYTES];
+    if (meta_path(backups, number, path)) lethe_os_remove(path);
+}
+
+/* What a file of the list was called in the store. */
+static bool name_in_store(const char *listed, char out[NAME_BYTES]) {
+    const char *slash = strrchr(listed, '/');
+    int size = snprintf(out, NAME_BYTES, "%s", slash == NULL ? listed : slash + 1);
+    if (size <= 0 || size >= NAME_BYTES) return false;
+    char *mark = strchr(out, '_'), *ending = strrchr(out, '.');
+    if (strncmp(listed, "shared_checksum/", 16) == 0 && mark != NULL && ending > mark)
+        memmove(mark, ending, strlen(ending) + 1);
+    return true;
+}
+
+/* Makes the link for a line of the list, unless the line is about the list itself. */
+static lethe_status show_file(const char *backups, const char *line, const char *data) {
+    char listed[NAME_BYTES * 2], name[NAME_BYTES], target[PATH_BYTES], path[PATH_BYTES];
+    size_t size = strcspn(line, " ");
+    if (strncmp(line, "private/", 8) != 0 && strncmp(line, "shared", 6) != 0) return LETHE_OK;
+    if (size >= sizeof listed) return LETHE_ECORRUPT;
+    memcpy(listed, line, size);
+    listed[size] = '\0';
+    if (!name_in_store(listed, name)) return LETHE_ECORRUPT;
+    int target_size = snprintf(target, sizeof target, "%s/%s", backups, listed);
+    int path_size = snprintf(path, sizeof path, "%s/%s", data, name);
+    if (target_size >= PATH_BYTES || path_size >= PATH_BYTES) return LETHE_EINVAL;
+    return lethe_os_link(target, path);
+}
+
+/* The list as one string, which is malloc's. */
+static lethe_status read_list(const char *path, char **out) {
+    lethe_os_reader reader;
+    *out = NULL;
+    lethe_status status = lethe_os_reader_open(path, &reader);
+    if (status != LETHE_OK) return status;
+    *out = malloc((size_t)reader.size_bytes + 1);
+    status = *out == NULL ? LETHE_ENOMEM
+                          : lethe_os_reader_read(&reader, *out, (size_t)reader.size_bytes);
+    if (status == LETHE_OK) (*out)[reader.size_bytes] = '\0';
+    lethe_os_reader_close(&reader);
+    return status;
+}
+
+lethe_status lethe_store_backup_show(const char *backups, uint32_t number, const char *folder,
+                                     lethe_detail *detail) {
+    char meta[PATH_BYTES], data[PATH_BYTES], *real = NULL, *list = NULL;
+    int size = snprintf(data, sizeof data, "%s/data", folder);
+    bool fits = size > 0 && size < PATH_BYTES && meta_path(backups, number, meta);
+    lethe_status status = fits ? lethe_os_real_path(backups, &real) : LETHE_EINVAL;
+    if (status == LETHE_OK) status = read_list(meta, &list);
+    if (status == LETHE_OK) status = lethe_os_folder_make(data);
+    for (char *line = list; status == LETHE_OK && *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        bool is_last = line[length] == '\0';
+        line[length] = '\0';
+        status = show_file(real, line, data);
+        line += length + !is_last;
     }
-    lethe_status status = lethe_os_folder_make(folder);
-    if (status != LETHE_OK) {
-        return lethe_detail_fill(detail, status, "cannot make %s: %s", folder, strerror(errno));
-    }
-    char *message = NULL;
-    rocksdb_restore_options_t *options = rocksdb_restore_options_create();
-    rocksdb_backup_engine_restore_db_from_latest_backup(engine, data, data, options, &message);
-    rocksdb_restore_options_destroy(options);
-    return lethe_store_translate(message, "cannot restore the backup", detail);
+    free(real);
+    free(list);
+    if (status == LETHE_OK) return LETHE_OK;
+    return lethe_detail_fill(detail, status, "cannot read the list of the copy in %s: %s", backups,
+                             lethe_strerror(status));
 }
 
 lethe_status lethe_store_restore(const char *backups, const char *folder, lethe_detail *detail) {
-    lethe_os_folder_state state;
-    lethe_status status = lethe_os_folder_look(folder, &state);
-    if (status != LETHE_OK || state == LETHE_OS_NO_FOLDER || state == LETHE_OS_FILLED) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "%s must be missing or an empty folder to restore into", folder);
+    char data[PATH_BYTES], *message = NULL;
+    int length = snprintf(data, sizeof data, "%s/data", folder);
+    if (length < 0 || length >= PATH_BYTES) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     }
-    if (!lethe_os_exists(backups)) {
-        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there are no backups in %s", backups);
-    }
-    char *message = NULL;
     rocksdb_backup_engine_t *engine = open_engine(backups, &message);
     if (message != NULL) return lethe_store_translate(message, "cannot read the backups", detail);
-    const rocksdb_backup_engine_info_t *all = rocksdb_backup_engine_get_backup_info(engine);
-    int count = rocksdb_backup_engine_info_count(all);
-    rocksdb_backup_engine_info_destroy(all);
-    status = count > 0 ? restore_into(engine, folder, detail)
-                       : lethe_detail_fill(detail, LETHE_ENOTFOUND, "there are no backups in %s",
-                                           backups);
+    lethe_status status = LETHE_ENOTFOUND;
+    if (latest(engine) == 0) {
+        (void)lethe_detail_fill(detail, status, "there are no backups in %s", backups);
+    } else {
+        rocksdb_restore_options_t *options = rocksdb_restore_options_create();
+        rocksdb_backup_engine_restore_db_from_latest_backup(engine, data, data, options, &message);
+        rocksdb_restore_options_destroy(options);
+        status = lethe_store_translate(message, "cannot restore the backup", detail);
+    }
     rocksdb_backup_engine_close(engine);
     return status;
 }

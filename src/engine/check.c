@@ -1,4 +1,4 @@
-/* engine/check.c - reading every byte of a store; and backups, which do the same while they copy.
+/* engine/check.c - reading every byte of a store.
  *
  * RocksDB checks each block's checksum as it is read; we check that every record is one of ours, and that they
  * agree with each other. */
@@ -186,8 +186,8 @@ static lethe_status examine_all(lethe_store *store, struct examination *examinat
     return LETHE_OK;
 }
 
-lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
-                                 lethe_detail *detail) {
+lethe_status lethe_store_examine(const char *folder, bool with_ledger, lethe_state *state,
+                                 lethe_counter_health *out, lethe_detail *detail) {
     *out = (lethe_counter_health){0};
     lethe_store *store;
     lethe_status status =
@@ -200,39 +200,17 @@ lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
     }
     if (status == LETHE_OK) status = examine_all(store, &examination, detail);
     lethe_sketch_free(examination.sketch);
-    if (status == LETHE_OK && examination.state.forever) {
+    if (status == LETHE_OK && with_ledger && examination.state.forever) {
         status = lethe_ledger_check(folder, examination.state.dropped, examination.state.commit,
                                     &out->ledger_ids, detail);
     }
     lethe_store_close(store);
+    *state = examination.state;
     return status;
 }
 
-lethe_status lethe_counter_backup(const char *folder, const char *backups, lethe_detail *detail) {
-    lethe_store *store;
-    lethe_status status = lethe_store_open(folder, LETHE_STORE_WRITE, false, NULL, &store, detail);
-    if (status != LETHE_OK) return status;
+lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
+                                 lethe_detail *detail) {
     lethe_state state;
-    status = lethe_state_load(store, &state, detail);
-    /* The ledger lies beside the backups under the number of the commit it belongs to: until the store's own
-     * backup is complete, the one before it stays the latest, and whole. */
-    if (status == LETHE_OK && state.forever)
-        status = lethe_ledger_backup(folder, backups, state.commit, detail);
-    if (status == LETHE_OK) status = lethe_store_backup(store, backups, detail);
-    if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
-    lethe_store_close(store);
-    return status;
-}
-
-lethe_status lethe_counter_restore(const char *backups, const char *folder, lethe_detail *detail) {
-    lethe_status status = lethe_store_restore(backups, folder, detail);
-    if (status != LETHE_OK) return status;
-    lethe_store *store;
-    lethe_state state;
-    status = lethe_store_open(folder, LETHE_STORE_EXAMINE, false, NULL, &store, detail);
-    if (status != LETHE_OK) return status;
-    status = lethe_state_load(store, &state, detail);
-    lethe_store_close(store);
-    if (status != LETHE_OK || !state.forever) return status;
-    return lethe_ledger_restore(backups, folder, state.commit, detail);
+    return lethe_store_examine(folder, true, &state, out, detail);
 }

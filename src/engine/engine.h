@@ -191,6 +191,9 @@ LETHE_MUST_CHECK lethe_status lethe_engine_recover(lethe_counter *counter, lethe
 /* After replay: whether all is there that the state speaks of. */
 LETHE_MUST_CHECK lethe_status lethe_engine_expect_all(const lethe_counter *counter,
                                                       lethe_detail *detail);
+/* Before opening a store to write changes anything: whether it reaches as far as was acknowledged, and holds what its state
+ * speaks of. */
+LETHE_MUST_CHECK lethe_status lethe_engine_inspect(lethe_store *store, lethe_detail *detail);
 /* Sums up the log in periods, without touching the ids. For readers. */
 LETHE_MUST_CHECK lethe_status lethe_engine_survey(lethe_counter *counter, lethe_detail *detail);
 void lethe_engine_add_period(lethe_counter *counter, uint64_t commit, uint64_t clock_ms,

@@ -36,21 +36,27 @@ static void fill_sketch(const lethe_counter *counter, lethe_counter_stats *out) 
     out->sketch_delta = shape.delta;
 }
 
-/* A reader looks at the log when it is first asked. */
-static lethe_status survey(lethe_counter *counter) {
-    if (!counter->options.read_only || counter->period_count > 0) return LETHE_OK;
+/* A reader looks at the log when it is first asked, and at the ledger each time. */
+static lethe_status survey(lethe_counter *counter, lethe_counter_ledger *ledger) {
+    if (!counter->options.read_only) return LETHE_OK;
     lethe_detail detail = {""};
-    lethe_status status = lethe_engine_survey(counter, &detail);
-    if (status == LETHE_OK) return LETHE_OK;
-    counter->period_count = 0;
-    lethe_engine_remark(counter, &detail);
+    lethe_status status = LETHE_OK;
+    if (counter->period_count == 0) {
+        status = lethe_engine_survey(counter, &detail);
+        if (status != LETHE_OK) counter->period_count = 0;
+    }
+    if (status == LETHE_OK && counter->state.forever) {
+        status = lethe_ledger_look(lethe_store_folder(counter->store), counter->allocator, ledger,
+                                   &detail);
+    }
+    if (status != LETHE_OK) lethe_engine_remark(counter, &detail);
     return status;
 }
 
 lethe_status lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out) {
     *out = (lethe_counter_stats){0};
     lethe_engine_enter(counter);
-    lethe_status status = survey(counter);
+    lethe_status status = survey(counter, &out->ledger);
     const lethe_state *state = &counter->state;
     const lethe_totals *totals = &state->totals;
     fill_window(counter, &out->window);
@@ -85,8 +91,6 @@ lethe_status lethe_counter_info(lethe_counter *counter, lethe_counter_stats *out
     out->forever = state->forever;
     if (counter->ledger != NULL) {
         lethe_ledger_info(counter->ledger, &out->ledger);
-    } else if (state->forever) {
-        lethe_ledger_look(lethe_store_folder(counter->store), counter->allocator, &out->ledger);
     }
     lethe_engine_leave(counter);
     return status;

@@ -17,6 +17,7 @@
 #include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/segment.h"
+#include "filter/cascade/check.h"
 #include "filter/cascade/manifest.h"
 #include "lethe/cascade.h"
 #include "os/clock.h"
@@ -218,14 +219,17 @@ void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out) {
                                   .covers = lethe_ledger_covers(ledger)};
 }
 
-void lethe_ledger_look(const char *folder, const lethe_allocator *allocator,
-                       lethe_counter_ledger *out) {
+lethe_status lethe_ledger_look(const char *folder, const lethe_allocator *allocator,
+                               lethe_counter_ledger *out, lethe_detail *detail) {
     char path[PATH_BYTES];
     *out = (lethe_counter_ledger){0};
-    if (!path_of(folder, path)) return;
+    if (!path_of(folder, path))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     out->disk_bytes = lethe_os_folder_bytes(path, "");
     struct lethe_cascade_manifest *manifest = lethe_alloc_zeroed(allocator, sizeof *manifest);
-    if (manifest != NULL && lethe_cascade_manifest_read(path, manifest) == LETHE_OK) {
+    lethe_status status =
+        manifest == NULL ? LETHE_ENOMEM : lethe_cascade_manifest_read(path, manifest);
+    if (status == LETHE_OK) {
         const struct lethe_cascade_shape *shape = &manifest->shape;
         for (size_t range = 0; range < LETHE_CASCADE_MAX_RANGES; range++) {
             for (uint32_t run = 0; run < manifest->ranges[range].run_count; run++)
@@ -237,13 +241,21 @@ void lethe_ledger_look(const char *folder, const lethe_allocator *allocator,
         out->covers = manifest->sequence;
     }
     lethe_release(allocator, manifest, sizeof *manifest);
+    return explain_open(status, path, detail);
 }
 
-static bool count_one(void *context, uint64_t fingerprint, uint64_t count) {
-    (void)fingerprint;
-    uint64_t *sum = context;
-    *sum += count;
-    return true;
+/* Reads the ledger at path. */
+static lethe_status check(const char *path, uint64_t dropped, uint64_t commit, uint64_t *ids,
+                          lethe_detail *detail) {
+    struct lethe_cascade_health health;
+    lethe_status status = lethe_cascade_check(path, NULL, &health);
+    *ids = health.insertions;
+    if (status == LETHE_ECORRUPT) {
+        return lethe_detail_fill(detail, status, "the ledger %s is damaged; restore a backup",
+                                 path);
+    }
+    if (status != LETHE_OK) return explain_open(status, path, detail);
+    return lethe_ledger_match(health.sequence, dropped, commit, detail);
 }
 
 lethe_status lethe_ledger_check(const char *folder, uint64_t dropped, uint64_t commit,
@@ -252,16 +264,7 @@ lethe_status lethe_ledger_check(const char *folder, uint64_t dropped, uint64_t c
     *ids = 0;
     if (!path_of(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    lethe_cascade *cascade;
-    lethe_cascade_options options = {.durability = LETHE_CASCADE_CHECKPOINTED, .must_exist = true};
-    lethe_status status = lethe_cascade_open(path, &options, &cascade);
-    if (status != LETHE_OK) return explain_open(status, path, detail);
-    uint64_t covered = 0;
-    size_t note_bytes;
-    lethe_cascade_last_checkpoint(cascade, &covered, NULL, &note_bytes);
-    status = explain(lethe_cascade_each(cascade, 0, count_one, ids), "read", detail);
-    (void)lethe_cascade_close(cascade);
-    return status == LETHE_OK ? lethe_ledger_match(covered, dropped, commit, detail) : status;
+    return check(path, dropped, commit, ids, detail);
 }
 
 static bool copy_path(const char *backups, uint64_t commit, char out[PATH_BYTES]) {
@@ -269,38 +272,44 @@ static bool copy_path(const char *backups, uint64_t commit, char out[PATH_BYTES]
     return size > 0 && size < PATH_BYTES - 4;
 }
 
-/* Under another name first: a folder of the right name is whole. */
-static lethe_status copy(const char *from, const char *to, lethe_detail *detail) {
+/* Under another name first, and read back: a folder of the right name is whole. */
+static lethe_status copy(const char *from, const char *to, uint64_t dropped, uint64_t commit,
+                         lethe_detail *detail) {
     char fresh[PATH_BYTES + 4];
+    uint64_t ids;
+    if (lethe_os_exists(to) && check(to, dropped, commit, &ids, NULL) == LETHE_OK) return LETHE_OK;
     snprintf(fresh, sizeof fresh, "%s.new", to);
     lethe_os_folder_remove(fresh);
     lethe_status status = lethe_os_folder_copy(from, fresh);
-    if (status == LETHE_OK) {
-        lethe_os_folder_remove(to);
-        status = lethe_os_folder_rename(fresh, to);
+    if (status != LETHE_OK) {
+        (void)lethe_detail_fill(detail, status, "cannot copy the ledger from %s to %s: %s", from,
+                                to, lethe_strerror(status));
     }
-    if (status == LETHE_OK) return LETHE_OK;
-    lethe_os_folder_remove(fresh);
-    return lethe_detail_fill(detail, status, "cannot copy the ledger from %s to %s: %s", from, to,
-                             lethe_strerror(status));
+    if (status == LETHE_OK) status = check(fresh, dropped, commit, &ids, detail);
+    if (status == LETHE_OK) {
+        lethe_os_folder_remove(to); /* it is not sound */
+        status = lethe_os_folder_rename(fresh, to);
+        if (status != LETHE_OK)
+            (void)lethe_detail_fill(detail, status, "cannot rename %s to %s", fresh, to);
+    }
+    if (status != LETHE_OK) lethe_os_folder_remove(fresh);
+    return status;
 }
 
-lethe_status lethe_ledger_backup(const char *folder, const char *backups, uint64_t commit,
-                                 lethe_detail *detail) {
+lethe_status lethe_ledger_backup(const char *folder, const char *backups, uint64_t dropped,
+                                 uint64_t commit, lethe_detail *detail) {
     char from[PATH_BYTES], to[PATH_BYTES];
     if (!path_of(folder, from) || !copy_path(backups, commit, to))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    lethe_status status = lethe_os_folder_make(backups);
-    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot make %s", backups);
-    return copy(from, to, detail);
+    return copy(from, to, dropped, commit, detail);
 }
 
-lethe_status lethe_ledger_restore(const char *backups, const char *folder, uint64_t commit,
-                                  lethe_detail *detail) {
+lethe_status lethe_ledger_restore(const char *backups, const char *folder, uint64_t dropped,
+                                  uint64_t commit, lethe_detail *detail) {
     char from[PATH_BYTES], to[PATH_BYTES];
     if (!copy_path(backups, commit, from) || !path_of(folder, to))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    return copy(from, to, detail);
+    return copy(from, to, dropped, commit, detail);
 }
 
 void lethe_ledger_prune(const char *backups, uint64_t commit) {

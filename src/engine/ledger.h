@@ -59,22 +59,26 @@ LETHE_MUST_CHECK lethe_status lethe_ledger_checkpoint(lethe_ledger *ledger, bool
                                                       lethe_detail *detail);
 
 /* As of the last checkpoint, and on disk by the sizes of its files: of one that another process may have open. */
-void lethe_ledger_look(const char *folder, const lethe_allocator *allocator,
-                       lethe_counter_ledger *out);
+LETHE_MUST_CHECK lethe_status lethe_ledger_look(const char *folder,
+                                                const lethe_allocator *allocator,
+                                                lethe_counter_ledger *out, lethe_detail *detail);
 void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out);
 
-/* For a store that nobody has open: reads every page of its ledger, and checks that it covers the commits from
- * `dropped` to `commit` as far as the log needs it. */
+/* For a store that nobody has open: reads every page of its ledger, changes nothing, and checks that it covers the commits
+ * from `dropped` to `commit` as far as the log needs it. */
 LETHE_MUST_CHECK lethe_status lethe_ledger_check(const char *folder, uint64_t dropped,
                                                  uint64_t commit, uint64_t *ids,
                                                  lethe_detail *detail);
 
 /* Copies the ledger of a store that nobody has open to a folder of backups, under the number of the store's last
- * commit; and back. */
+ * commit; and back. What is copied is read back as by lethe_ledger_check before it takes its place; a sound copy that
+ * is there already is left alone. */
 LETHE_MUST_CHECK lethe_status lethe_ledger_backup(const char *folder, const char *backups,
-                                                  uint64_t commit, lethe_detail *detail);
+                                                  uint64_t dropped, uint64_t commit,
+                                                  lethe_detail *detail);
 LETHE_MUST_CHECK lethe_status lethe_ledger_restore(const char *backups, const char *folder,
-                                                   uint64_t commit, lethe_detail *detail);
+                                                   uint64_t dropped, uint64_t commit,
+                                                   lethe_detail *detail);
 /* Removes the copies of other commits. */
 void lethe_ledger_prune(const char *backups, uint64_t commit);
 

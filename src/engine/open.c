@@ -146,14 +146,6 @@ static lethe_status found_store(lethe_counter *counter, lethe_detail *detail) {
     return LETHE_OK;
 }
 
-/* Whether a store that was not closed reaches as far as was acknowledged. */
-static lethe_status inspect(lethe_store *store, lethe_detail *detail) {
-    lethe_state state;
-    lethe_status status = lethe_state_load(store, &state, detail);
-    if (status != LETHE_OK && status != LETHE_ENOTFOUND) return status;
-    return lethe_store_expect(store, status == LETHE_OK ? state.commit : 0, detail);
-}
-
 static lethe_status load_state(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_state_load(counter->store, &counter->state, detail);
     if (status == LETHE_OK)
@@ -261,7 +253,7 @@ lethe_status lethe_engine_read(lethe_counter *counter, lethe_detail *detail) {
 static lethe_status open_store(lethe_counter *counter, const char *folder, lethe_detail *detail) {
     if (counter->options.read_only) return lethe_engine_view(counter, folder, detail);
     lethe_status status = lethe_store_open(folder, LETHE_STORE_WRITE, counter->options.create,
-                                           inspect, &counter->store, detail);
+                                           lethe_engine_inspect, &counter->store, detail);
     if (status == LETHE_OK) status = load_state(counter, detail);
     if (status != LETHE_OK) return status;
     counter->has_sketch = counter->state.sketch_bytes > 0;

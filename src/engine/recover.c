@@ -61,23 +61,48 @@ lethe_status lethe_engine_replay(lethe_counter *counter, lethe_detail *detail) {
 }
 
 /* What the state says must be there, is: a database whose manifest lost its end opens without a word. */
-lethe_status lethe_engine_expect_all(const lethe_counter *counter, lethe_detail *detail) {
+static lethe_status expect_all(lethe_store *store, const lethe_state *state, uint64_t segments,
+                               lethe_detail *detail) {
     lethe_record record;
     lethe_status status =
-        lethe_store_get(counter->store, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &record, detail);
+        lethe_store_get(store, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &record, detail);
     if (status != LETHE_OK) return status;
     uint64_t folded = 0;
     bool is_sound = record.data == NULL ||
                     lethe_commit_of_key((lethe_bytes){record.data, record.size}, &folded);
     lethe_record_release(&record);
     /* A reader may have met the tables of one moment and the log of another. */
-    if (is_sound && folded >= counter->state.folded && folded <= counter->state.commit &&
-        counter->segments == counter->state.change_segments) {
+    if (is_sound && folded >= state->folded && folded <= state->commit &&
+        segments == state->change_segments) {
         return LETHE_OK;
     }
     return lethe_detail_fill(detail, LETHE_ECORRUPT,
                              "counters or changes are missing that the store's state speaks of; "
                              "restore a backup");
+}
+
+lethe_status lethe_engine_expect_all(const lethe_counter *counter, lethe_detail *detail) {
+    return expect_all(counter->store, &counter->state, counter->segments, detail);
+}
+
+lethe_status lethe_engine_inspect(lethe_store *store, lethe_detail *detail) {
+    lethe_state state;
+    lethe_status status = lethe_state_load(store, &state, detail);
+    if (status == LETHE_ENOTFOUND) return lethe_store_expect(store, 0, detail);
+    if (status == LETHE_OK) status = lethe_store_expect(store, state.commit, detail);
+    if (status != LETHE_OK) return status;
+    unsigned char from[LETHE_COMMIT_KEY_BYTES];
+    lethe_commit_key(state.folded + 1, from);
+    lethe_walk *walk;
+    status = lethe_walk_begin(store, LETHE_FAMILY_CHANGES,
+                              (lethe_bytes){.data = from, .size = sizeof from}, &walk);
+    if (status != LETHE_OK) return damaged(detail, "", status);
+    lethe_bytes key, value;
+    uint64_t segments = 0;
+    while (lethe_walk_next(walk, &key, &value))
+        segments++;
+    status = lethe_walk_end(walk, detail);
+    return status == LETHE_OK ? expect_all(store, &state, segments, detail) : status;
 }
 
 /* Reads all counters into memory, unless they might take more than half of what they may. */

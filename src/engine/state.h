@@ -47,4 +47,10 @@ LETHE_MUST_CHECK lethe_status lethe_state_load(lethe_store *store, lethe_state *
 LETHE_MUST_CHECK lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch,
                                               lethe_store *store);
 
+/* check.c: reads every byte of the store in folder, which nobody may write meanwhile, and changes nothing; of its ledger too
+ * where with_ledger says so. Errors: as lethe_counter_check. */
+LETHE_MUST_CHECK lethe_status lethe_store_examine(const char *folder, bool with_ledger,
+                                                  lethe_state *state, lethe_counter_health *out,
+                                                  lethe_detail *detail);
+
 #endif

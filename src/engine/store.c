@@ -245,13 +245,16 @@ static lethe_status look(lethe_store *store, const char *folder, bool create, bo
 
 static lethe_status claim(lethe_store *store, lethe_detail *detail) {
     char holder[200] = "";
-    lethe_status status = lethe_os_claim_take(store->lock, &store->claim, holder, sizeof holder);
+    lethe_status status =
+        store->mode == LETHE_STORE_WRITE
+            ? lethe_os_claim_take(store->lock, &store->claim, holder, sizeof holder)
+            : lethe_os_claim_share(store->lock, &store->claim, holder, sizeof holder);
     if (status == LETHE_EBUSY) {
         return lethe_detail_fill(detail, status, "%s is being written by %s", store->folder,
                                  holder);
     }
     if (status != LETHE_OK) {
-        return lethe_detail_fill(detail, status, "cannot write %s: %s", store->lock,
+        return lethe_detail_fill(detail, status, "cannot open %s: %s", store->lock,
                                  strerror(errno));
     }
     return LETHE_OK;
@@ -344,7 +347,7 @@ static void remove_diary(lethe_store *store) {
     store->temporary[0] = '\0';
 }
 
-/* Looks at what a crash has left, without touching it. */
+/* Looks at what is there, without touching it. */
 static lethe_status inspect_first(lethe_store *store, lethe_store_inspector inspect,
                                   lethe_detail *detail) {
     if (inspect == NULL) return LETHE_OK;
@@ -359,20 +362,12 @@ static lethe_status open_prepared(lethe_store *store, bool create, lethe_store_i
     bool is_new = false;
     lethe_status status = look(store, store->folder, create, &is_new, detail);
     if (status != LETHE_OK) return status;
-    if (store->mode == LETHE_STORE_WRITE) {
-        status = claim(store, detail);
-        if (status != LETHE_OK) return status;
-    }
-    if (store->mode == LETHE_STORE_EXAMINE) {
-        status = claim(store, detail);
-        /* One that can't be written has no writer. */
-        if (status == LETHE_EBUSY) return status;
-    }
+    if (store->mode != LETHE_STORE_READ) status = claim(store, detail);
+    if (status != LETHE_OK) return status;
     /* Before the database: what was acknowledged by now must be in it. */
     status = open_note(store, detail);
     if (status != LETHE_OK) return status;
-    if (store->mode == LETHE_STORE_WRITE && !is_new &&
-        lethe_os_folder_bytes(store->data, ".log") > 0) {
+    if (store->mode == LETHE_STORE_WRITE && !is_new) {
         status = inspect_first(store, inspect, detail);
         if (status != LETHE_OK) return status;
     }

@@ -36,7 +36,7 @@ typedef enum lethe_store_mode {
 typedef struct lethe_store lethe_store;
 
 /* Asked about a store as it is before opening it to write changes anything: opening ends the log that a crash has
- * left, and drops what is damaged at its end. */
+ * left, drops what is damaged at its end, and removes the tables that a damaged manifest does not name. */
 typedef lethe_status (*lethe_store_inspector)(lethe_store *store, lethe_detail *detail);
 
 /* Opens the store in folder. In WRITE mode the folder is made if `create` says so, and inspect may refuse what
@@ -135,9 +135,15 @@ uint64_t lethe_store_bytes(lethe_store *store, enum lethe_family family);
 /* What RocksDB holds in memory: memtables, caches, indexes. */
 uint64_t lethe_store_memory_bytes(lethe_store *store);
 
-/* Copies the store to, or from, a folder of backups. */
+/* backup.c: adds a copy of the store to a folder of backups, which is there, under a number of its own. */
 LETHE_MUST_CHECK lethe_status lethe_store_backup(lethe_store *store, const char *backups,
-                                                 lethe_detail *detail);
+                                                 uint32_t *number, lethe_detail *detail);
+/* Makes FOLDER/data of links to the files of that copy, so that it can be opened where it lies. */
+LETHE_MUST_CHECK lethe_status lethe_store_backup_show(const char *backups, uint32_t number,
+                                                      const char *folder, lethe_detail *detail);
+/* Takes it from the list: what only it has is removed by the next one. */
+void lethe_store_backup_forget(const char *backups, uint32_t number);
+/* Copies the files of the latest to FOLDER/data, and compares their checksums. */
 LETHE_MUST_CHECK lethe_status lethe_store_restore(const char *backups, const char *folder,
                                                   lethe_detail *detail);
 

@@ -200,7 +200,7 @@ static void read_holder(int descriptor, char *holder, size_t size) {
 
 lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out, char *holder,
                                  size_t holder_size) {
-    out->descriptor = -1;
+    *out = (lethe_os_claim){.descriptor = -1};
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return status_of(errno);
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
@@ -214,9 +214,72 @@ lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out, char *ho
     return LETHE_OK;
 }
 
+lethe_status lethe_os_claim_share(const char *path, lethe_os_claim *out, char *holder,
+                                  size_t holder_size) {
+    *out = (lethe_os_claim){.descriptor = -1, .is_shared = true};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return errno == ENOENT ? LETHE_OK : status_of(errno);
+    if (flock(descriptor, LOCK_SH | LOCK_NB) != 0) {
+        lethe_status status = errno == EWOULDBLOCK ? LETHE_EBUSY : LETHE_EIO;
+        if (status == LETHE_EBUSY) read_holder(descriptor, holder, holder_size);
+        close(descriptor);
+        return status;
+    }
+    out->descriptor = descriptor;
+    return LETHE_OK;
+}
+
+lethe_status lethe_os_real_path(const char *path, char **out) {
+    *out = realpath(path, NULL);
+    return *out != NULL ? LETHE_OK : status_of(errno);
+}
+
+/* Of path, or of what there is of it. */
+static lethe_status real_beginning(const char *path, char **out) {
+    char parent[4096];
+    size_t size = strlen(path);
+    *out = NULL;
+    if (size >= sizeof parent) {
+        errno = ENAMETOOLONG;
+        return LETHE_EIO;
+    }
+    memcpy(parent, path, size + 1);
+    lethe_status status = lethe_os_real_path(parent, out);
+    while (status == LETHE_ENOTFOUND && strcmp(parent, ".") != 0) {
+        char *slash = strrchr(parent, '/');
+        if (slash == parent) slash++;
+        if (slash == NULL) {
+            strcpy(parent, ".");
+        } else {
+            *slash = '\0';
+        }
+        status = lethe_os_real_path(parent, out);
+    }
+    return status;
+}
+
+lethe_status lethe_os_is_within(const char *path, const char *folder, bool *out) {
+    char *inner, *outer = NULL;
+    *out = false;
+    lethe_status status = real_beginning(path, &inner);
+    if (status == LETHE_OK) status = lethe_os_real_path(folder, &outer);
+    if (status == LETHE_OK) {
+        size_t size = strlen(outer);
+        *out = strncmp(inner, outer, size) == 0 &&
+               (inner[size] == '\0' || inner[size] == '/' || outer[size - 1] == '/');
+    }
+    free(inner);
+    free(outer);
+    return status;
+}
+
+lethe_status lethe_os_link(const char *target, const char *path) {
+    return symlink(target, path) == 0 ? LETHE_OK : status_of(errno);
+}
+
 void lethe_os_claim_give(lethe_os_claim *claim) {
     if (claim->descriptor < 0) return;
-    (void)ftruncate(claim->descriptor, 0) /* nobody holds it now */;
+    if (!claim->is_shared) (void)ftruncate(claim->descriptor, 0) /* nobody holds it now */;
     close(claim->descriptor);
     claim->descriptor = -1;
 }

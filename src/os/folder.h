@@ -49,8 +49,17 @@ bool lethe_os_exists(const char *path);
 /* Removes a file if it is there. */
 void lethe_os_remove(const char *path);
 
+/* Whether path is the folder or lies in it, by whatever name; it need not be there yet.
+ * Errors: LETHE_ENOTFOUND (no such folder), LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_is_within(const char *path, const char *folder, bool *out);
+/* What path is called from the root on, without links; *out is malloc's. Errors: LETHE_ENOTFOUND, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_real_path(const char *path, char **out);
+/* Makes a symbolic link at path. Errors: LETHE_ENOSPACE, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_link(const char *target, const char *path);
+
 typedef struct lethe_os_claim {
     int descriptor; /* -1: none */
+    bool is_shared;
 } lethe_os_claim;
 
 /* Claims the file at path, which is made if it is not there, for this process until it ends or
@@ -58,6 +67,10 @@ typedef struct lethe_os_claim {
  * holder says who, as far as it is known. Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out,
                                                   char *holder, size_t holder_size);
+/* Keeps others from taking the claim while this process looks, and writes nothing; others may look too. A file that is
+ * not there is claimed by nobody: LETHE_OK, and no claim. Errors: LETHE_EBUSY, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_claim_share(const char *path, lethe_os_claim *out,
+                                                   char *holder, size_t holder_size);
 void lethe_os_claim_give(lethe_os_claim *claim);
 
 #endif

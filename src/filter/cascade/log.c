@@ -250,7 +250,7 @@ static lethe_status replay_files(struct lethe_cascade_log *log, const struct fou
         char path[LETHE_CASCADE_PATH_BYTES];
         lethe_cascade_log_path(log->folder, found->first_keys[i], path);
         lethe_os_block_file file;
-        lethe_status status = lethe_os_block_open(path, false, true, &file);
+        lethe_status status = lethe_os_block_open(path, false, !log->changes_nothing, &file);
         if (status != LETHE_OK) return status == LETHE_EINVAL ? LETHE_ECORRUPT : status;
         lethe_cascade_log_take(log, file);
         status = replay_file(log, replay);
@@ -290,8 +290,9 @@ static lethe_status replay_found(struct lethe_cascade_log *log, const struct fou
         status = LETHE_ECORRUPT;
     }
     if (status == LETHE_OK && log->next_key < replay->end_key) status = LETHE_ECORRUPT;
+    if (status != LETHE_OK || log->changes_nothing) return status;
     /* From here on the folder is changed. */
-    return status == LETHE_OK ? tidy(log, found, first) : status;
+    return tidy(log, found, first);
 }
 
 lethe_status lethe_cascade_log_replay(

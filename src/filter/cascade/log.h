@@ -42,6 +42,7 @@ struct lethe_cascade_log {
     struct lethe_cascade_log_file
         superfluous[LETHE_CASCADE_LOG_FILES]; /* a commit's, on their way out */
     bool folder_is_synced;
+    bool changes_nothing; /* replay leaves the files as they are, and nothing can be appended */
     /* The tail. */
     lethe_os_block_file tail; /* the last file */
     uint64_t tail_bytes;
@@ -78,7 +79,8 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log
 
 /* Reads the log from the file that has first_key on, and shows every record, until what is left makes no
  * sense, or begins at or after end_key where is_exact. Everything up to end_key must be there: else
- * LETHE_ECORRUPT. What is not read is cut off. Files from before are removed.
+ * LETHE_ECORRUPT. What is not read is cut off, and files from
+ * before are removed, unless the log changes nothing.
  * Errors: LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOMEM, visit's. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_replay(
     struct lethe_cascade_log *log, uint64_t first_key, uint64_t end_key, bool is_exact,

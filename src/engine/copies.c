@@ -1,0 +1,208 @@
+/* engine/copies.c - backups of stores, and stores from backups.
+ *
+ * I1      Nothing is copied before every byte of the store was read and found sound, and nothing that a restore needs is
+ *         replaced or removed before the copy was read back and found so too.
+ * I2      Of a store with a ledger a copy is two things, and the latest copy of RocksDB's files decides which ledger goes
+ *         with it: ledger-N, where N is their last commit. It is put there first. So after a kill at any moment the
+ *         latest copy is whole, the new one or the one before.
+ * I3      A store is restored under another name, read, and then moved to its place, the folder `data` last: what has
+ *         none is no store.
+ * WHY     A backup is asked for when everything else is gone. Reading all of it twice is what that is worth. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/detail.h"
+#include "engine/ledger.h"
+#include "engine/state.h"
+#include "engine/store.h"
+#include "os/block_file.h"
+#include "os/folder.h"
+#include "os/note.h"
+
+enum { PATH_BYTES = 4096 };
+
+static bool join(char out[PATH_BYTES], const char *folder, const char *name) {
+    int size = snprintf(out, PATH_BYTES, "%s/%s", folder, name);
+    return size > 0 && size < PATH_BYTES;
+}
+
+static lethe_status say(lethe_detail *detail, lethe_status status, const char *attempt,
+                        const char *path) {
+    if (status == LETHE_OK) return LETHE_OK;
+    return lethe_detail_fill(detail, status, "cannot %s %s: %s", attempt, path, strerror(errno));
+}
+
+static bool has(const char *folder, const char *name) {
+    char path[PATH_BYTES];
+    return join(path, folder, name) && lethe_os_exists(path);
+}
+
+/* Backups do not go into a store: not into this one, nor into another. */
+static lethe_status refuse_place(const char *folder, const char *backups, lethe_detail *detail) {
+    bool is_within;
+    lethe_status status = lethe_os_is_within(backups, folder, &is_within);
+    if (status == LETHE_ENOTFOUND) return LETHE_OK; /* that there is no store is said later */
+    if (status != LETHE_OK) return say(detail, status, "look at", backups);
+    if (is_within) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "%s is in the store itself; name a folder outside of it", backups);
+    }
+    if (has(backups, "data") || has(backups, "lethe.lock")) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "%s is a store and no folder of backups; name another", backups);
+    }
+    return LETHE_OK;
+}
+
+/* Reads the copy where it lies. */
+static lethe_status read_back(const char *backups, uint32_t number, const lethe_state *expected,
+                              lethe_detail *detail) {
+    char folder[256], data[PATH_BYTES];
+    lethe_status status = lethe_os_folder_make_temporary(folder, sizeof folder);
+    if (status != LETHE_OK) return say(detail, status, "make a temporary folder in", folder);
+    status = lethe_store_backup_show(backups, number, folder, detail);
+    lethe_state state;
+    lethe_counter_health health;
+    if (status == LETHE_OK) status = lethe_store_examine(folder, false, &state, &health, detail);
+    if (status == LETHE_OK && state.commit != expected->commit)
+        status = lethe_detail_fill(detail, LETHE_ECORRUPT, "it is of another moment");
+    if (join(data, folder, "data")) lethe_os_folder_remove(data);
+    lethe_os_folder_remove(folder);
+    return status;
+}
+
+/* Adds a copy of RocksDB's files, or, if it can't be read back, none. */
+static lethe_status add_copy(lethe_store *store, const char *backups, const lethe_state *state,
+                             lethe_detail *detail) {
+    uint32_t number;
+    lethe_status status = lethe_store_backup(store, backups, &number, detail);
+    if (status != LETHE_OK) return status;
+    lethe_detail reason = {""};
+    status = read_back(backups, number, state, &reason);
+    if (status == LETHE_OK) return LETHE_OK;
+    lethe_store_backup_forget(backups, number);
+    return lethe_detail_fill(detail, status,
+                             "the store is sound, but its copy in %s is not (%.300s); back up to "
+                             "another folder",
+                             backups, reason.text);
+}
+
+lethe_status lethe_counter_backup(const char *folder, const char *backups, lethe_detail *detail) {
+    lethe_store *store = NULL;
+    lethe_state state;
+    lethe_counter_health health;
+    lethe_status status = refuse_place(folder, backups, detail);
+    if (status == LETHE_OK) status = lethe_store_examine(folder, true, &state, &health, detail);
+    if (status == LETHE_OK)
+        status = lethe_store_open(folder, LETHE_STORE_WRITE, false, NULL, &store, detail);
+    if (status == LETHE_OK) status = lethe_state_load(store, &state, detail);
+    if (status == LETHE_OK) status = say(detail, lethe_os_folder_make(backups), "make", backups);
+    if (status == LETHE_OK && state.forever)
+        status = lethe_ledger_backup(folder, backups, state.dropped, state.commit, detail);
+    if (status == LETHE_OK) status = add_copy(store, backups, &state, detail);
+    if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
+    lethe_store_close(store);
+    return status;
+}
+
+/* The name under which a store is restored, in its own folder. */
+static const char RESTORING[] = "restore.new";
+
+static void remove_half(const char *folder) {
+    static const char *const parts[] = {"data", "ledger", "ledger.new", ""};
+    char half[PATH_BYTES], path[PATH_BYTES];
+    if (!join(half, folder, RESTORING)) return;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (join(path, half, parts[i])) lethe_os_folder_remove(path);
+    }
+}
+
+/* Whether there is nothing in the folder but what a restore has left that was killed. */
+static void judge_name(void *context, const char *name) {
+    bool *is_foreign = context;
+    if (strcmp(name, RESTORING) != 0 && strcmp(name, "ledger") != 0 &&
+        strcmp(name, "acknowledged") != 0) {
+        *is_foreign = true;
+    }
+}
+
+static void remove_remains(const char *folder) {
+    char path[PATH_BYTES];
+    if (join(path, folder, "ledger")) lethe_os_folder_remove(path);
+    if (join(path, folder, "acknowledged")) lethe_os_remove(path);
+    remove_half(folder); /* it says that the others are remains, so it is last */
+}
+
+/* Makes the folder ready, or refuses it. */
+static lethe_status prepare(const char *folder, bool *was_missing, lethe_detail *detail) {
+    lethe_os_folder_state state;
+    lethe_status status = lethe_os_folder_look(folder, &state);
+    bool is_foreign = false;
+    *was_missing = state == LETHE_OS_MISSING;
+    if (status == LETHE_OK && state == LETHE_OS_FILLED && has(folder, RESTORING)) {
+        status = lethe_os_folder_each(folder, judge_name, &is_foreign);
+        if (status == LETHE_OK && !is_foreign) {
+            remove_remains(folder);
+            state = LETHE_OS_EMPTY;
+        }
+    }
+    if (status != LETHE_OK || state == LETHE_OS_NO_FOLDER || state == LETHE_OS_FILLED) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "%s must be missing or an empty folder to restore into", folder);
+    }
+    return say(detail, lethe_os_folder_make(folder), "make", folder);
+}
+
+/* Fills the half: all of a store, and read through. */
+static lethe_status fill(const char *backups, const char *half, lethe_detail *detail) {
+    char path[PATH_BYTES];
+    lethe_state state;
+    lethe_counter_health health;
+    lethe_os_note note;
+    lethe_status status = say(detail, lethe_os_folder_make(half), "make", half);
+    if (status == LETHE_OK) status = lethe_store_restore(backups, half, detail);
+    if (status == LETHE_OK) status = lethe_store_examine(half, false, &state, &health, detail);
+    if (status == LETHE_OK && state.forever)
+        status = lethe_ledger_restore(backups, half, state.dropped, state.commit, detail);
+    if (status != LETHE_OK) return status;
+    if (!join(path, half, "acknowledged"))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    status = say(detail, lethe_os_note_open(path, &note), "write", path);
+    if (status != LETHE_OK) return status;
+    lethe_os_note_write(&note, state.commit);
+    lethe_os_note_close(&note);
+    status = join(path, half, "data") ? lethe_os_block_sync_folder(path) : LETHE_EIO;
+    return say(detail, status, "write", path);
+}
+
+static lethe_status move(const char *half, const char *folder, const char *name,
+                         lethe_detail *detail) {
+    char from[PATH_BYTES], to[PATH_BYTES];
+    if (!join(from, half, name) || !join(to, folder, name))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    if (!lethe_os_exists(from)) return LETHE_OK;
+    return say(detail, lethe_os_folder_rename(from, to), "make", to);
+}
+
+lethe_status lethe_counter_restore(const char *backups, const char *folder, lethe_detail *detail) {
+    char half[PATH_BYTES];
+    bool was_missing = false;
+    if (!join(half, folder, RESTORING))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    if (!lethe_os_exists(backups))
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there are no backups in %s", backups);
+    lethe_status status = prepare(folder, &was_missing, detail);
+    if (status != LETHE_OK) return status;
+    status = fill(backups, half, detail);
+    if (status == LETHE_OK) status = move(half, folder, "ledger", detail);
+    if (status == LETHE_OK) status = move(half, folder, "acknowledged", detail);
+    if (status == LETHE_OK) status = move(half, folder, "data", detail);
+    if (status == LETHE_OK) {
+        remove_half(folder);
+        return LETHE_OK;
+    }
+    remove_remains(folder);
+    if (was_missing) lethe_os_folder_remove(folder);
+    return status;
+}

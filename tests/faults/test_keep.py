@@ -1,0 +1,302 @@
+"""Goal:   what is kept is right or refused. Whatever file of a store is damaged, every command that reads it either says
+        what it says of the store as it was, or exits with 3 and a message; a backup is a copy of a sound store that
+        can be read, or none, and leaves the copies before it alone; a store is restored whole or not at all; `check`
+        changes nothing, and works where nothing can be changed.
+
+Method: small stores of each kind, closed and killed; one file at a time flipped, cut or removed; all commands."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BINARIES, PRELOAD, sized
+
+DAMAGED, USAGE = 3, 2
+KEYS = [f"key-{number}" for number in range(20)]
+# A ledger has runs when more ids came than one of its tables holds.
+KINDS = {"plain": ([], 300, True), "exact": (["--exact"], 300, False), "sketch": (["--sketch", "64KiB"], 300, True),
+         "forever": (["--forever", "--ledger-memory", "4MiB", "--ledger-capacity", "1M"], 60000, True)}
+
+
+def lines(first, count):
+    return "".join(f"id-{number}\t{KEYS[number % len(KEYS)]}\t1\n" for number in range(first, first + count)).encode()
+
+
+def run(*words, environment=None):
+    result = subprocess.run([BINARIES / "lethe", *map(str, words)], capture_output=True, check=False, timeout=120,
+                            env=None if environment is None else {**os.environ, **environment})
+    assert result.returncode >= 0 or environment is not None, (words, result)  # no command is ended by a signal
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+def make(folder, kind):
+    """A store that was closed, and then, unless it is to stay closed, counted into and killed."""
+    options, count, is_killed = KINDS[kind]
+    command = [BINARIES / "lethe", "count", "-q", "--db", folder, "--window", "1h", *options, "--sync", "always"]
+    subprocess.run(command, input=lines(0, count), check=True, timeout=120)
+    if not is_killed:
+        return
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        process.stdin.write(lines(count, 100) + b"last\tlast\t1\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 100
+        while run("get", "-q", "--db", folder, "last")[0] != 0:
+            assert time.monotonic() < deadline
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    made = {}
+
+    def get(kind):
+        if kind not in made:
+            made[kind] = tmp_path_factory.mktemp("made") / kind
+            make(made[kind], kind)
+        return made[kind]
+    return get
+
+
+def read(folder):
+    """What each command that reads says: its exit status and what it printed, without what damage may change."""
+    told = {"get": run("get", "--db", folder, *KEYS), "list": run("list", "--db", folder),
+            "top": run("top", "--db", folder, "-n", 100), "stat": run("stat", "--json", "--db", folder)}
+    if told["stat"][0] == 0:
+        numbers = json.loads(told["stat"][1])
+        for name in ("store", "ledger_bytes"):
+            numbers.pop(name, None)
+        told["stat"] = (0, numbers, told["stat"][2])
+    return told
+
+
+def flip(path, share):
+    content = bytearray(path.read_bytes())
+    content[int((len(content) - 1) * share)] ^= 4
+    path.write_bytes(content)
+
+
+def cut(path, share):
+    os.truncate(path, int(path.stat().st_size * share))
+
+
+DAMAGE = {"flip early": lambda path: flip(path, 0.1), "flip midway": lambda path: flip(path, 0.5),
+          "flip late": lambda path: flip(path, 0.95), "cut": lambda path: cut(path, 0.6), "remove": os.remove}
+
+
+def files_of(folder):
+    """The files that hold what was counted."""
+    names = [path for path in (folder / "data").iterdir()
+             if path.name == "CURRENT" or path.name.startswith("MANIFEST") or path.suffix in (".sst", ".log")]
+    names += [path for path in (folder / "ledger").iterdir() if path.name != "claim"] if (folder / "ledger").exists() else []
+    return sorted(path.relative_to(folder) for path in names + [folder / "acknowledged"] if path.stat().st_size > 0)
+
+
+def judge(folder, sound, told, scratch):
+    """Whether what was told is right or refused."""
+    wrong = []
+    for command, answer in told.items():
+        if answer[:2] == sound[command][:2]:
+            continue
+        if answer[0] != DAMAGED or not answer[2].startswith("lethe: "):
+            wrong.append((command, answer))
+    is_right = all(answer[:2] == sound[command][:2] for command, answer in told.items())
+    code, _, errors = run("check", "--db", folder)
+    if code not in (0, DAMAGED) or (code == 0 and not is_right):
+        wrong.append(("check", code, errors))
+    code, _, errors = run("backup", "--db", folder, "--to", scratch / "backups")
+    if code == 0:
+        assert run("restore", "-q", "--from", scratch / "backups", "--db", scratch / "restored")[0] == 0
+        restored = read(scratch / "restored")
+        if any(restored[command][:2] != sound[command][:2] for command in ("get", "list", "top")):
+            wrong.append(("backup", "of another store"))
+    elif code != DAMAGED or (scratch / "backups").exists():
+        wrong.append(("backup", code, errors))
+    return wrong
+
+
+def judge_writer(damaged, file, folder, sound):
+    """A writer refuses what readers refuse, and has changed nothing then: with the file as it was, all is as it was."""
+    code, _, errors = run("count", "-q", "--db", damaged, "/dev/null")
+    if code == DAMAGED:
+        shutil.copy2(folder / file, damaged / file)
+    elif code != 0:
+        return [("count", code, errors)]
+    told = read(damaged)
+    return [(command, answer) for command, answer in told.items()
+            if command != "stat" and answer[:2] != sound[command][:2]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_refused_by_whoever_reads_it(kind, stores, tmp_path):
+    folder = stores(kind)
+    sound = read(folder)
+    assert sound["get"][0] == sound["top"][0] == sound["stat"][0] == 0, sound
+    assert sound["list"][0] == (USAGE if kind == "sketch" else 0)
+    assert run("check", "--db", folder)[0] == 0
+    names = list(DAMAGE)
+    for place, file in enumerate(files_of(folder)):
+        for name in [names[(place + len(kind)) % len(names)]] if sized(True, False, False) else names:
+            shutil.rmtree(tmp_path / "work", ignore_errors=True)
+            (tmp_path / "work").mkdir()
+            damaged = tmp_path / "work/store"
+            shutil.copytree(folder, damaged)
+            DAMAGE[name](damaged / file)
+            wrong = judge(damaged, sound, read(damaged), tmp_path / "work")
+            wrong += judge_writer(damaged, file, folder, sound)
+            assert not wrong, f"{file}, {name}: {wrong}"
+
+
+@pytest.mark.parametrize("file", ["data/*.sst", "data/*.log", "ledger/run-*", "ledger/log-*", "ledger/manifest"])
+def test_a_refused_backup_leaves_the_one_before(file, stores, tmp_path):
+    shutil.copytree(stores("forever"), tmp_path / "store")
+    shutil.copytree(stores("forever"), tmp_path / "sound")
+    assert run("backup", "-q", "--db", tmp_path / "sound", "--to", tmp_path / "backups")[0] == 0
+    before = fingerprint(tmp_path / "backups")
+    for damaged in (tmp_path / "store").glob(file):  # of a ledger's runs some may be a crash's remains
+        if damaged.stat().st_size > 0:
+            flip(damaged, 0.5)
+    code, _, errors = run("backup", "--db", tmp_path / "store", "--to", tmp_path / "backups")
+    assert code == DAMAGED and "lethe: cannot back up the store" in errors, errors
+    assert fingerprint(tmp_path / "backups") == before
+    assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
+    assert run("check", "--db", tmp_path / "restored")[0] == 0
+
+
+def fingerprint(folder):
+    """Everything that there is in a folder: names, numbers, times and bytes."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        facts = path.lstat()
+        found[str(path.relative_to(folder))] = (facts.st_ino, facts.st_mtime_ns, hashlib.sha256(
+            path.read_bytes()).hexdigest() if path.is_file() else None)
+    return found
+
+
+def test_a_copy_is_read_back(stores, tmp_path):
+    """A table that an earlier backup has is not copied again: where that is damaged, the new backup would be too."""
+    shutil.copytree(stores("plain"), tmp_path / "store")
+    assert run("backup", "-q", "--db", tmp_path / "store", "--to", tmp_path / "backups")[0] == 0
+    shared = max((tmp_path / "backups/shared_checksum").iterdir(), key=lambda path: path.stat().st_size)
+    flip(shared, 0.3)
+    code, _, errors = run("backup", "--db", tmp_path / "store", "--to", tmp_path / "backups")
+    assert code == DAMAGED and "another folder" in errors, errors
+    code, _, errors = run("restore", "--from", tmp_path / "backups", "--db", tmp_path / "restored")
+    assert code == DAMAGED, errors
+    assert not (tmp_path / "restored").exists()
+    assert run("backup", "-q", "--db", tmp_path / "store", "--to", tmp_path / "others")[0] == 0
+
+
+def test_a_sound_copy_of_a_ledger_is_not_replaced(stores, tmp_path):
+    """While it is replaced there is none: a kill would leave a backup without its ledger."""
+    shutil.copytree(stores("forever"), tmp_path / "store")
+    copies = []
+    for _ in range(2):
+        assert run("backup", "-q", "--db", tmp_path / "store", "--to", tmp_path / "backups")[0] == 0
+        copies.append([(path.name, path.stat().st_ino) for path in (tmp_path / "backups").glob("ledger-*")])
+    assert copies[0] == copies[1] and len(copies[0]) == 1
+    (copy,) = (tmp_path / "backups").glob("ledger-*")
+    flip(copy / "manifest", 0.5)
+    assert run("restore", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == DAMAGED
+    assert not (tmp_path / "restored").exists()
+    assert run("backup", "-q", "--db", tmp_path / "store", "--to", tmp_path / "backups")[0] == 0
+    assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
+
+
+def kill_at(step, folder, *words):
+    """Runs lethe until its n-th operation on files of the folder; returns whether it got there."""
+    faults = {"LD_PRELOAD": str(PRELOAD), "LETHE_FAULT_FOLDER": str(folder), "LETHE_FAULT_AT": str(step)}
+    code, _, errors = run(*words, environment=faults)
+    assert code in (0, -signal.SIGKILL), errors
+    return code != 0
+
+
+def test_a_killed_backup_leaves_one_that_can_be_restored(stores, tmp_path):
+    shutil.copytree(stores("forever"), tmp_path / "store")
+    backup = ["backup", "-q", "--db", tmp_path / "store", "--to", tmp_path / "backups"]
+    assert run(*backup)[0] == 0
+    totals = {run("list", "--db", tmp_path / "store")[1]}
+    subprocess.run([BINARIES / "lethe", "count", "-q", "--db", tmp_path / "store"], input=lines(90000, 50), check=True)
+    totals.add(run("list", "--db", tmp_path / "store")[1])
+    step, kills = 1, 0
+    while kill_at(step, tmp_path / "backups", *backup):
+        kills += 1
+        step += sized(9, 3, 1)
+        assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
+        assert run("list", "--db", tmp_path / "restored")[1] in totals
+        assert run("check", "--db", tmp_path / "restored")[0] == 0
+        shutil.rmtree(tmp_path / "restored")
+    assert kills > 1
+
+
+def test_a_killed_restore_is_no_store_and_can_be_repeated(stores, tmp_path):
+    shutil.copytree(stores("forever"), tmp_path / "store")
+    assert run("backup", "-q", "--db", tmp_path / "store", "--to", tmp_path / "backups")[0] == 0
+    restored = tmp_path / "restored"
+    restore = ["restore", "-q", "--from", tmp_path / "backups", "--db", restored]
+    restored.mkdir()
+    step, kills = 1, 0
+    while kill_at(step, restored, *restore):
+        kills += 1
+        step += sized(5, 2, 1)
+        is_there = (restored / "data").exists()
+        if not is_there:
+            assert run("get", "--db", restored, "last")[0] != 0
+            assert run("count", "--db", restored, "/dev/null")[0] == USAGE
+        elif run("check", "--db", restored)[0] == 0:
+            shutil.rmtree(restored)
+            restored.mkdir()
+    assert kills > 1
+    assert run("list", "--db", restored)[1] == run("list", "--db", stores("forever"))[1]
+    assert run("check", "--db", restored)[0] == 0
+    assert run(*restore)[0] == USAGE  # there is a store
+
+
+def test_backups_do_not_go_into_a_store(stores, tmp_path):
+    store, other = tmp_path / "store", tmp_path / "other"
+    shutil.copytree(stores("plain"), store)
+    shutil.copytree(stores("plain"), other)
+    (tmp_path / "link").symlink_to(store)
+    before = fingerprint(tmp_path)
+    relative = os.path.relpath(store)
+    for place in [store, store / "backups", store / "a/b", relative, relative + "/x/", tmp_path / "link",
+                  tmp_path / "link/x", store / "data", tmp_path / "other/../store", other]:
+        code, _, errors = run("backup", "--db", store, "--to", place)
+        assert code == USAGE and "; name" in errors, (place, errors)
+        assert fingerprint(tmp_path) == before, place
+    assert run("backup", "-q", "--db", store, "--to", str(store) + "-backups")[0] == 0
+
+
+def litter(folder):
+    """What a crash leaves, and a writer that opens the store tidies."""
+    (folder / "fold.sst").write_bytes(b"half a table")
+    (folder / "ledger/run-00000000000fffff").write_bytes(bytes(8192))
+    with open(max((folder / "ledger").glob("log-*")), "ab") as log:
+        log.write(b"half a record")
+
+
+def test_check_changes_nothing(stores, tmp_path):
+    shutil.copytree(stores("forever"), tmp_path / "store")
+    litter(tmp_path / "store")
+    before = fingerprint(tmp_path)
+    code, output, errors = run("check", "--db", tmp_path / "store")
+    assert code == 0 and "is sound" in output, errors
+    assert read(tmp_path / "store")["get"][0] == 0
+    assert fingerprint(tmp_path) == before
+
+
+def test_check_and_readers_where_nothing_can_be_written(stores, tmp_path):
+    shutil.copytree(stores("forever"), tmp_path / "store")
+    litter(tmp_path / "store")
+    script = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 77; shift; ! touch "$1/x" 2>/dev/null || exit 77; '
+    script += 'for command in check stat list; do "$2" $command --db "$1" || exit 1; done'
+    result = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", tmp_path / "store", tmp_path / "store", BINARIES / "lethe"],
+                            capture_output=True, check=False)
+    if result.returncode == 77 or b"unshare" in result.stderr:
+        pytest.skip("this system does not let us mount: " + result.stderr.decode().strip())
+    assert result.returncode == 0, result.stderr.decode()
