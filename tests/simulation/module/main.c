@@ -21,7 +21,14 @@
 #include "model.h"
 #include "server.h"
 
-enum { SERVERS = 3, STEPS = 60, MOST_HISTORY = 4096, MOST_PAYLOADS = 8, MOST_WORK = 3000 };
+enum {
+    SERVERS = 3,
+    STEPS = 60,
+    MOST_HISTORY = 4096,
+    MOST_PAYLOADS = 8,
+    MOST_SETS = 64,
+    MOST_WORK = 3000
+};
 /* What a restart may find too little of, and a transfer of an idle table: see the essay of module/clock.c. */
 enum { SLOW_PER_RESTART_MS = 10 };
 
@@ -51,6 +58,11 @@ static struct {
         int64_t at_ms;
     } payloads[MOST_PAYLOADS];
     unsigned payload_count;
+    struct {
+        const host *of;
+        int64_t at_ms, step_ms;
+    } sets[MOST_SETS]; /* of wall clocks */
+    unsigned set_count;
     char wrong[512];
     bool is_verbose;
 } world;
@@ -230,10 +242,28 @@ static int64_t draw_time(void) {
 
 static void step_wall(void) {
     host *at = &hosts[draw(MOST_HOSTS)];
+    int64_t before_ms = at->wall_ahead_ms;
     at->wall_ahead_ms = ((int64_t)draw(21) - 10) * 400000;
+    if (world.set_count == MOST_SETS) return;
+    world.sets[world.set_count].of = at;
+    world.sets[world.set_count].at_ms = now_ms();
+    world.sets[world.set_count++].step_ms = llabs(at->wall_ahead_ms - before_ms);
     say("  the wall clock of host %d is %lld ms ahead", (int)(at - hosts),
         (long long)at->wall_ahead_ms);
     pass_time(200); /* so that the timers have seen it */
+}
+
+/* Of what happened to a wall clock after the log's end nobody knows when the machine starts again. */
+static void forget_sets(const server *at) {
+    int64_t end_ms =
+        at->log.count > 0 && world.lineage.count > 0 ? world.told_ms[world.lineage.count - 1] : 0;
+    for (unsigned i = 0; i < world.set_count; i++) {
+        if (world.sets[i].of != at->at || world.sets[i].at_ms < end_ms) continue;
+        slow_all(world.sets[i].step_ms);
+        for (unsigned table = 0; table < MODEL_TABLES; table++) {
+            world.now.tables[table].fast_ms += world.sets[i].step_ms;
+        }
+    }
 }
 
 /* The master's process is killed, perhaps with its machine; it starts again from its file and log. */
@@ -255,6 +285,7 @@ static void step_crash(bool is_machine, bool is_cut) {
             world.follows[i] = world.follows[i] && world.offset[i] <= world.lineage.count;
         }
     }
+    if (is_machine) forget_sets(at);
     if (draw(2) == 0) {
         int64_t ms = draw_time();
         true_us += ms * 1000;
@@ -469,6 +500,7 @@ static void begin(uint64_t seed) {
         world.lag_ms[i] = 0;
     }
     world.master = 0;
+    world.set_count = 0;
     world.taken = world.history_count = world.payload_count = 0;
     make_table(0);
     make_table(1);
