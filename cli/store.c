@@ -79,7 +79,7 @@ int store_open_reader(const struct arguments *arguments, lethe_counter **out) {
 int store_close(const char *folder, lethe_counter *counter, int code) {
     lethe_detail detail = {""};
     lethe_status status = lethe_counter_close(counter, &detail);
-    if (status == LETHE_OK || code != EXIT_DONE) return code;
+    if (status == LETHE_OK || (code != EXIT_DONE && code != EXIT_PASSED_OVER)) return code;
     return store_fail(status, "close the store", folder, &detail);
 }
 
