@@ -58,7 +58,8 @@ def run(words, cwd, seconds=1200, **environment):
 def targets_of(test, known):
     """What has to be built before a test can run."""
     if test.startswith("unit-"):
-        return [name for name in ("test_" + test[5:], "test_cli_" + test[9:]) if name in known]
+        subject = test.removeprefix("unit-")
+        return [name for name in ("test_" + subject, "test_" + subject.removeprefix("cli_")) if name in known]
     if test.startswith("simulate-") and "test_" + test.replace("-", "_") in known:
         return ["test_" + test.replace("-", "_")]
     return [name for name in ("lethe", "lethe_module", "lethe_faults", "cascade_driver", "module_skew")
@@ -77,7 +78,7 @@ class Tree:
         if made.returncode != 0:
             raise Broken(made.stdout)
         listing = run(["ninja", "-C", self.build, "-t", "targets", "all"], self.source).stdout
-        self.known = set(re.findall(r"^([\w.-]+): phony$", listing, re.MULTILINE))
+        self.known = set(re.findall(r"^([\w.-]+): ", listing, re.MULTILINE))
 
     def copy(self):
         """Makes the copy equal to the tree. Files that are equal stay: ninja goes by their times."""
@@ -113,8 +114,10 @@ class Tree:
             filters = {"PYTEST_ADDOPTS": f"-k '{mutant.filter}'", "LETHE_TEST_FILTER": mutant.filter}
         result = run(["ctest", "-R", f"^{re.escape(mutant.test)}$", "-V", "--timeout",
                       str(LIMIT_SECONDS)], self.build, **filters)
-        if "No tests were found" in result.stdout or re.search(r"\b\d+ deselected in|no tests ran",
-                                                               result.stdout):
+        if re.search(r"Exit: no \S+ in ", result.stdout):  # a test that can't begin finds nothing
+            raise Broken(f"{mutant.test} lacks a program:\n" + result.stdout[-1000:])
+        if "No tests were found" in result.stdout or re.search(
+                r"^\d+: (=+ )?\d+ deselected in|no tests ran", result.stdout, re.MULTILINE):
             raise Broken(f"no test {mutant.test} {mutant.filter or ''}")
         return result.returncode != 0
 
