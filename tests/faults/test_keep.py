@@ -152,6 +152,21 @@ def test_damage_is_refused_by_whoever_reads_it(kind, stores, tmp_path):
             assert not wrong, f"{file}, {name}: {wrong}"
 
 
+def test_a_writer_looks_before_it_tidies(stores, tmp_path):
+    """RocksDB removes the tables that a manifest does not name: one that lost its end must not get that far."""
+    folder, damaged = tmp_path / "folder", tmp_path / "store"
+    shutil.copytree(stores("exact"), folder)
+    for share in (0.9, 0.6, 0.8, 0.6, 0.9):
+        sound = read(folder)
+        (manifest,) = (file for file in files_of(folder) if file.name.startswith("MANIFEST"))
+        shutil.rmtree(damaged, ignore_errors=True)
+        shutil.copytree(folder, damaged)
+        cut(damaged / manifest, share)
+        wrong = judge_writer(damaged, manifest, folder, sound)
+        assert not wrong, f"{share}: {wrong}"
+        assert run("count", "-q", "--db", folder, "/dev/null")[0] == 0  # with a log that is empty, and one that is not
+
+
 @pytest.mark.parametrize("file", ["data/*.sst", "data/*.log", "ledger/run-*", "ledger/log-*", "ledger/manifest"])
 def test_a_refused_backup_leaves_the_one_before(file, stores, tmp_path):
     shutil.copytree(stores("forever"), tmp_path / "store")
@@ -208,12 +223,19 @@ def test_a_sound_copy_of_a_ledger_is_not_replaced(stores, tmp_path):
     assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
 
 
-def kill_at(step, folder, *words):
-    """Runs lethe until its n-th operation on files of the folder; returns whether it got there."""
-    faults = {"LD_PRELOAD": str(PRELOAD), "LETHE_FAULT_FOLDER": str(folder), "LETHE_FAULT_AT": str(step)}
-    code, _, errors = run(*words, environment=faults)
+def with_faults(folder, words, **faults):
+    """Runs lethe with operations on files of the folder counted; returns its exit status."""
+    code, _, errors = run(*words, environment={"LD_PRELOAD": str(PRELOAD), "LETHE_FAULT_FOLDER": str(folder), **faults})
     assert code in (0, -signal.SIGKILL), errors
-    return code != 0
+    return code
+
+
+def steps_of(folder, words, scratch):
+    """At which operations to kill it: here and there, and at each of the last ones, where things get their names."""
+    assert with_faults(folder, words, LETHE_FAULT_COUNT=str(scratch / "count")) == 0
+    count = int((scratch / "count").read_text())
+    assert count > 10
+    return sorted({*range(1, count, sized(9, 3, 1)), *range(count - 8, count + 1)})
 
 
 def test_a_killed_backup_leaves_one_that_can_be_restored(stores, tmp_path):
@@ -223,15 +245,15 @@ def test_a_killed_backup_leaves_one_that_can_be_restored(stores, tmp_path):
     totals = {run("list", "--db", tmp_path / "store")[1]}
     subprocess.run([BINARIES / "lethe", "count", "-q", "--db", tmp_path / "store"], input=lines(90000, 50), check=True)
     totals.add(run("list", "--db", tmp_path / "store")[1])
-    step, kills = 1, 0
-    while kill_at(step, tmp_path / "backups", *backup):
-        kills += 1
-        step += sized(9, 3, 1)
+    shutil.copytree(tmp_path / "backups", tmp_path / "before")
+    for step in steps_of(tmp_path / "backups", backup, tmp_path):
+        shutil.rmtree(tmp_path / "backups")
+        shutil.copytree(tmp_path / "before", tmp_path / "backups")
+        with_faults(tmp_path / "backups", backup, LETHE_FAULT_AT=str(step))
         assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
         assert run("list", "--db", tmp_path / "restored")[1] in totals
         assert run("check", "--db", tmp_path / "restored")[0] == 0
         shutil.rmtree(tmp_path / "restored")
-    assert kills > 1
 
 
 def test_a_killed_restore_is_no_store_and_can_be_repeated(stores, tmp_path):
@@ -240,18 +262,18 @@ def test_a_killed_restore_is_no_store_and_can_be_repeated(stores, tmp_path):
     restored = tmp_path / "restored"
     restore = ["restore", "-q", "--from", tmp_path / "backups", "--db", restored]
     restored.mkdir()
-    step, kills = 1, 0
-    while kill_at(step, restored, *restore):
-        kills += 1
-        step += sized(5, 2, 1)
-        is_there = (restored / "data").exists()
-        if not is_there:
-            assert run("get", "--db", restored, "last")[0] != 0
-            assert run("count", "--db", restored, "/dev/null")[0] == USAGE
-        elif run("check", "--db", restored)[0] == 0:
+    for step in steps_of(restored, restore, tmp_path):
+        if (restored / "data").exists():
             shutil.rmtree(restored)
             restored.mkdir()
-    assert kills > 1
+        with_faults(restored, restore, LETHE_FAULT_AT=str(step))
+        if (restored / "data").exists():
+            assert run("check", "--db", restored)[0] == 0, step
+        else:
+            assert run("get", "--db", restored, "last")[0] != 0
+            assert run("count", "--db", restored, "/dev/null")[0] == USAGE
+    if not (restored / "data").exists():
+        assert run(*restore)[0] == 0
     assert run("list", "--db", restored)[1] == run("list", "--db", stores("forever"))[1]
     assert run("check", "--db", restored)[0] == 0
     assert run(*restore)[0] == USAGE  # there is a store
