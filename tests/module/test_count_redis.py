@@ -142,6 +142,21 @@ def test_files_go_on_where_they_were_left(server, tmp_path):
     assert count(url, path)["applied"] == 3000
 
 
+def test_files_belong_to_their_format(server, tmp_path):
+    """Where every line was rejected, the corrected command counts; where one was counted, another format is refused. A
+    last line without its newline is left."""
+    url, path = url_of(server), tmp_path / "events"
+    path.write_text("a,k,1\nb,k,1\nc,k")
+    assert count(url, path, code=PASSED_OVER)["rejected"] == 2
+    summary = count(url, "--csv", path)
+    assert (summary["applied"], summary["pending"]) == (2, 1)
+    result = lethe("count", url, path)
+    assert result.returncode == USAGE and "--from-start" in result.stderr and "--csv" in result.stderr
+    path.write_text("a,k,1\nb,k,1\nc,k,5\n")
+    assert count(url, "--csv", path)["applied"] == 1
+    assert listed(url) == {"k": 7}
+
+
 def test_what_a_table_is_can_not_be_changed(server):
     url = url_of(server)
     count(url, "--partitions", "4", "--window", "1h", "--error", "1e-4", stdin="a\tk\n")

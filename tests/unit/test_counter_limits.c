@@ -409,6 +409,74 @@ static void marks_are_kept(void **state) {
     test_folder_remove(&folder);
 }
 
+/* What a step between deciding and committing was told, and what it makes of it. */
+struct step {
+    uint8_t outcomes[3];
+    lethe_status status;
+    char value[2];
+};
+
+static lethe_status take_step(void *context, const uint8_t *outcomes, lethe_mark *marks) {
+    struct step *step = context;
+    memcpy(step->outcomes, outcomes, sizeof step->outcomes);
+    step->value[0] = (char)('0' + (outcomes[0] == LETHE_APPLIED));
+    marks[0].value = (lethe_bytes){step->value, 1};
+    return step->status;
+}
+
+static bool take_value(void *context, const lethe_mark *mark) {
+    assert_int_equal(mark->value.size, 1);
+    *(char *)context = *(const char *)mark->value.data;
+    return true;
+}
+
+/* Goal:   a step between deciding and committing knows the outcomes, has its mark in the same commit, and if it fails nothing of
+ *         the operations is there when the store is opened again. */
+static void a_step_before_the_commit(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_change change = {.key = {"k", 1}, .delta = 1};
+    const char *const ids[] = {"a", "a", "b"};
+    for (unsigned round = 0; round < 3; round++) {
+        struct step step = {.status = round == 1 ? LETHE_EIO : LETHE_OK};
+        lethe_counter *counter = open_with(folder.path, usual);
+        lethe_operation operations[3];
+        for (size_t i = 0; i < 3; i++) {
+            operations[i] = (lethe_operation){
+                .id = {ids[i], 1}, .changes = &change, .change_count = 1, .time_ms = START_MS};
+        }
+        if (round == 1) operations[2].id = (lethe_bytes){"c", 1};
+        lethe_mark mark = {.name = {"m", 1}};
+        uint64_t ticket;
+        uint8_t outcomes[3];
+        assert_int_equal(lethe_counter_submit_with(counter, operations, 3, &mark, 0, outcomes, NULL,
+                                                   take_step, &step, &ticket),
+                         LETHE_EINVAL);
+        assert_int_equal(lethe_counter_submit_with(counter, operations, 3, &mark, 1, outcomes, NULL,
+                                                   take_step, &step, &ticket),
+                         step.status);
+        assert_int_equal(step.outcomes[0], round == 0 ? LETHE_APPLIED : LETHE_COPY);
+        assert_int_equal(step.outcomes[1], LETHE_COPY);
+        assert_int_equal(step.outcomes[2], round == 2 ? LETHE_COPY : LETHE_APPLIED);
+        if (round == 1) {
+            assert_int_equal(lethe_counter_close(counter, NULL), LETHE_EIO);
+            continue;
+        }
+        assert_ok(lethe_counter_wait(counter, ticket));
+        char value = 0;
+        assert_ok(lethe_counter_marks(counter, take_value, &value));
+        assert_int_equal(value, round == 0 ? '1' : '0');
+        lethe_bytes key = {"k", 1};
+        int64_t sum;
+        bool found;
+        assert_ok(lethe_counter_get(counter, &key, 1, &sum, &found));
+        assert_int_equal(sum, 2);
+        close_it(counter);
+    }
+    test_folder_remove(&folder);
+}
+
 static void the_cap_of_the_window_is_kept(void **state) {
     (void)state;
     struct test_folder folder;
@@ -678,6 +746,7 @@ int main(void) {
         cmocka_unit_test(another_window_takes_effect),
         cmocka_unit_test(the_wall_clock_goes_on),
         cmocka_unit_test(marks_are_kept),
+        cmocka_unit_test(a_step_before_the_commit),
         cmocka_unit_test(the_cap_of_the_window_is_kept),
         cmocka_unit_test(a_second_writer_is_refused),
         cmocka_unit_test(readers_follow_the_writer),
