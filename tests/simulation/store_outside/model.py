@@ -23,6 +23,7 @@ class Modes:
     exact: bool = False
     check_payload: bool = False
     forever: bool = False
+    has_sketch: bool = False  # so large for so few keys that its estimates are exact
 
 
 @dataclasses.dataclass
