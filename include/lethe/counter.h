@@ -232,7 +232,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_estimate(lethe_counter *co
                                                                const lethe_bytes *keys,
                                                                size_t count, lethe_estimate *out);
 /* Read-only stores: see what was acknowledged up to now. Values of a refreshed store are never older than they were.
- * On error the reader sees what it saw before. Cost: reading a number, if nothing was written; else that of opening.
+ * On error the reader sees what it saw before. Cost: looking at the names of files, if nothing was written; else that
+ * of opening.
  * Errors: as open. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_refresh(lethe_counter *counter,
                                                               lethe_detail *detail);

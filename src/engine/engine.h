@@ -79,7 +79,8 @@ struct lethe_counter {
     lethe_counter_options options; /* with defaults filled in */
     const lethe_allocator *allocator;
     lethe_store *store;
-    lethe_os_lock turn; /* to be next to take the lock: see lethe_engine_enter */
+    uint64_t view_fingerprint; /* read_only: of the store's files, before they were last read */
+    lethe_os_lock turn;        /* to be next to take the lock: see lethe_engine_enter */
     lethe_os_lock lock;
     lethe_state state;    /* what the filling group will be committed with */
     lethe_window *window; /* NULL when read_only */

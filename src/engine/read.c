@@ -53,8 +53,10 @@ lethe_status lethe_counter_refresh(lethe_counter *counter, lethe_detail *detail)
     if (!counter->options.read_only) return LETHE_OK;
     lethe_engine_enter(counter);
     lethe_store *store = lethe_store_share(counter->store);
-    bool is_current = lethe_store_is_current(store, counter->state.commit);
+    uint64_t seen = counter->view_fingerprint;
     lethe_engine_leave(counter);
+    /* Not by what was acknowledged: another reader may have seen a commit before it was. */
+    bool is_current = lethe_store_fingerprint(lethe_store_folder(store)) == seen;
     lethe_status status =
         is_current ? LETHE_OK : lethe_engine_view(counter, lethe_store_folder(store), detail);
     lethe_store_close(store);

@@ -117,7 +117,10 @@ static lethe_status refuse_unknown_families(const lethe_store *store, lethe_deta
     char *message = NULL;
     size_t count = 0;
     char **names = rocksdb_list_column_families(store->options[0], store->data, &count, &message);
-    if (message != NULL) return lethe_store_translate(message, store->data, detail);
+    if (message != NULL) {
+        rocksdb_list_column_families_destroy(names, count); /* an empty list is one all the same */
+        return lethe_store_translate(message, store->data, detail);
+    }
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
         bool known = false;
@@ -319,11 +322,6 @@ lethe_status lethe_store_expect(const lethe_store *store, uint64_t commit, lethe
                              "the log ends at commit %llu, and %llu was acknowledged: its end is "
                              "damaged or missing; restore a backup",
                              (unsigned long long)commit, (unsigned long long)store->acknowledged);
-}
-
-bool lethe_store_is_current(const lethe_store *store, uint64_t commit) {
-    uint64_t acknowledged;
-    return lethe_os_note_read(store->noted, &acknowledged) == LETHE_OK && acknowledged == commit;
 }
 
 uint64_t lethe_store_fingerprint(const char *folder) {

@@ -55,8 +55,6 @@ const char *lethe_store_folder(const lethe_store *store);
 
 /* A number that differs when somebody wrote to the store in the folder meanwhile. */
 uint64_t lethe_store_fingerprint(const char *folder);
-/* READ: whether the state of this commit is all that was acknowledged up to now. */
-bool lethe_store_is_current(const lethe_store *store, uint64_t commit);
 
 /* Writes what is in memory to tables, so that a clean end leaves no log to read. */
 LETHE_MUST_CHECK lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail);

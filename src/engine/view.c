@@ -12,7 +12,7 @@
  * WHY     RocksDB's own followers read tables and log of different moments without a word, leave out tables that
  *         they can't read, and end the process where they meet a writer that opens or closes.
  * LIMIT   A view reads the log that is not in tables yet anew, 128 MiB at most; a refresh when nothing was
- *         acknowledged since costs the reading of a number. What is seen may be on its way to disk, and a power cut
+ *         written since costs a look at the names and sizes of files. What is seen may be on its way to disk, and a power cut
  *         may still take it back. */
 #include "core/allocator.h"
 #include "engine/detail.h"
@@ -56,7 +56,7 @@ static lethe_status look_until_sound(lethe_counter *fresh, const char *folder,
                                      const lethe_state *seen, lethe_detail *detail) {
     uint64_t begun_ms = lethe_os_boot_ms(), pause_ms = FIRST_PAUSE_MS;
     for (unsigned unchanged = 0;;) {
-        uint64_t before = lethe_store_fingerprint(folder);
+        uint64_t before = fresh->view_fingerprint = lethe_store_fingerprint(folder);
         lethe_status status = look(fresh, folder, seen, detail);
         if (status == LETHE_OK) return LETHE_OK;
         drop(fresh);
@@ -85,8 +85,11 @@ static void exchange(lethe_counter *counter, lethe_counter *fresh) {
     fresh->sketch = sketch;
     fresh->store = store;
     counter->state = fresh->state;
-    counter->has_sketch = fresh->has_sketch;
-    counter->options = fresh->options;
+    counter->view_fingerprint = fresh->view_fingerprint;
+    /* Read without the lock, so it is written when the store is opened and never again. */
+    if (fresh->has_sketch && !counter->has_sketch) counter->has_sketch = true;
+    counter->options.window_ms = fresh->options.window_ms;
+    counter->options.error = fresh->options.error;
     counter->step_ms = fresh->step_ms;
     counter->kept_ms = fresh->kept_ms;
     counter->period_count = 0; /* surveyed when somebody asks */
