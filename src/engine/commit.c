@@ -5,7 +5,10 @@
  * I1      durable <= sealed = filling - 1, and sealed - durable < LETHE_GROUPS: a group is used again only when
  *         its last commit is on disk.
  * I2      A commit is one atomic batch: ids, values, state, marks, and what of the log is dropped.
- * I3      After a failure nothing is written any more, so that what is on disk stays a prefix of what was decided. */
+ * I3      After a failure nothing is written any more, so that what is on disk stays a prefix of what was decided.
+ * I4      A commit that drops segments of a family has one of its own there, if need be an empty one. So no compaction
+ *         has deleted ranges for its input and nothing for its output: where such a table can't be synced, a RocksDB
+ *         with assertions, as Debian's, ends the process. */
 #include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/engine.h"
@@ -104,7 +107,7 @@ static void turn_state(lethe_counter *counter, lethe_group *group) {
         group->drops_changes = true;
         counter->noted_segments = counter->folded_segments;
     }
-    counter->segments += lethe_group_has_changes(group);
+    counter->segments += lethe_group_writes_changes(group);
     state->change_segments = counter->segments - counter->noted_segments;
     if (state->boot_ms - counter->looked_ms >= LOOK_EVERY_MS) lethe_engine_look(counter);
     group->state = *state;
@@ -210,11 +213,11 @@ static lethe_status write_group(lethe_counter *counter, lethe_group *group, leth
     lethe_store *store = counter->store;
     unsigned char key[LETHE_COMMIT_KEY_BYTES], end[LETHE_COMMIT_KEY_BYTES];
     lethe_bytes own = key_of(group->number, key);
-    if (group->runs.size > 0) {
+    if (lethe_group_writes_ids(group)) {
         lethe_batch_put(group->batch, store, LETHE_FAMILY_IDS, own,
                         (lethe_bytes){.data = group->ids.data, .size = group->ids.size});
     }
-    if (lethe_group_has_changes(group)) {
+    if (lethe_group_writes_changes(group)) {
         lethe_batch_put(group->batch, store, LETHE_FAMILY_CHANGES, own,
                         (lethe_bytes){.data = group->changes.data, .size = group->changes.size});
     }

@@ -236,8 +236,12 @@ const lethe_pending *lethe_group_find_pending(const lethe_group *group, lethe_lo
 static inline bool lethe_group_is_empty(const lethe_group *group) {
     return group->operations == 0;
 }
-static inline bool lethe_group_has_changes(const lethe_group *group) {
-    return group->touched.size > 0 || group->delta_count > 0;
+/* Whether its commit has a segment of these: an empty one too where older ones are dropped (commit.c, I4). */
+static inline bool lethe_group_writes_ids(const lethe_group *group) {
+    return group->runs.size > 0 || group->drops_ids;
+}
+static inline bool lethe_group_writes_changes(const lethe_group *group) {
+    return group->touched.size > 0 || group->delta_count > 0 || group->drops_changes;
 }
 
 /* commit.c: with the lock. */

@@ -283,6 +283,31 @@ static lethe_status walk_ids(lethe_counter *counter, const struct purpose *purpo
     return expect_ids(counter, is_gapless, latest_ms, detail);
 }
 
+/* Empties INDEX, which the state does not speak of any more: what a crash leaves of it does no harm. Whole tables first,
+ * and the rest one by one: a range that is deleted, and nothing beside it, is not to be (commit.c, I4). */
+static lethe_status empty_index(lethe_counter *counter, lethe_batch *batch) {
+    unsigned char first[LETHE_LOG_ID_BYTES] = {0}, last[LETHE_LOG_ID_BYTES];
+    memset(last, 0xff, sizeof last);
+    lethe_store_reclaim(counter->store, LETHE_FAMILY_INDEX,
+                        (lethe_bytes){.data = first, .size = sizeof first},
+                        (lethe_bytes){.data = last, .size = sizeof last});
+    lethe_walk *walk;
+    lethe_status status =
+        lethe_walk_begin(counter->store, LETHE_FAMILY_INDEX, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return status;
+    lethe_bytes key, value;
+    lethe_batch_clear(batch);
+    for (uint32_t count = 1; status == LETHE_OK && lethe_walk_next(walk, &key, &value); count++) {
+        lethe_batch_delete(batch, counter->store, LETHE_FAMILY_INDEX, key);
+        if (count % LETHE_GROUP_LIMIT != 0) continue;
+        status = lethe_store_commit(counter->store, batch, NULL);
+        lethe_batch_clear(batch);
+    }
+    lethe_status ended = lethe_walk_end(walk, NULL);
+    if (status == LETHE_OK) status = ended;
+    return status == LETHE_OK ? lethe_store_commit(counter->store, batch, NULL) : status;
+}
+
 /* Makes INDEX what the options want: complete, or empty. */
 static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
     *out = NULL;
@@ -293,13 +318,10 @@ static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
         *out = batch; /* the walk fills it */
         return LETHE_OK;
     }
-    unsigned char end[LETHE_LOG_ID_BYTES + 1];
-    memset(end, 0xff, sizeof end);
     counter->state.has_index = false;
-    lethe_batch_delete_range(batch, counter->store, LETHE_FAMILY_INDEX, (lethe_bytes){0},
-                             (lethe_bytes){.data = end, .size = sizeof end});
     lethe_status status = lethe_state_put(&counter->state, batch, counter->store);
     if (status == LETHE_OK) status = lethe_store_commit(counter->store, batch, NULL);
+    if (status == LETHE_OK) status = empty_index(counter, batch);
     lethe_batch_free(batch);
     return status;
 }

@@ -195,3 +195,20 @@ def test_a_store_beside_a_file_of_its_name(tmp_path, make_stream):
     (tmp_path / "file").write_text("not a folder")
     code, _, errors = Store(tmp_path / "file").count(str(make_stream(1, 3).path))
     assert (code in (2, 4), "is a file" in errors) == (True, True)
+
+
+def test_a_compaction_that_cannot_be_synced(store, make_stream, tmp_path):
+    """RocksDB merges the tables of segments that the log dropped, in the background, and nothing is left of them."""
+    words = ["--window", "1h", "--sync", "always"]
+    for run in range(4):  # as many tables as it waits for
+        assert store.count(*words, str(make_stream(40 + run, 20).path))[0] == 0
+    last, before = make_stream(44, 20), store.totals()
+    truth = {key: before.get(key, 0) + last.truth[key] for key in {**before, **last.truth}}
+    for at in sized(range(2, 5), range(1, 8), range(1, 8)):
+        trial = store.copy_to(tmp_path / "trial")
+        code, _, errors = trial.count(*words, str(last.path),
+                                      faults={"LETHE_FAULT_ON": "sync", "LETHE_FAULT_NAME": ".sst",
+                                              "LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": "eio"})
+        assert code == 0 or (code == 4 and "Input/output error" in errors), f"at {at}: {code} {errors}"
+        assert trial.count(*words, str(last.path))[0] == 0
+        assert trial.totals() == truth, f"at {at}"

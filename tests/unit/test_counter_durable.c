@@ -293,6 +293,26 @@ static void idle_time_counts_when_a_store_is_closed(void **state) {
     close_it(counter);
 }
 
+/* The commit at the close drops all there is, and leaves something beside the deletion: RocksDB must have something to write
+ * when it merges such tables. */
+static void a_commit_that_drops_segments_has_its_own(void **state) {
+    (void)state;
+    lethe_counter_options options = {.window_ms = 1000, .create = true};
+    lethe_counter *counter = open_with(options);
+    assert_int_equal(add(counter, "a", 0), LETHE_APPLIED);
+    counter->base_boot_ms -= 5000;
+    close_it(counter);
+    lethe_counter_health health;
+    assert_ok(lethe_counter_check(folder.path, &health, NULL));
+    assert_int_equal(health.log_segments, 1);
+    assert_int_equal(health.log_ids, 0);
+    assert_int_equal(health.change_segments, 1);
+    assert_int_equal(health.changes, 0);
+    counter = open_with(options);
+    assert_int_equal(value_of(counter, "k"), 1);
+    close_it(counter);
+}
+
 /* As if the machine had been started since, and its clock were an hour younger: only the wall clock knows the time. */
 static void make_of_another_boot(void) {
     lethe_store *store;
@@ -478,6 +498,7 @@ int main(void) {
         TEST(a_log_without_ids_that_the_index_has_opens),
         TEST(a_log_without_ids_that_the_ledger_has_opens),
         TEST(idle_time_counts_when_a_store_is_closed),
+        TEST(a_commit_that_drops_segments_has_its_own),
         TEST(clocks_are_of_one_moment_when_the_log_is_mended),
         TEST(stamps_do_not_run_out),
         TEST(stamps_begin_anew_between_folds),
