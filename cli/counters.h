@@ -20,7 +20,7 @@ int counters_check(const struct arguments *arguments);
 /* Opens what the options name: to read, or to write. */
 int counters_open(const struct arguments *arguments, bool to_write, struct counters *out);
 
-/* Closes. Returns code, or, if that is EXIT_DONE, what closing gave. */
+/* Closes. Returns code, or, if that is of no failure, what closing gave. */
 int counters_close(struct counters *counters, int code);
 
 int counters_get(struct counters *counters, const lethe_bytes *keys, size_t count, int64_t *values,

@@ -79,7 +79,9 @@ int store_open_reader(const struct arguments *arguments, lethe_counter **out) {
 int store_close(const char *folder, lethe_counter *counter, int code) {
     lethe_detail detail = {""};
     lethe_status status = lethe_counter_close(counter, &detail);
-    if (status == LETHE_OK || (code != EXIT_DONE && code != EXIT_PASSED_OVER)) return code;
+    /* An answer, events that were passed over or a signal say nothing of the store. */
+    bool has_failed = code == EXIT_USAGE || code == EXIT_BAD_DATA || code == EXIT_ENVIRONMENT;
+    if (status == LETHE_OK || has_failed) return code;
     return store_fail(status, "close the store", folder, &detail);
 }
 

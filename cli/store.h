@@ -17,7 +17,7 @@ int store_open(const char *folder, const lethe_counter_options *options, lethe_c
 /* Opens the store of --db to read it, beside whoever writes it. */
 int store_open_reader(const struct arguments *arguments, lethe_counter **out);
 
-/* Closes a store. Returns code, or, if that is EXIT_DONE, what closing gave. Takes NULL. */
+/* Closes a store. Returns code, or, if that is of no failure, what closing gave. Takes NULL. */
 int store_close(const char *folder, lethe_counter *counter, int code);
 
 /* Says why something about the store in folder failed: "cannot ATTEMPT FOLDER: why; what to do". detail may be

@@ -113,13 +113,14 @@ static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family fami
 }
 
 /* A family that this version does not know of was made by a newer one. */
-static lethe_status refuse_unknown_families(const lethe_store *store, lethe_detail *detail) {
+static lethe_status refuse_unknown_families(const lethe_store *store, const char *data,
+                                            lethe_detail *detail) {
     char *message = NULL;
     size_t count = 0;
-    char **names = rocksdb_list_column_families(store->options[0], store->data, &count, &message);
+    char **names = rocksdb_list_column_families(store->options[0], data, &count, &message);
     if (message != NULL) {
         rocksdb_list_column_families_destroy(names, count); /* an empty list is one all the same */
-        return lethe_store_translate(message, store->data, detail);
+        return lethe_store_translate(message, data, detail);
     }
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
@@ -131,7 +132,7 @@ static lethe_status refuse_unknown_families(const lethe_store *store, lethe_deta
             status = lethe_detail_fill(detail, LETHE_EVERSION,
                                        "%s has records of a kind \"%.60s\" that this version does "
                                        "not know; use the version that wrote it",
-                                       store->data, names[i]);
+                                       data, names[i]);
         }
     }
     if (status == LETHE_OK && count < LETHE_FAMILY_COUNT) {
@@ -139,7 +140,7 @@ static lethe_status refuse_unknown_families(const lethe_store *store, lethe_deta
             lethe_detail_fill(detail, LETHE_ECORRUPT,
                               "%s lacks some kinds of records: it was not made by lethe, or is "
                               "damaged",
-                              store->data);
+                              data);
     }
     rocksdb_list_column_families_destroy(names, count);
     return status;
@@ -173,22 +174,24 @@ static lethe_status make_database(lethe_store *store, lethe_detail *detail) {
                                                   strerror(errno));
 }
 
-static lethe_status open_database(lethe_store *store, lethe_store_mode mode, lethe_detail *detail) {
+/* data: its folder, or one that shows the same. */
+static lethe_status open_database(lethe_store *store, const char *data, lethe_store_mode mode,
+                                  lethe_detail *detail) {
     char *message = NULL;
     const rocksdb_options_t *const *family_options =
         (const rocksdb_options_t *const *)store->options;
-    lethe_status status = refuse_unknown_families(store, detail);
+    lethe_status status = refuse_unknown_families(store, data, detail);
     if (status != LETHE_OK) return status;
     switch (mode) {
     case LETHE_STORE_WRITE:
         store->database =
-            rocksdb_open_column_families(store->options[0], store->data, LETHE_FAMILY_COUNT,
-                                         FAMILY_NAMES, family_options, store->families, &message);
+            rocksdb_open_column_families(store->options[0], data, LETHE_FAMILY_COUNT, FAMILY_NAMES,
+                                         family_options, store->families, &message);
         break;
     case LETHE_STORE_READ:
     case LETHE_STORE_EXAMINE:
         store->database = rocksdb_open_for_read_only_column_families(
-            store->options[0], store->data, LETHE_FAMILY_COUNT, FAMILY_NAMES, family_options,
+            store->options[0], data, LETHE_FAMILY_COUNT, FAMILY_NAMES, family_options,
             store->families, 0, &message);
         break;
     }
@@ -196,18 +199,29 @@ static lethe_status open_database(lethe_store *store, lethe_store_mode mode, let
     return lethe_store_translate(message, "cannot open the store", detail);
 }
 
-/* Opens it, with a table put in its place that a failed fold left, where that is what is missing. */
-static lethe_status open_mended(lethe_store *store, lethe_store_mode mode, lethe_detail *detail) {
-    lethe_status status = open_database(store, mode, detail);
-    if (status == LETHE_OK || !lethe_store_can_mend(store)) return status;
-    if (store->mode != LETHE_STORE_WRITE) {
+/* Opens it to read, with links to its files, and one to the table that a failed fold left. All files are open then, so that
+ * nobody needs the links any longer. status is that of opening it as it is. */
+static lethe_status open_shown(lethe_store *store, lethe_store_mode mode, lethe_status status,
+                               lethe_detail *detail) {
+    char shown[256];
+    if (lethe_store_show_mended(store, shown, sizeof shown) != LETHE_OK) {
         return lethe_detail_fill(detail, status,
                                  "the disk failed while a table was taken into %s; open it to "
                                  "write once, which puts the table in its place",
                                  store->folder);
     }
+    lethe_status again = open_database(store, shown, mode, NULL);
+    lethe_os_folder_remove(shown);
+    return again == LETHE_OK ? LETHE_OK : status;
+}
+
+/* Opens it, with a table put in its place that a failed fold left, where that is what is missing. */
+static lethe_status open_mended(lethe_store *store, lethe_store_mode mode, lethe_detail *detail) {
+    lethe_status status = open_database(store, store->data, mode, detail);
+    if (status == LETHE_OK || !lethe_store_can_mend(store)) return status;
+    if (store->mode != LETHE_STORE_WRITE) return open_shown(store, mode, status, detail);
     if (lethe_store_mend(store) != LETHE_OK) return status;
-    lethe_status again = open_database(store, mode, NULL);
+    lethe_status again = open_database(store, store->data, mode, NULL);
     if (again == LETHE_OK) return LETHE_OK;
     lethe_store_take_back(store);
     return status;

@@ -41,5 +41,9 @@ bool lethe_store_can_mend(const lethe_store *store);
  * Errors: LETHE_ECORRUPT, LETHE_ENOSPACE, LETHE_EIO; then nothing changed, as far as is known. */
 LETHE_MUST_CHECK lethe_status lethe_store_mend(lethe_store *store);
 void lethe_store_take_back(lethe_store *store);
+/* For readers, who change nothing: makes a temporary folder of links to the database's files, with that in its place. The
+ * caller removes it. Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM; then there is none. */
+LETHE_MUST_CHECK lethe_status lethe_store_show_mended(const lethe_store *store, char *out,
+                                                      size_t size);
 
 #endif

@@ -6,9 +6,11 @@
  * I1      The fold had waited for its commits, so the table holds nothing that the log does not have: with the record
  *         or without, the totals are the same.
  * WHY     RocksDB knows each table by a number that is in the manifest and in the table, and refuses another in its
- *         place: so we need not know which one was missing, and then take ours back. */
+ *         place: so we need not know which one was missing, and then take ours back. A reader may come before the next
+ *         writer, and the log has all the values: it looks at links to the files, with ours among them. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/detail.h"
@@ -51,4 +53,46 @@ void lethe_store_take_back(lethe_store *store) {
     if (!path_of(store, store->mended, path, sizeof path)) return;
     lethe_status status = lethe_os_folder_rename(path, store->fold);
     (void)status; /* the store is refused as it is */
+}
+
+/* A folder of links, while it is made. */
+struct showing {
+    const char *data, *shown;
+    lethe_status status;
+};
+
+static void show_file(void *context, const char *name) {
+    struct showing *showing = context;
+    char target[4096], path[4096];
+    if (showing->status != LETHE_OK) return;
+    int target_size = snprintf(target, sizeof target, "%s/%s", showing->data, name);
+    int path_size = snprintf(path, sizeof path, "%s/%s", showing->shown, name);
+    bool fits = target_size < (int)sizeof target && path_size < (int)sizeof path;
+    showing->status = fits ? lethe_os_link(target, path) : LETHE_EIO;
+}
+
+static lethe_status show_fold(const lethe_store *store, const char *shown) {
+    char path[4096], *fold;
+    int size = snprintf(path, sizeof path, "%s/%s.sst", shown, store->missing);
+    if (size < 0 || size >= (int)sizeof path) return LETHE_EIO;
+    lethe_status status = lethe_os_real_path(store->fold, &fold);
+    if (status == LETHE_OK) status = lethe_os_link(fold, path);
+    free(fold);
+    return status;
+}
+
+lethe_status lethe_store_show_mended(const lethe_store *store, char *out, size_t size) {
+    char *data;
+    lethe_status status = lethe_os_real_path(store->data, &data);
+    if (status != LETHE_OK) return status;
+    status = lethe_os_folder_make_temporary(out, size);
+    if (status == LETHE_OK) {
+        struct showing showing = {.data = data, .shown = out};
+        status = lethe_os_folder_each(data, show_file, &showing);
+        if (status == LETHE_OK) status = showing.status;
+        if (status == LETHE_OK) status = show_fold(store, out);
+        if (status != LETHE_OK) lethe_os_folder_remove(out);
+    }
+    free(data);
+    return status;
 }
