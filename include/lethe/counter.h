@@ -62,8 +62,9 @@ typedef enum lethe_switch {
  * taken over), another W or error. A reader ignores them. */
 typedef struct lethe_counter_options {
     uint64_t
-        window_ms; /* W; 0 -> as before, at first 3 days; see lethe/window.h. A longer one than before
-                         * takes full effect when W has passed */
+        window_ms; /* W; 0 -> as before, at first 3 days; see lethe/window.h. When it becomes longer: what was applied
+                         * within the old W before is recognised for the new one; what is older may be forgotten, and by event
+                         * time it stays LETHE_LATE, while by the wall clock a copy of it is counted */
     double error;               /* e; 0 -> as before, at first 1e-12 */
     uint64_t capacity;          /* ids expected in W; 0 -> what the log holds */
     uint64_t max_memory_bytes;  /* of the window; 0 -> no cap */
@@ -94,8 +95,9 @@ typedef struct lethe_counter_options {
         sketch_top; /* most frequent keys to list beside the sketch; 0 -> as before, at first 1000; ..2^20 */
     lethe_switch
         forever; /* remember ids on disk when they leave the window, for ever: a copy is recognised
-                     * however late it comes, and no event is LETHE_LATE. Once so, a store stays so.
-                     * Not with exact */
+                     * however late it comes, and no event is LETHE_LATE, except one that was so when
+                     * this was switched on and may be of those that were forgotten by then. Once so, a store
+                     * stays so. Not with exact */
     uint64_t ledger_capacity;     /* with it: ids of all time; 0 -> 2^30; more raise the error */
     uint64_t ledger_memory_bytes; /* with it: 0 -> 256 MiB */
     double
@@ -139,7 +141,8 @@ typedef struct lethe_operation {
 typedef enum lethe_outcome {
     LETHE_APPLIED = 0,
     LETHE_COPY = 1, /* a duplicate: applied before, within the window */
-    LETHE_LATE = 2, /* older than the window: nobody can tell whether it was applied */
+    /* Older than the window, or than what was forgotten when that was shorter: nobody can tell whether it was applied. */
+    LETHE_LATE = 2,
     /* Too far in the future; the clock did not move. That is: by more than max_ahead_ms ahead of the wall clock. Or by more than W
      * ahead of the store's clock, while of the next 64 operations of the same call, or announced, fewer go with it than would become
      * LETHE_LATE by it: one wrong time among many must not make the others late. Where nothing follows that would, or with

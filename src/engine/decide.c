@@ -212,6 +212,11 @@ static lethe_status judge(lethe_counter *counter, lethe_chunk *chunk, size_t at,
     return LETHE_OK;
 }
 
+/* Whether an operation whose id nobody knows may all the same have been applied: before ids were kept for ever. */
+static bool is_before_memory(const lethe_counter *counter, const lethe_operation *operation) {
+    return counter->options.event_time && operation->time_ms < counter->state.known_from_ms;
+}
+
 /* Decides one operation that passed the screen. */
 static lethe_status settle(lethe_counter *counter, const lethe_operation *operation,
                            const uint32_t *tags, lethe_chunk *chunk, size_t at,
@@ -220,6 +225,11 @@ static lethe_status settle(lethe_counter *counter, const lethe_operation *operat
     lethe_status status = at == chunk->asked ? ask_step(counter, chunk) : LETHE_OK;
     if (status == LETHE_OK) status = judge(counter, chunk, at, digest, outcome);
     if (status != LETHE_OK || *outcome != LETHE_APPLIED) return status;
+    if (is_before_memory(counter, operation)) {
+        *outcome = LETHE_LATE;
+        take_back(counter, chunk, at);
+        return LETHE_OK;
+    }
     return settle_fresh(counter, operation, tags, chunk, at, digest, outcome);
 }
 

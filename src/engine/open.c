@@ -35,6 +35,21 @@ static void settle_settings(lethe_counter *counter) {
     counter->kept_ms = options->window_ms + counter->step_ms;
 }
 
+/* By event time: an event that was late stays so, where W becomes longer or ids are to be kept for ever from now on. Its id may be one
+ * that was forgotten, and so its copy would be counted again. Until W says the same; with a ledger W never does. Where all
+ * that was ever applied is still in the log, nothing was forgotten. */
+static void settle_known(lethe_counter *counter) {
+    lethe_state *state = &counter->state;
+    bool has_forgotten = state->log_ids < state->totals.applied && !state->forever;
+    if (has_forgotten && state->clock_ms > state->window_ms &&
+        state->clock_ms - state->window_ms > state->known_from_ms) {
+        state->known_from_ms = state->clock_ms - state->window_ms;
+    }
+    bool is_said_by_window = !counter->options.forever &&
+                             state->clock_ms - state->known_from_ms >= counter->options.window_ms;
+    if (!counter->options.event_time || is_said_by_window) state->known_from_ms = 0;
+}
+
 /* Sets the store's clock going from where it stopped. After a restart of the process the machine's own
  * clock tells how much time has passed, whatever happened to the wall clock; after one of the machine, or when the
  * store's time was that of events, only the wall clock can. It never goes back. */
@@ -226,6 +241,7 @@ static lethe_status open_to_write(lethe_counter *counter, const char *folder,
     counter->found_clock_ms = counter->state.clock_ms;
     set_clock(counter);
     settle_settings(counter);
+    settle_known(counter);
     lethe_engine_set_moment(counter);
     status = make_tables(counter);
     if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");

@@ -33,6 +33,15 @@ static bool is_ahead(const lethe_counter *counter, uint64_t time_ms, uint64_t wa
            is_older(wall_ms, time_ms, counter->options.max_ahead_ms);
 }
 
+/* Whether nobody can tell if it was applied: it is older than W, or than what the store has known since W was shorter. Where ids
+ * are kept for ever that depends on the id, and is decided later. */
+static bool is_late(const lethe_counter *counter, uint64_t time_ms) {
+    const lethe_state *state = &counter->state;
+    if (counter->ledger != NULL) return false;
+    return time_ms < state->known_from_ms ||
+           is_older(time_ms, state->clock_ms, counter->options.window_ms);
+}
+
 /* What the events that follow a jump say of it. */
 struct verdict {
     size_t with, behind;
@@ -43,7 +52,7 @@ static void hear(const lethe_counter *counter, uint64_t time_ms, uint64_t jump_m
                  struct verdict *verdict) {
     uint64_t window_ms = counter->options.window_ms;
     if (is_ahead(counter, time_ms, wall_ms)) return;
-    if (is_older(time_ms, counter->state.clock_ms, window_ms)) return;
+    if (is_late(counter, time_ms)) return;
     bool is_behind = is_older(time_ms, jump_ms, window_ms);
     verdict->behind += is_behind;
     verdict->with += !is_behind;
@@ -76,16 +85,13 @@ bool lethe_counter_announce(lethe_counter *counter, const lethe_operation *opera
     return takes_more;
 }
 
-/* Advances the store's clock to an event's time, or says why not. Where ids are kept for ever no event is late, and a
- * jump leaves none behind. */
+/* Advances the store's clock to an event's time, or says why not. Where ids are kept for ever a jump leaves none
+ * behind. */
 static lethe_outcome screen_time(lethe_counter *counter, const lethe_operation *operation,
                                  size_t following, uint64_t wall_ms) {
     uint64_t time_ms = operation->time_ms, clock_ms = counter->state.clock_ms;
     uint64_t window_ms = counter->options.window_ms;
-    if (time_ms <= clock_ms) {
-        bool is_late = is_older(time_ms, clock_ms, window_ms) && counter->ledger == NULL;
-        return is_late ? LETHE_LATE : LETHE_APPLIED;
-    }
+    if (time_ms <= clock_ms) return is_late(counter, time_ms) ? LETHE_LATE : LETHE_APPLIED;
     if (is_ahead(counter, time_ms, wall_ms)) return LETHE_AHEAD;
     if (is_older(clock_ms, time_ms, window_ms) && counter->ledger == NULL &&
         !is_believed(counter, operation, following, wall_ms)) {

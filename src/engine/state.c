@@ -4,9 +4,14 @@
 #include "core/codec.h"
 #include "engine/detail.h"
 
-/* A store with a sketch has a version of its own: what does not know of sketches must not open it. */
-enum { VERSION = 1, SKETCH_VERSION = 2 };
-enum { PAYLOAD_BYTES = 8 * 20 + 16 + 4, SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12 };
+/* What an older version must not open, since it would not heed it, has a version of its own: a sketch, and a time before which
+ * ids were forgotten. */
+enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3 };
+enum {
+    PAYLOAD_BYTES = 8 * 20 + 16 + 4,
+    SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12,
+    KNOWN_PAYLOAD_BYTES = SKETCH_PAYLOAD_BYTES + 8
+};
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
 
@@ -18,13 +23,22 @@ static uint32_t flags_of(const lethe_state *state) {
            (state->forever ? FOREVER : 0);
 }
 
+static unsigned version_of(const lethe_state *state) {
+    if (state->known_from_ms > 0) return KNOWN_VERSION;
+    return state->sketch_bytes > 0 ? SKETCH_VERSION : VERSION;
+}
+
 lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe_store *store) {
+    static const uint64_t payload_bytes[] = {
+        [VERSION] = PAYLOAD_BYTES,
+        [SKETCH_VERSION] = SKETCH_PAYLOAD_BYTES,
+        [KNOWN_VERSION] = KNOWN_PAYLOAD_BYTES,
+    };
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
-    bool has_sketch = state->sketch_bytes > 0;
-    lethe_status status = lethe_encoder_begin(
-        lethe_sink_to_memory(&writer), TYPE, has_sketch ? SKETCH_VERSION : VERSION,
-        has_sketch ? SKETCH_PAYLOAD_BYTES : PAYLOAD_BYTES, NULL, &encoder);
+    unsigned version = version_of(state);
+    lethe_status status = lethe_encoder_begin(lethe_sink_to_memory(&writer), TYPE, version,
+                                              payload_bytes[version], NULL, &encoder);
     if (status != LETHE_OK) return status;
     const lethe_totals *totals = &state->totals;
     const uint64_t words[] = {
@@ -41,10 +55,11 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
     lethe_encoder_put_u64(encoder, state->dropped);
     lethe_encoder_put_bytes(encoder, state->boot_id, sizeof state->boot_id);
     lethe_encoder_put_u32(encoder, flags_of(state));
-    if (has_sketch) {
+    if (version >= SKETCH_VERSION) {
         lethe_encoder_put_u32(encoder, state->sketch_top);
         lethe_encoder_put_u64(encoder, state->sketch_bytes);
     }
+    if (version >= KNOWN_VERSION) lethe_encoder_put_u64(encoder, state->known_from_ms);
     status = lethe_encoder_end(encoder);
     if (status == LETHE_OK) {
         lethe_batch_put(batch, store, LETHE_FAMILY_STATE, KEY,
@@ -86,12 +101,17 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     out->check_payload = (flags & CHECK_PAYLOAD) != 0;
     out->event_time = (flags & EVENT_TIME) != 0;
     out->forever = (flags & FOREVER) != 0;
-    if (lethe_decoder_version(decoder) == VERSION) return;
-    out->sketch_top = lethe_decoder_get_u32(decoder);
-    out->sketch_bytes = lethe_decoder_get_u64(decoder);
+    if (lethe_decoder_version(decoder) >= SKETCH_VERSION) {
+        out->sketch_top = lethe_decoder_get_u32(decoder);
+        out->sketch_bytes = lethe_decoder_get_u64(decoder);
+    }
+    if (lethe_decoder_version(decoder) >= KNOWN_VERSION)
+        out->known_from_ms = lethe_decoder_get_u64(decoder);
 }
 
-static bool is_sound_sketch(const lethe_state *state) {
+static bool is_sound_sketch(const lethe_state *state, unsigned version) {
+    bool has_none = state->sketch_bytes == 0 && state->sketch_top == 0;
+    if (has_none) return version != SKETCH_VERSION;
     return state->sketch_bytes >= LETHE_STATE_LEAST_SKETCH_BYTES &&
            state->sketch_bytes <= LETHE_STATE_MOST_SKETCH_BYTES && state->sketch_top >= 1 &&
            state->sketch_top <= LETHE_STATE_MOST_SKETCH_TOP;
@@ -100,7 +120,7 @@ static bool is_sound_sketch(const lethe_state *state) {
 static bool is_sound(const lethe_state *state) {
     return state->folded <= state->commit && state->dropped <= state->commit &&
            state->error >= 1e-12 && state->error <= 0.1 && state->window_ms >= 1000 &&
-           state->window_ms <= UINT64_C(2592000000);
+           state->window_ms <= UINT64_C(2592000000) && state->known_from_ms <= state->clock_ms;
 }
 
 lethe_status lethe_state_load(lethe_store *store, lethe_state *out, lethe_detail *detail) {
@@ -113,14 +133,14 @@ lethe_status lethe_state_load(lethe_store *store, lethe_state *out, lethe_detail
     }
     lethe_memory_reader reader = {.data = record.data, .size = record.size};
     lethe_decoder *decoder;
-    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, SKETCH_VERSION, NULL,
-                                 &decoder);
+    status =
+        lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, KNOWN_VERSION, NULL, &decoder);
     if (status == LETHE_OK) {
-        bool has_sketch = lethe_decoder_version(decoder) == SKETCH_VERSION;
+        unsigned version = lethe_decoder_version(decoder);
         decode(decoder, out);
         status = lethe_decoder_end(decoder);
-        if (status == LETHE_OK && !is_sound(out)) status = LETHE_ECORRUPT;
-        if (status == LETHE_OK && has_sketch && !is_sound_sketch(out)) status = LETHE_ECORRUPT;
+        if (status == LETHE_OK && (!is_sound(out) || !is_sound_sketch(out, version)))
+            status = LETHE_ECORRUPT;
     }
     lethe_record_release(&record);
     if (status == LETHE_EVERSION) {

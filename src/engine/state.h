@@ -25,10 +25,12 @@ typedef struct lethe_state {
     unsigned char boot_id[16];
     uint64_t window_ms;
     double error;
-    uint64_t log_ids;                      /* in IDS */
-    uint64_t change_segments;              /* in CHANGES, behind `folded` */
-    bool forever;                          /* there is a ledger */
-    uint64_t dropped;                      /* from IDS, up to this commit; the ledger has them */
+    uint64_t log_ids;         /* in IDS */
+    uint64_t change_segments; /* in CHANGES, behind `folded` */
+    bool forever;             /* there is a ledger */
+    uint64_t dropped;         /* from IDS, up to this commit; the ledger has them */
+    uint64_t
+        known_from_ms; /* event time: of what was applied before, ids were forgotten; 0: W says it all */
     bool has_index;                        /* INDEX has every id that IDS has */
     bool exact, check_payload, event_time; /* as last opened for writing */
     /* Of a store that keeps a sketch in place of counters; 0 in one that does not. Never changed. */

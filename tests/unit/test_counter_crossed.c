@@ -38,6 +38,7 @@ struct subject {
     enum mode mode;
     lethe_counter *counter;
     uint64_t clock_ms, drawn_ms;
+    uint64_t forgotten_ms; /* what was late when ids were first kept for ever */
     struct memory memory[IDS];
     int64_t full, other; /* the two counters: of the first, half of the changes overflow */
     uint64_t outcomes[8];
@@ -82,6 +83,8 @@ static void compare_values(struct subject *subject) {
 
 /* What a change of modes does to what is remembered. */
 static void reconsider(struct subject *subject, enum mode before) {
+    if (subject->mode == FOREVER && before != FOREVER && subject->clock_ms > WINDOW_MS)
+        subject->forgotten_ms = subject->clock_ms - WINDOW_MS;
     for (unsigned i = 0; i < IDS; i++) {
         struct memory *memory = &subject->memory[i];
         if (subject->mode == PLAIN) { /* the log has the times of steps, and not what was changed */
@@ -169,15 +172,19 @@ static lethe_outcome judge(struct subject *subject, const struct event *event, s
     struct memory *memory = &subject->memory[event->id];
     bool is_exact = subject->mode == EXACT || subject->mode == PAYLOAD;
     uint64_t age_ms = subject->clock_ms - memory->applied_ms;
+    /* It can't be told from what was forgotten before ids were kept for ever: the store must not apply it again. */
+    bool is_feared = subject->mode == FOREVER && event->time_ms < subject->forgotten_ms;
     if (memory->was_applied) {
         bool is_known = age_ms <= WINDOW_MS || (subject->mode == FOREVER && !memory->is_vague);
         bool may_be = memory->is_vague ||
                       ((!is_exact || memory->is_loose) && age_ms <= WINDOW_MS + WINDOW_MS / 4);
-        if (is_known || (may_be && said == LETHE_COPY)) {
+        if (is_feared && !is_known && said == LETHE_LATE) return LETHE_LATE;
+        if (is_known || is_feared || (may_be && said == LETHE_COPY)) {
             bool differs = memory->knows_change && memory->change != change_of(event);
             return subject->mode == PAYLOAD && differs ? LETHE_DIFFERS : LETHE_COPY;
         }
     }
+    if (is_feared && said == LETHE_LATE) return LETHE_LATE;
     int64_t *value = event->is_full ? &subject->full : &subject->other;
     if (__builtin_add_overflow(*value, event->delta, value)) {
         *value = INT64_MAX; /* the only side on which it is full */

@@ -194,8 +194,11 @@ static bool is_out_of_time(struct model *model, const struct sent *sent, uint8_t
     if (!lenient && late && outcome != LETHE_LATE) blame(sent, outcome, "late", memory, *now);
     if (!lenient && outcome == LETHE_AHEAD && !may_be_ahead)
         blame(sent, outcome, "not ahead", memory, *now);
-    if (!lenient && outcome == LETHE_LATE && !late) blame(sent, outcome, "not late", memory, *now);
-    if (ahead || late || outcome == LETHE_AHEAD) return true;
+    bool is_known = memory->is_applied && age_of(model, memory, *now) == YOUNG;
+    bool may_be_late = late || (time_ms < model->forgotten_ms && !is_known);
+    if (!lenient && outcome == LETHE_LATE && !may_be_late)
+        blame(sent, outcome, "not late", memory, *now);
+    if (ahead || late || outcome == LETHE_AHEAD || outcome == LETHE_LATE) return true;
     if (time_ms > clock_ms) model->clock_ms = time_ms;
     *now = (struct moment){model->clock_ms, model->clock_ms};
     return false;
@@ -234,6 +237,8 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
         return;
     }
     enum age age = memory->is_applied ? age_of(model, memory, now) : OLD;
+    /* Where the store takes such an event at all, it has forgotten nothing. */
+    if (memory->is_applied && sent->operation.time_ms < model->forgotten_ms) age = YOUNG;
     /* The witness alone is the same in all variants. */
     bool differs = model->rules.check_payload && memory->variant != sent->variant &&
                    sent->operation.change_count > 1;
@@ -256,6 +261,8 @@ void model_keep_forever(struct model *model, struct moment now) {
         if (memory->is_applied) memory->may_be_forgotten = age_of(model, memory, now) != YOUNG;
     }
     model->acknowledged = model->submitted;
+    if (model->rules.event_time && model->clock_ms > model->rules.window_ms)
+        model->forgotten_ms = model->clock_ms - model->rules.window_ms;
     model->rules.forever = true;
 }
 

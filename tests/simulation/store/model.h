@@ -60,7 +60,8 @@ struct model {
     size_t effect_count, effect_room;
     uint64_t first_effect; /* how many were acknowledged before */
     uint32_t id_count;
-    uint64_t clock_ms; /* event time: the latest accepted */
+    uint64_t clock_ms;     /* event time: the latest accepted */
+    uint64_t forgotten_ms; /* and what was late when ids were first kept for ever */
     uint64_t fresh, wrongly_copies;
 };
 
