@@ -62,6 +62,7 @@ static void release(void *context, void *block, size_t size) {
     unsigned char *bytes = block;
     size_t before;
     (void)hand_back(bytes, size, &before);
+    limits_note_release(size);
     redis.Free(bytes - bytes[-1]);
 }
 

@@ -66,6 +66,7 @@ static bool create(redis_context *context, redis_string *name, const struct valu
     effect_begin(value);
     effect_u8('C');
     type->write_options(options);
+    limits_watch(value);
     return true;
 }
 
@@ -82,6 +83,7 @@ bool open_to_change(redis_context *context, redis_string *name, const struct val
     out->clock_before_ms = value->clock_ms;
     if (has_time(type)) (void)value_advance(value);
     effect_begin(value);
+    limits_watch(value);
     return true;
 }
 
@@ -89,10 +91,21 @@ void finish_change(redis_context *context, struct opened *opened, redis_string *
                    const char *event) {
     const struct value *value = opened->value;
     if (value->type->complete != NULL) value->type->complete(opened->value);
+    limits_unwatch(opened->value);
     redis.CloseKey(opened->key);
     effect_send(context, name, opened->value);
     if (event == NULL && opened->is_new) event = event_of(value->type, value->type->create_word);
     if (event != NULL) announce(context, name, event);
+}
+
+void abandon_change(struct opened *opened) {
+    limits_unwatch(opened->value);
+    if (opened->is_new) {
+        redis.DeleteKey(opened->key);
+    } else {
+        value_turn_back(opened->value, opened->clock_before_ms);
+    }
+    redis.CloseKey(opened->key);
 }
 
 int create_command(redis_context *context, redis_string **arguments, int count) {
@@ -120,7 +133,7 @@ int create_command(redis_context *context, redis_string **arguments, int count) 
     if (is_out_of_memory(
             context)) { /* not earlier: who makes a value to be sure learns that it is there */
         redis.CloseKey(opened.key);
-        return reply_out_of_memory(context);
+        return reply_out_of_memory(context, NULL);
     }
     if (!create(context, arguments[1], type, &options, &opened)) return REDIS_OK;
     finish_change(context, &opened, arguments[1], event_of(type, type->create_word));
@@ -183,7 +196,7 @@ void info_name(struct info *info, const char *name) {
 
 void info_number(struct info *info, const char *name, uint64_t value) {
     info_name(info, name);
-    redis.ReplyWithLongLong(info->context, (long long)value);
+    reply_count(info->context, value);
 }
 
 void info_fraction(struct info *info, const char *name, double value) {

@@ -150,6 +150,10 @@ int reply_error(redis_context *context, const char *text) {
     return redis.ReplyWithError(context, text);
 }
 
+int reply_count(redis_context *context, uint64_t count) {
+    return redis.ReplyWithLongLong(context, count < INT64_MAX ? (long long)count : INT64_MAX);
+}
+
 int reply_status(redis_context *context, lethe_status status) {
     switch (status) {
     case LETHE_EFULL:

@@ -126,6 +126,7 @@ const struct value_type fbf_type = {
     VALUE_TYPE_PREFIX("FBF"),
     .noun = "filter",
     .value_bytes = sizeof(struct fbf),
+    .grows_in_pieces = true,
     .handle = &handle,
     .commands = {filter_commands},
     .filter = &operations,

@@ -127,8 +127,7 @@ static void change_and_reply(redis_context *context, struct fid *fid, bool is_ad
         effect_u64(weight);
         effect_u32((uint32_t)bytes.size);
         effect_bytes(bytes.data, bytes.size);
-        redis.ReplyWithLongLong(
-            context, (long long)lethe_sketch_query(fid->sketch, bytes.data, bytes.size).count);
+        reply_count(context, lethe_sketch_query(fid->sketch, bytes.data, bytes.size).count);
     }
 }
 
@@ -172,7 +171,7 @@ static int count_command(redis_context *context, redis_string **arguments, int c
         lethe_bytes item = bytes_of(arguments[i]);
         uint64_t found =
             fid != NULL ? lethe_sketch_query(fid->sketch, item.data, item.size).count : 0;
-        redis.ReplyWithLongLong(context, (long long)found);
+        reply_count(context, found);
     }
     redis.CloseKey(opened.key);
     return REDIS_OK;
@@ -195,7 +194,7 @@ static int top_command(redis_context *context, redis_string **arguments, int cou
     redis.ReplyWithArray(context, (long)(2 * listed));
     for (size_t i = 0; i < listed; i++) {
         redis.ReplyWithStringBuffer(context, entries[i].key, entries[i].size);
-        redis.ReplyWithLongLong(context, (long long)entries[i].count);
+        reply_count(context, entries[i].count);
     }
     redis.CloseKey(opened.key);
     return REDIS_OK;

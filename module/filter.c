@@ -17,6 +17,10 @@ static int add(redis_context *context, redis_string **arguments, int count, bool
     size_t items = (size_t)count - 2, done = 0;
     uint8_t *was_there;
     const struct filter *filter = opened.value;
+    if (limits_are_reached(&filter->head)) {
+        abandon_change(&opened);
+        return reply_out_of_memory(context, &filter->head);
+    }
     const lethe_hash *hashes = hash_items(filter->seed, arguments + 2, items, &was_there);
     lethe_status status = type->filter->add(opened.value, hashes, items, was_there, &done);
     /* Where the cap ended it, it ends on replicas too; where memory did, they are told what came about. */

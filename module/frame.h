@@ -32,16 +32,24 @@ void limits_lift(void);
 void limits_restore(void);
 /* Whether the allocator may take a block. */
 bool limits_allow_block(size_t size);
+void limits_note_release(size_t size);
 /* Whether that was the reason why there was no memory, asked once. */
 bool limits_have_refused(void);
 /* Whether a client may make a value with these options. False with the error replied. */
 bool limits_allow_value(redis_context *context, const struct value_type *type, const void *options);
 
+/* For types that grow in pieces: the blocks that are taken from watch to unwatch are this value's, and count with what it has. */
+struct value;
+void limits_watch(const struct value *value);
+void limits_unwatch(struct value *value);
+/* Whether such a value is as large as lethe.largest-value allows. */
+bool limits_are_reached(const struct value *value);
+
 /* Whether the server has used up its memory, as it would ask for a command with the flag deny-oom. For commands that have an
  * answer all the same. */
 bool is_out_of_memory(redis_context *context);
-/* With the server's own words. */
-int reply_out_of_memory(redis_context *context);
+/* With the server's own words or, where a value is as large as it may be, with that. NULL: there is no value yet. */
+int reply_out_of_memory(redis_context *context, const struct value *value);
 
 /* --- Saved values as pieces: chunks.c, and docs/format/module.md */
 
@@ -113,6 +121,7 @@ struct value {
     uint64_t idle_ms;       /* how long it had been that time when it was loaded */
     struct stamp stamp;     /* what the log, the file and the replicas know */
     struct chunks *partial; /* pieces so far of a value that is being loaded; NULL: whole */
+    uint64_t bytes; /* what it took when the timer last came by, and what it has taken since */
 };
 
 enum option_verdict { OPTION_FINE, OPTION_UNKNOWN, OPTION_WRONG };
@@ -130,6 +139,7 @@ struct value_type {
     const char *effect_name, *load_name;
     const char *noun; /* what messages call it, such as "filter" */
     size_t value_bytes;
+    bool grows_in_pieces; /* rather than as a whole, by one new block */
     redis_type **handle;
     /* Beside those that every type has: CREATE or RESERVE, INFO, MERGE, EFFECT, LOAD, DUMP. */
     const struct command *commands[COMMAND_TABLES_LIMIT];
@@ -353,6 +363,8 @@ void announce(redis_context *context, redis_string *name, const char *event);
 /* Replies with what a status means; REDIS_OK, for return. */
 int reply_status(redis_context *context, lethe_status status);
 int reply_error(redis_context *context, const char *text);
+/* A reply has 63 bits: what is more is told as the most that they hold. */
+int reply_count(redis_context *context, uint64_t count);
 
 /* Numbers as options have them. */
 bool parse_count(const redis_string *string, uint64_t *out);
@@ -380,6 +392,8 @@ bool open_to_change(redis_context *context, redis_string *name, const struct val
 /* Sends the effect and closes the key; with event not NULL also announces a change. */
 void finish_change(redis_context *context, struct opened *opened, redis_string *name,
                    const char *event);
+/* Closes the key as if the change had never begun; nothing of it has been done. */
+void abandon_change(struct opened *opened);
 /* "fbf.add", until the next call. */
 const char *event_of(const struct value_type *type, const char *word);
 

@@ -3,7 +3,8 @@
  * The server refuses commands that add data when its memory is used up, but asks before each command only. That is enough for
  * strings, which a client has to send; here a single number makes a filter of any size. So what a new value will take, and
  * every large block that an old one asks for when it grows, must fit into what maxmemory leaves, and a single one must not
- * be larger than lethe.largest-value.
+ * be larger than lethe.largest-value. Where a value grows in pieces, each is added to what it has; the timer, which comes by every
+ * now and then (registry.c), adds what names of counters take, and puts right what was given back without a change.
  *
  * All that binds clients only. What a master has done is repeated, and what was saved is loaded, whatever the limits are here:
  * meanwhile they are lifted. */
@@ -14,8 +15,8 @@
 
 enum {
     PLANNED_BYTES = 1 << 20, /* smaller values are not worth the question */
-    GROWTH_BYTES =
-        16 << 20,       /* nor are smaller blocks: the server's own check is enough for those */
+    /* Nor do smaller blocks ask for the memory that is left: the server's own check is enough. */
+    GROWTH_BYTES = 16 << 20,
     EVICTABLE_SHARE = 4 /* where keys may be evicted, one value may displace a quarter of all */
 };
 
@@ -23,6 +24,10 @@ long long settings_largest_value_bytes;
 
 static int lifted;
 static bool has_refused;
+
+/* What the value takes that is being changed, if it grows in pieces. Other threads release values: none of that is watched. */
+static _Thread_local bool is_watching;
+static _Thread_local uint64_t watched_bytes;
 
 void limits_lift(void) {
     lifted++;
@@ -54,8 +59,29 @@ static uint64_t largest(void) {
 }
 
 bool limits_allow_block(size_t size) {
-    has_refused = size >= GROWTH_BYTES && lifted == 0 && (size > largest() || size > memory_left());
+    has_refused = lifted == 0 && (watched_bytes > largest() || size > largest() - watched_bytes ||
+                                  (size >= GROWTH_BYTES && size > memory_left()));
+    if (is_watching && !has_refused) watched_bytes += size;
     return !has_refused;
+}
+
+void limits_note_release(size_t size) {
+    watched_bytes -= size < watched_bytes ? size : watched_bytes;
+}
+
+void limits_watch(const struct value *value) {
+    is_watching = value->type->grows_in_pieces;
+    watched_bytes = is_watching ? value->bytes : 0;
+}
+
+void limits_unwatch(struct value *value) {
+    if (is_watching) value->bytes = watched_bytes;
+    is_watching = false;
+    watched_bytes = 0;
+}
+
+bool limits_are_reached(const struct value *value) {
+    return value->type->grows_in_pieces && value->bytes >= largest();
 }
 
 bool limits_have_refused(void) {
@@ -88,6 +114,8 @@ bool is_out_of_memory(redis_context *context) {
     return (redis.GetContextFlags(context) & REDIS_FLAG_OOM) != 0;
 }
 
-int reply_out_of_memory(redis_context *context) {
-    return reply_error(context, "OOM command not allowed when used memory > 'maxmemory'.");
+int reply_out_of_memory(redis_context *context, const struct value *value) {
+    return reply_error(context, value != NULL && limits_are_reached(value)
+                                    ? "OOM the value is as large as lethe.largest-value allows"
+                                    : "OOM command not allowed when used memory > 'maxmemory'.");
 }

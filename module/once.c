@@ -392,6 +392,7 @@ const struct value_type once_type = {
     VALUE_TYPE_PREFIX("ONCE"),
     .noun = "table",
     .value_bytes = sizeof(struct once),
+    .grows_in_pieces = true,
     .handle = &handle,
     .commands = {once_commands},
     VALUE_TYPE_WINDOW_OPTIONS("CREATE"),

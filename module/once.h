@@ -13,8 +13,8 @@ struct once {
     uint64_t period_ms; /* how often the window forgets */
 };
 
-/* A table that is opened for operations. While the server is out of memory copies are answered as ever, and nothing else is
- * done: a client that repeats an operation must learn that it was. */
+/* A table that is opened for operations. While the server is out of memory, or the table is as large as it
+ * may be, copies are answered as ever, and nothing else is done: a client that repeats an operation must learn that it was. */
 struct once_opened {
     struct opened opened;
     bool is_out_of_memory;
@@ -24,8 +24,6 @@ bool once_open_to_change(redis_context *context, redis_string *name, bool may_cr
                          struct once_opened *out);
 /* Whether the id was seen: a copy of what was applied is a copy, even where it would not fit now. */
 bool once_is_copy(const struct once *table, lethe_hash id);
-/* Closes the key as if nothing had been opened; only where nothing was asked of the window. */
-void once_abandon(struct opened *opened);
 /* Opens it to read; *out is NULL when there is none. False with the error replied. */
 bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
                        const struct once **out);

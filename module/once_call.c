@@ -232,8 +232,8 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     const struct ticket *ticket = table->head.ticket;
     lethe_hash id = once_hash(table, arguments[2]);
     if (found.is_out_of_memory && !once_is_copy(table, id)) {
-        once_abandon(opened);
-        return reply_out_of_memory(context);
+        abandon_change(opened);
+        return reply_out_of_memory(context, &table->head);
     }
     if (opened->is_new) {
         /* The effect that has begun would not survive the call, if that has one of its own. */
@@ -249,6 +249,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
         return reply_uncalled(context, answer);
     }
     redis.CloseKey(opened->key);
+    limits_unwatch(opened->value);
     redis_reply *reply = run(context, &inner);
     bool has_succeeded = reply != NULL && redis.CallReplyType(reply) != REDIS_REPLY_ERROR;
     finish_call(context, arguments[1], ticket, id, has_succeeded);

@@ -1,25 +1,19 @@
 /* module/once_open.c - how commands open a once-table. */
 #include "once.h"
 
-void once_abandon(struct opened *opened) {
-    struct once *table = opened->value;
-    if (opened->is_new) {
-        redis.DeleteKey(opened->key);
-    } else {
-        value_turn_back(&table->head, opened->clock_before_ms);
-    }
-    redis.CloseKey(opened->key);
-}
-
 bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
                          struct once_opened *out) {
     out->is_out_of_memory = is_out_of_memory(context);
     enum absence absence = may_create && !out->is_out_of_memory ? ABSENT_IS_MADE : ABSENT_STAYS;
     if (!open_to_change(context, name, &once_type, absence, &out->opened)) return false;
-    if (out->opened.value != NULL) return true;
+    const struct value *value = out->opened.value;
+    if (value != NULL) {
+        out->is_out_of_memory = out->is_out_of_memory || limits_are_reached(value);
+        return true;
+    }
     redis.CloseKey(out->opened.key);
     if (may_create) {
-        reply_out_of_memory(context);
+        reply_out_of_memory(context, NULL);
     } else {
         reply_error(context, "NOTABLE there is no such table; make it with ONCE.CREATE");
     }

@@ -107,12 +107,12 @@ static enum outcome apply(struct once *table, const struct operation *operation,
                      values);
 }
 
-static void reply_outcome(redis_context *context, enum outcome outcome, const int64_t *values,
-                          int count) {
+static void reply_outcome(redis_context *context, const struct once *table, enum outcome outcome,
+                          const int64_t *values, int count) {
     if (outcome == OVERFLOWS) {
         reply_error(context, overflow);
     } else if (outcome == NO_MEMORY) {
-        reply_out_of_memory(context);
+        reply_out_of_memory(context, &table->head);
     } else if (outcome == REFUSED) {
         reply_status(context, LETHE_EFULL);
     } else {
@@ -149,12 +149,12 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
         lethe_window_prefetch(table->window, operation.id); /* while the counters are looked up */
         enum outcome outcome = apply(table, &operation, found.is_out_of_memory, values);
         if (outcome == OVERFLOWS || outcome == NO_MEMORY) {
-            once_abandon(&found.opened);
+            abandon_change(&found.opened);
         } else {
             finish_change(context, &found.opened, arguments[1],
                           outcome == APPLIED ? "once.incrby" : NULL);
         }
-        reply_outcome(context, outcome, values, pairs);
+        reply_outcome(context, table, outcome, values, pairs);
     }
     if (deltas != few) redis.Free(deltas);
     return REDIS_OK;
@@ -273,8 +273,8 @@ int once_mincrby(redis_context *context, redis_string **arguments, int count) {
     struct once *table = found.opened.value;
     if (found.is_out_of_memory) {
         if (apply_copies(&batch, table) == 0) {
-            once_abandon(&found.opened);
-            return reply_out_of_memory(context);
+            abandon_change(&found.opened);
+            return reply_out_of_memory(context, &table->head);
         }
     } else if (prepare_batch(&batch, table)) {
         apply_together(&batch, table);
@@ -285,7 +285,7 @@ int once_mincrby(redis_context *context, redis_string **arguments, int count) {
     bool is_changed = false;
     for (size_t i = 0; i < batch.count; i++) {
         is_changed = is_changed || batch.outcomes[i] == APPLIED;
-        reply_outcome(context, (enum outcome)batch.outcomes[i], &batch.values[i], 1);
+        reply_outcome(context, table, (enum outcome)batch.outcomes[i], &batch.values[i], 1);
     }
     finish_change(context, &found.opened, arguments[1], is_changed ? "once.mincrby" : NULL);
     return REDIS_OK;
@@ -327,8 +327,8 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
     if (!found.is_out_of_memory) {
         try_ids(table, hashes, ids, outcomes);
     } else if (try_copies(table, hashes, ids, outcomes) == 0) {
-        once_abandon(&found.opened);
-        return reply_out_of_memory(context);
+        abandon_change(&found.opened);
+        return reply_out_of_memory(context, &table->head);
     }
     bool is_changed = false;
     redis.ReplyWithArray(context, (long)ids);
@@ -337,7 +337,7 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
         if (outcomes[i] == APPLIED || outcomes[i] == DUPLICATE) {
             redis.ReplyWithLongLong(context, outcomes[i] == APPLIED);
         } else {
-            reply_outcome(context, (enum outcome)outcomes[i], NULL, 0);
+            reply_outcome(context, table, (enum outcome)outcomes[i], NULL, 0);
         }
     }
     finish_change(context, &found.opened, arguments[1], is_changed ? "once.add" : NULL);

@@ -122,11 +122,6 @@ static void remove_items(void *value, const lethe_hash *hashes, size_t count, ui
 static const struct filter_operations operations = {
     .counts_copies = true, .add = add, .test = test, .remove = remove_items};
 
-/* A reply has 63 bits. */
-static uint64_t within_reply(uint64_t number) {
-    return number < INT64_MAX ? number : INT64_MAX;
-}
-
 static int count_command(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
     struct opened opened;
@@ -137,7 +132,7 @@ static int count_command(redis_context *context, redis_string **arguments, int c
         size_t size;
         const char *item = redis.StringPtrLen(arguments[i], &size);
         uint64_t found = qf != NULL ? lethe_quotient_count(qf->quotient, item, size) : 0;
-        redis.ReplyWithLongLong(context, (long long)within_reply(found));
+        reply_count(context, found);
     }
     redis.CloseKey(opened.key);
     return REDIS_OK;
@@ -180,7 +175,7 @@ static void tell(struct info *info, const void *value) {
     info_fraction(info, "error_target", stats.shape.error);
     info_fraction(info, "error_estimate", stats.error_estimate);
     info_number(info, "items", stats.distinct);
-    info_number(info, "total", within_reply(stats.total));
+    info_number(info, "total", stats.total);
     info_fraction(info, "load", stats.load);
     info_number(info, "counted", stats.counted);
     info_number(info, "missed_removals", stats.missed_removals);

@@ -104,9 +104,9 @@ static redis_key *open_ticket(redis_context *context, const struct ticket *ticke
 }
 
 /* Says once of a value that it grows beyond what a cluster can move. */
-static void warn_if_large(redis_context *context, struct ticket *ticket, const struct value *value,
-                          const redis_string *name) {
-    bool is_large = value->type->memory(value) > LARGE_BYTES;
+static void warn_if_large(redis_context *context, struct ticket *ticket, const redis_string *name,
+                          size_t bytes) {
+    bool is_large = bytes > LARGE_BYTES;
     if (is_large == ticket->is_large) return;
     ticket->is_large = is_large;
     registry_counts.large += is_large ? 1 : -1;
@@ -136,7 +136,9 @@ static void tick(redis_context *context, struct ticket *ticket) {
         /* A clock was set, or the value came from elsewhere: idle values must be right after a crash, too. */
         if (!clock_is_replica && has_time(value->type)) effect_stamp(context, name, value);
         if (value->type->give_back != NULL) value->type->give_back(value);
-        warn_if_large(context, ticket, value, name);
+        size_t bytes = value->type->memory(value);
+        value->bytes = bytes;
+        warn_if_large(context, ticket, name, bytes);
     }
     redis.CloseKey(key);
     redis.FreeString(context, name);

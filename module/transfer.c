@@ -116,8 +116,12 @@ static int finish_load(redis_context *context, redis_string *name, struct opened
     if (value == NULL) {
         redis.DeleteKey(opened->key);
         redis.CloseKey(opened->key);
-        announce(context, name, "load");
-        redis.ReplicateVerbatim(context);
+        /* Replicas drop the pieces that they have. The command itself would be an error there, and what fails here for want
+         * of memory might succeed. */
+        if (!opened->is_new) {
+            announce(context, name, "load");
+            redis.Replicate(context, "DEL", "s", name);
+        }
         return reply_error(context, "ERR the pieces are not a saved value of this type; dropped");
     }
     registry_add(value, name, redis.GetSelectedDb(context));
@@ -133,8 +137,7 @@ static int finish_load(redis_context *context, redis_string *name, struct opened
 /* The key's value, if pieces can be added to it: number 0 makes one in an empty key. */
 static bool open_partial(redis_context *context, redis_string *name, const struct value_type *type,
                          long long number, struct opened *out) {
-    out->key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE);
-    out->value = NULL;
+    *out = (struct opened){.key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE)};
     bool is_empty = redis.KeyType(out->key) == REDIS_KEY_EMPTY;
     if (is_empty && number == 0) {
         struct chunks none = {0};
@@ -142,6 +145,7 @@ static bool open_partial(redis_context *context, redis_string *name, const struc
         registry_add(value, name, redis.GetSelectedDb(context));
         redis.ModuleTypeSetValue(out->key, *type->handle, value);
         out->value = value;
+        out->is_new = true;
         return true;
     }
     if (!is_empty && redis.ModuleTypeGetType(out->key) == *type->handle) {

@@ -3,6 +3,8 @@
 Method: options that ask for terabytes, growth and merges against maxmemory, lethe.largest-value and caps of their own; page
         faults as a measure of what a command looks at; a replication link with a small buffer."""
 
+import itertools
+
 import pytest
 from servers import IS_SANITIZED, table_info, wait_for
 from test_types import error_of
@@ -76,6 +78,51 @@ def test_what_may_grow_grows_as_far_as_it_may(limited):
     assert "lethe.largest-value" in problem
     assert table_info(limited.client, "q")["items"] > 4 * MIB - 1000
     assert limited.call("QF.MTEST", "q", 1, filled, filled + 1)[:2] == [1, 1]
+
+
+FILL = """for i = 1, 1000 do
+              local ids = {}
+              for j = 1, 1000 do ids[j] = i * 1000 + j end
+              local answers = redis.pcall(ARGV[1], KEYS[1], unpack(ids))
+              if answers.err then return answers.err end
+              for j = 1, #answers do if type(answers[j]) == 'table' then return answers[j].err end end
+          end
+          return ''"""
+
+
+@pytest.mark.parametrize("words", [["ONCE.CREATE", "ONCE.ADD"], ["ONCE.CREATE", "ONCE.ADD", "POLICY", "degrade"],
+                                   ["FBF.RESERVE", "FBF.MADD"]])
+def test_what_grows_in_pieces_stops_at_the_largest_size(server, words):
+    """Each piece alone would be allowed. Copies are still told."""
+    server.client.config_set("lethe.largest-value", 6 * MIB)
+    try:
+        server.call(words[0], "t", *words[2:])
+        assert b"nothing was changed" in server.client.eval(FILL, 1, "t", words[1])
+        assert 2 * MIB < server.client.memory_usage("t") < 7 * MIB
+        assert server.call(words[1], "t", 1001, 1002) == [0, 0]
+    finally:
+        server.client.config_set("lethe.largest-value", 4 << 30)
+    assert server.call(words[1], "t", *range(-200, 0)) == [1] * 200
+
+
+def test_names_of_counters_stop_at_the_largest_size(server):
+    """A table's names are no blocks of a window; the timer sees what they take."""
+    server.client.config_set("lethe.largest-value", 3 * MIB)
+    try:
+        server.call("ONCE.INCRBY", "t", "first", "c", 1, *[word for i in range(4000) for word in (f"{i:01000}", 1)])
+        ids = itertools.count()
+        wait_for(lambda: b"lethe.largest-value" in
+                 server.client.eval("return redis.pcall('ONCE.ADD', KEYS[1], ARGV[1]).err or ''", 1, "t", next(ids)))
+        for words in (["CALL", "t", "new", "SET", "k", "v"], ["MINCRBY", "t", "new", "c", 1], ["ADD", "t", "new"]):
+            assert "lethe.largest-value" in error_of(server, "ONCE." + words[0], *words[1:])
+        assert server.call("ONCE.SEEN", "t", "new", "first") == [0, 1]
+        assert server.call("ONCE.INCRBY", "t", "first", "c", 1) == [0, 1]
+        assert server.call("ONCE.CALL", "t", "first", "SET", "k", "v") == [0, None]
+        assert server.call("ONCE.MINCRBY", "t", "first", "c", 1) == [[0, 1]]
+        assert server.client.exists("k") == 0
+    finally:
+        server.client.config_set("lethe.largest-value", 4 << 30)
+    assert server.call("ONCE.INCRBY", "t", "new", "c", 1)[0] == 1
 
 
 def test_limits_bind_no_replica_and_no_file(pair):

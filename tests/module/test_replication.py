@@ -321,3 +321,15 @@ def test_a_manual_failover_does_not_stop_the_server(start):
     server.call("CLIENT", "PAUSE", 1500, "WRITE")
     time.sleep(1.7)
     assert server.is_up()
+
+
+def test_a_load_that_fails_is_no_error_on_replicas(pair):
+    """They drop the pieces as well. An error in answer to its master would make a replica stop itself, if it is told to."""
+    master, replica = pair
+    answers = [master.client.execute_command("EVAL", "return redis.pcall(unpack(ARGV)).err or 'OK'", 0, "QF.LOAD", *words)
+               for words in (["p", 0, 1, "junk"], ["q", 0, 0, b"x" * (1 << 20)], ["q", 1, 1, "junk"],
+                             ["r", 0, 0, b"x" * (1 << 20)])]
+    assert [b"dropped" in answer for answer in answers] == [True, False, True, False]
+    replica.catch_up_with(master)
+    assert replica.client.keys() == master.client.keys() == [b"r"]
+    assert "sending an error to its master" not in replica.log()

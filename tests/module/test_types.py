@@ -357,6 +357,16 @@ def test_the_sketch(server):
     assert server.digest("u") == before
 
 
+def test_a_count_beyond_a_reply_is_told_as_the_most(server):
+    """Sketches count in up to 64 bits, replies have 63."""
+    server.call("FID.RESERVE", "s", "BITS", 64, "TOP", 2)
+    most = (1 << 63) - 1
+    assert server.call("FID.ADD", "s", "a", most, "a", most) == [most, most]
+    assert server.call("FID.COUNT", "s", "a") == [most]
+    assert server.call("FID.TOP", "s", 1) == [b"a", most]
+    assert table_info(server.client, "s")["total"] == most
+
+
 def test_a_sketchs_replica_is_the_same(pair):
     master, replica = pair
     chance = random.Random(4)
