@@ -4,12 +4,12 @@
  *         new one is made, sized for the load as it is then; the old ones are not copied, they run
  *         empty within a window's time and are given back. So growth never shortens a fingerprint,
  *         never moves an entry, and never pauses.
- * I1      An id is in the table it was recorded into until it expires there.
+ * I1      An id is in the table it was recorded into until it expires there. Recorded once more, when a log is
+ *         replayed or a duplicate refreshes, it is in the newest table too; after a merge it may be in several.
+ *         Until the period copies_until such copies are possible, and only until then does forget take
+ *         matches in several tables for entries of one id. It is saved, so that copies of a window forget alike.
  * I2      The errors that all tables may reach add up to at most e: a closed table's error is that of
  *         what it still holds, and a new one gets a share of what is left of e.
- *         Recorded once more, when a log is replayed or a duplicate refreshes, it is in the newest table too; so
- *         may it be after a merge. copies_until knows when that was last possible, and only then does forget take
- *         matches in several tables for entries of one id. It is saved, so that copies of a window forget alike.
  * I3      Time is a period number, floor(t G / W): periods need not be whole milliseconds, so that
  *         an id of period i is one of period i + G exactly W later, and the slack is 1/G for the
  *         shortest window too. It never goes back; see clock_ms.
@@ -124,9 +124,11 @@ lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids,
                                       uint64_t now_ms) {
     advance(chain, now_ms);
     lethe_status first = LETHE_OK;
+    const lethe_table *newest = NULL; /* when copies were looked for */
     for (size_t done = 0; done < count; done++) {
-        note_copies(chain, ids + done, count - done);
         lethe_table *table = chain->tables[0];
+        if (table != newest) note_copies(chain, ids + done, count - done);
+        newest = table;
         lethe_table_result result;
         uint64_t inserted;
         done += table->operations->record_batch(table, ids + done, count - done, chain->period,

@@ -4,6 +4,7 @@
 #include "support/test.h"
 
 #include "lethe/window.h"
+#include "window/chain.h"
 
 enum { WINDOW_MS = 60000, PERIOD_MS = WINDOW_MS / 30, MANY = 4000, MORE = 60000 };
 
@@ -145,6 +146,45 @@ static void copies_of_a_window_forget_alike(void **state) {
     }
 }
 
+static const struct lethe_table_operations *real_operations;
+static uint64_t checks;
+
+static bool count_check(const lethe_table *table, lethe_hash id, uint64_t period) {
+    checks++;
+    return real_operations->check(table, id, period);
+}
+
+/* Goal: whether ids are in older tables is looked up once for each, also where a window is full and none of a batch fits. */
+static void a_batch_into_a_full_window_takes_no_longer(void **state) {
+    (void)state;
+    static lethe_hash ids[MANY];
+    lethe_chain chain;
+    lethe_window_options options;
+    assert_ok(lethe_chain_plan(&(lethe_window_options){.window_ms = WINDOW_MS,
+                                                       .error = 1e-12,
+                                                       .max_memory_bytes = 1 << 20,
+                                                       .policy = LETHE_WINDOW_REFUSE},
+                               &options));
+    assert_ok(lethe_chain_init(&chain, &options));
+    uint64_t next = 0;
+    lethe_status last = LETHE_OK;
+    while (chain.refused < 1000)
+        last = lethe_chain_record(&chain, hash_of(next++), 1000);
+    assert_int_equal(last, LETHE_EFULL);
+    assert_true(chain.table_count > 1);
+    for (uint64_t i = 0; i < MANY; i++)
+        ids[i] = hash_of(next + i);
+    real_operations = chain.tables[1]->operations;
+    struct lethe_table_operations counting = *real_operations;
+    counting.check = count_check;
+    chain.tables[1]->operations = &counting;
+    checks = 0;
+    assert_int_equal(lethe_chain_record_batch(&chain, ids, MANY, 1000), LETHE_EFULL);
+    assert_in_range(checks, 1, MANY);
+    chain.tables[1]->operations = real_operations;
+    lethe_chain_drop(&chain);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_recorded_again_is_forgotten_everywhere),
@@ -152,6 +192,7 @@ int main(void) {
         cmocka_unit_test(what_was_merged_is_forgotten_everywhere),
         cmocka_unit_test(doubt_ends_with_the_copies),
         cmocka_unit_test(copies_of_a_window_forget_alike),
+        cmocka_unit_test(a_batch_into_a_full_window_takes_no_longer),
     };
     return cmocka_run_group_tests_name("window_forget", tests, NULL, NULL);
 }

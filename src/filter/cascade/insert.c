@@ -78,6 +78,8 @@ static lethe_status apply_one(lethe_cascade *cascade, uint64_t fingerprint, bool
         struct lethe_cascade_table *table = range->active;
         uint64_t word = fingerprint << cascade->words.tag_bits;
         bool spans_too_much = false;
+        /* What came before an empty table's first key is in runs, and the log may have given it back. */
+        if (table->count == 0) table->first_key = key;
         if (lethe_cascade_has_ages(&cascade->words)) {
             if (table->count == 0) table->first_period = table->last_period = period;
             spans_too_much = period - table->first_period > OPEN_PERIODS;

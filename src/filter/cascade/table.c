@@ -92,11 +92,15 @@ static inline bool same_fingerprint(const struct lethe_cascade_table *table, uin
     return (a ^ b) >> table->words.tag_bits == 0;
 }
 
+static uint64_t extra_home(const struct lethe_cascade_table *table, uint64_t key) {
+    return lethe_hash_u64(lethe_salt(), key).low & (table->extra_slots - 1);
+}
+
 /* The slot of the extra of a word's fingerprint, or the empty one where it would be. */
 static struct lethe_cascade_extra *extra_of(const struct lethe_cascade_table *table,
                                             uint64_t word) {
     uint64_t key = word | 1, mask = table->extra_slots - 1;
-    uint64_t at = lethe_hash_u64(lethe_salt(), key).low & mask;
+    uint64_t at = extra_home(table, key);
     while (table->extras[at].key != key && table->extras[at].key != 0)
         at = (at + 1) & mask;
     return &table->extras[at];
@@ -117,6 +121,20 @@ static lethe_status grow_extras(struct lethe_cascade_table *table) {
     table->extras = grown.extras;
     table->extra_slots = grown.extra_slots;
     return LETHE_OK;
+}
+
+/* Takes out the extra of a fingerprint that needs none any more: those behind it that would no longer be found move up. */
+static void drop_extra(struct lethe_cascade_table *table, uint64_t word) {
+    uint64_t mask = table->extra_slots - 1;
+    uint64_t gap = (uint64_t)(extra_of(table, word) - table->extras);
+    for (uint64_t next = (gap + 1) & mask; table->extras[next].key != 0; next = (next + 1) & mask) {
+        uint64_t home = extra_home(table, table->extras[next].key);
+        if (((next - home) & mask) < ((next - gap) & mask)) continue;
+        table->extras[gap] = table->extras[next];
+        gap = next;
+    }
+    table->extras[gap] = (struct lethe_cascade_extra){0};
+    table->extra_count--;
 }
 
 /* Puts the word into slot at, and what was there and behind it one further. */
@@ -156,7 +174,9 @@ static lethe_status set_value(struct lethe_cascade_table *table, uint64_t at,
     uint64_t word = table->slots[at];
     struct lethe_cascade_value before = value_of(table, word);
     bool is_plain = lethe_cascade_value_is_one(value);
-    if (!is_plain && !lethe_cascade_value_is_none(value)) {
+    if (is_plain || lethe_cascade_value_is_none(value)) {
+        if ((word & 1) != 0) drop_extra(table, word);
+    } else {
         lethe_status status = grow_extras(table);
         if (status != LETHE_OK) return status;
         struct lethe_cascade_extra *extra = extra_of(table, word);
