@@ -19,15 +19,15 @@ static void open_store(const struct test_folder *folder) {
 }
 
 static void insert_into(unsigned range, uint64_t first, size_t count) {
-    lethe_hash hashes[BATCH];
+    static lethe_hash hashes[BATCH];
     for (size_t i = 0; i < count; i++)
         hashes[i] = test_cascade_key_of(range, first + i);
     assert_ok(lethe_cascade_insert_batch(cascade, hashes, count, 0, NULL));
 }
 
 static void assert_has(unsigned range, uint64_t first, size_t count) {
-    lethe_hash hashes[BATCH];
-    uint64_t counts[BATCH];
+    static lethe_hash hashes[BATCH];
+    static uint64_t counts[BATCH];
     for (size_t i = 0; i < count; i++)
         hashes[i] = test_cascade_key_of(range, first + i);
     assert_ok(lethe_cascade_count_batch(cascade, hashes, count, 0, counts));
