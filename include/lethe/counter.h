@@ -317,7 +317,7 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_counter_check(const char *folder,
 /* Adds a backup of the store to a folder of backups (made if missing); tables that an earlier one holds are not
  * copied again. Every byte of the store is read before, as by check, and of the backup afterwards: where either is not
  * sound it is LETHE_ECORRUPT, and the backups are as they were. The store must not be open for writing elsewhere.
- * LETHE_EINVAL: the backups would be in a store. restore writes the latest backup to folder, which must be missing or
+ * LETHE_EINVAL: the backups would be in a store, or are those of another. restore writes the latest backup to folder, which must be missing or
  * empty, reads every byte of it, and leaves a whole store there or none. A kill at any moment leaves a backup that can be
  * restored, and of a restore either a store or what another restore takes for an empty folder. Errors: as open.
  * Cost: of backup, twice O(bytes on disk). */

@@ -46,6 +46,16 @@ lethe_status lethe_store_backup(lethe_store *store, const char *backups, uint32_
     return lethe_store_translate(message, "cannot make a backup", detail);
 }
 
+uint32_t lethe_store_backup_latest(const char *backups) {
+    char *message = NULL;
+    rocksdb_backup_engine_t *engine = open_engine(backups, &message);
+    uint32_t number = message == NULL ? latest(engine) : 0;
+    if (message != NULL)
+        rocksdb_free(message); /* adding one fails for the same reason, and says so */
+    if (engine != NULL) rocksdb_backup_engine_close(engine);
+    return number;
+}
+
 static bool meta_path(const char *backups, uint32_t number, char out[PATH_BYTES]) {
     int size = snprintf(out, PATH_BYTES, "%s/meta/%lu", backups, (unsigned long)number);
     return size > 0 && size < PATH_BYTES;

@@ -201,8 +201,7 @@ lethe_status lethe_store_examine(const char *folder, bool with_ledger, lethe_sta
     if (status == LETHE_OK) status = examine_all(store, &examination, detail);
     lethe_sketch_free(examination.sketch);
     if (status == LETHE_OK && with_ledger && examination.state.forever) {
-        status = lethe_ledger_check(folder, examination.state.dropped, examination.state.commit,
-                                    &out->ledger_ids, detail);
+        status = lethe_ledger_check(folder, &examination.state, &out->ledger_ids, detail);
     }
     lethe_store_close(store);
     *state = examination.state;

@@ -2,6 +2,7 @@
  *
  * I1      Nothing is copied before every byte of the store was read and found sound, and nothing that a restore needs is
  *         replaced or removed before the copy was read back and found so too.
+ *         Nor is a copy added to those of another store.
  * I2      Of a store with a ledger a copy is two things, and the latest copy of RocksDB's files decides which ledger goes
  *         with it: ledger-N, where N is their last commit. It is put there first. So after a kill at any moment the
  *         latest copy is whole, the new one or the one before.
@@ -55,20 +56,52 @@ static lethe_status refuse_place(const char *folder, const char *backups, lethe_
     return LETHE_OK;
 }
 
+/* Shows a copy as a store, where it lies, in a folder that is to be hidden again. */
+static lethe_status show(const char *backups, uint32_t number, char *folder, size_t size,
+                         lethe_detail *detail) {
+    lethe_status status = lethe_os_folder_make_temporary(folder, size);
+    if (status != LETHE_OK) return say(detail, status, "make a temporary folder in", folder);
+    return lethe_store_backup_show(backups, number, folder, detail);
+}
+
+static void hide(const char *folder) {
+    char data[PATH_BYTES];
+    if (join(data, folder, "data")) lethe_os_folder_remove(data);
+    lethe_os_folder_remove(folder);
+}
+
+/* A folder of backups is that of one store: of all that is in it only the latest is ever restored. A copy that can't be read is
+ * in nobody's way. */
+static lethe_status refuse_another(const char *backups, uint64_t seed, lethe_detail *detail) {
+    char folder[256] = "";
+    uint32_t number = lethe_store_backup_latest(backups);
+    if (number == 0) return LETHE_OK;
+    lethe_store *store = NULL;
+    lethe_state state;
+    lethe_status status = show(backups, number, folder, sizeof folder, NULL);
+    if (status == LETHE_OK)
+        status = lethe_store_open(folder, LETHE_STORE_READ, false, NULL, &store, NULL);
+    if (status == LETHE_OK) status = lethe_state_load(store, &state, NULL);
+    lethe_store_close(store);
+    if (folder[0] != '\0') hide(folder);
+    if (status != LETHE_OK || state.seed == seed) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EINVAL,
+                             "%s has backups of another store, which could not be restored any "
+                             "more; name another folder",
+                             backups);
+}
+
 /* Reads the copy where it lies. */
 static lethe_status read_back(const char *backups, uint32_t number, const lethe_state *expected,
                               lethe_detail *detail) {
-    char folder[256], data[PATH_BYTES];
-    lethe_status status = lethe_os_folder_make_temporary(folder, sizeof folder);
-    if (status != LETHE_OK) return say(detail, status, "make a temporary folder in", folder);
-    status = lethe_store_backup_show(backups, number, folder, detail);
+    char folder[256] = "";
+    lethe_status status = show(backups, number, folder, sizeof folder, detail);
     lethe_state state;
     lethe_counter_health health;
     if (status == LETHE_OK) status = lethe_store_examine(folder, false, &state, &health, detail);
     if (status == LETHE_OK && state.commit != expected->commit)
         status = lethe_detail_fill(detail, LETHE_ECORRUPT, "it is of another moment");
-    if (join(data, folder, "data")) lethe_os_folder_remove(data);
-    lethe_os_folder_remove(folder);
+    if (folder[0] != '\0') hide(folder);
     return status;
 }
 
@@ -98,8 +131,9 @@ lethe_status lethe_counter_backup(const char *folder, const char *backups, lethe
         status = lethe_store_open(folder, LETHE_STORE_WRITE, false, NULL, &store, detail);
     if (status == LETHE_OK) status = lethe_state_load(store, &state, detail);
     if (status == LETHE_OK) status = say(detail, lethe_os_folder_make(backups), "make", backups);
+    if (status == LETHE_OK) status = refuse_another(backups, state.seed, detail);
     if (status == LETHE_OK && state.forever)
-        status = lethe_ledger_backup(folder, backups, state.dropped, state.commit, detail);
+        status = lethe_ledger_backup(folder, backups, &state, detail);
     if (status == LETHE_OK) status = add_copy(store, backups, &state, detail);
     if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
     lethe_store_close(store);
@@ -164,7 +198,7 @@ static lethe_status fill(const char *backups, const char *half, lethe_detail *de
     if (status == LETHE_OK) status = lethe_store_restore(backups, half, detail);
     if (status == LETHE_OK) status = lethe_store_examine(half, false, &state, &health, detail);
     if (status == LETHE_OK && state.forever)
-        status = lethe_ledger_restore(backups, half, state.dropped, state.commit, detail);
+        status = lethe_ledger_restore(backups, half, &state, detail);
     if (status != LETHE_OK) return status;
     if (!join(path, half, "acknowledged"))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");

@@ -159,11 +159,20 @@ uint64_t lethe_ledger_covers(const lethe_ledger *ledger) {
     return atomic_load(&ledger->covered);
 }
 
-lethe_status lethe_ledger_match(uint64_t covers, uint64_t dropped, uint64_t commit,
-                                lethe_detail *detail) {
-    if (covers <= commit && (covers >= dropped || covers == 0)) return LETHE_OK;
+static lethe_status match(uint64_t seed, uint64_t covers, const lethe_state *state,
+                          lethe_detail *detail) {
+    if (seed != state->seed) {
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "the ledger is that of another store; restore a backup");
+    }
+    if (covers <= state->commit && (covers >= state->dropped || covers == 0)) return LETHE_OK;
     return lethe_detail_fill(detail, LETHE_ECORRUPT,
                              "the ledger is not of this state of the store; restore a backup");
+}
+
+lethe_status lethe_ledger_match(const lethe_ledger *ledger, const lethe_state *state,
+                                lethe_detail *detail) {
+    return match(lethe_cascade_seed(ledger->cascade), lethe_ledger_covers(ledger), state, detail);
 }
 
 static lethe_status explain(lethe_status status, const char *what, lethe_detail *detail) {
@@ -245,7 +254,7 @@ lethe_status lethe_ledger_look(const char *folder, const lethe_allocator *alloca
 }
 
 /* Reads the ledger at path. */
-static lethe_status check(const char *path, uint64_t dropped, uint64_t commit, uint64_t *ids,
+static lethe_status check(const char *path, const lethe_state *state, uint64_t *ids,
                           lethe_detail *detail) {
     struct lethe_cascade_health health;
     lethe_status status = lethe_cascade_check(path, NULL, &health);
@@ -255,16 +264,16 @@ static lethe_status check(const char *path, uint64_t dropped, uint64_t commit, u
                                  path);
     }
     if (status != LETHE_OK) return explain_open(status, path, detail);
-    return lethe_ledger_match(health.sequence, dropped, commit, detail);
+    return match(health.seed, health.sequence, state, detail);
 }
 
-lethe_status lethe_ledger_check(const char *folder, uint64_t dropped, uint64_t commit,
-                                uint64_t *ids, lethe_detail *detail) {
+lethe_status lethe_ledger_check(const char *folder, const lethe_state *state, uint64_t *ids,
+                                lethe_detail *detail) {
     char path[PATH_BYTES];
     *ids = 0;
     if (!path_of(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    return check(path, dropped, commit, ids, detail);
+    return check(path, state, ids, detail);
 }
 
 static bool copy_path(const char *backups, uint64_t commit, char out[PATH_BYTES]) {
@@ -273,11 +282,11 @@ static bool copy_path(const char *backups, uint64_t commit, char out[PATH_BYTES]
 }
 
 /* Under another name first, and read back: a folder of the right name is whole. */
-static lethe_status copy(const char *from, const char *to, uint64_t dropped, uint64_t commit,
+static lethe_status copy(const char *from, const char *to, const lethe_state *state,
                          lethe_detail *detail) {
     char fresh[PATH_BYTES + 4];
     uint64_t ids;
-    if (lethe_os_exists(to) && check(to, dropped, commit, &ids, NULL) == LETHE_OK) return LETHE_OK;
+    if (lethe_os_exists(to) && check(to, state, &ids, NULL) == LETHE_OK) return LETHE_OK;
     snprintf(fresh, sizeof fresh, "%s.new", to);
     lethe_os_folder_remove(fresh);
     lethe_status status = lethe_os_folder_copy(from, fresh);
@@ -285,7 +294,7 @@ static lethe_status copy(const char *from, const char *to, uint64_t dropped, uin
         (void)lethe_detail_fill(detail, status, "cannot copy the ledger from %s to %s: %s", from,
                                 to, lethe_strerror(status));
     }
-    if (status == LETHE_OK) status = check(fresh, dropped, commit, &ids, detail);
+    if (status == LETHE_OK) status = check(fresh, state, &ids, detail);
     if (status == LETHE_OK) {
         lethe_os_folder_remove(to); /* it is not sound */
         status = lethe_os_folder_rename(fresh, to);
@@ -296,20 +305,20 @@ static lethe_status copy(const char *from, const char *to, uint64_t dropped, uin
     return status;
 }
 
-lethe_status lethe_ledger_backup(const char *folder, const char *backups, uint64_t dropped,
-                                 uint64_t commit, lethe_detail *detail) {
+lethe_status lethe_ledger_backup(const char *folder, const char *backups, const lethe_state *state,
+                                 lethe_detail *detail) {
     char from[PATH_BYTES], to[PATH_BYTES];
-    if (!path_of(folder, from) || !copy_path(backups, commit, to))
+    if (!path_of(folder, from) || !copy_path(backups, state->commit, to))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    return copy(from, to, dropped, commit, detail);
+    return copy(from, to, state, detail);
 }
 
-lethe_status lethe_ledger_restore(const char *backups, const char *folder, uint64_t dropped,
-                                  uint64_t commit, lethe_detail *detail) {
+lethe_status lethe_ledger_restore(const char *backups, const char *folder, const lethe_state *state,
+                                  lethe_detail *detail) {
     char from[PATH_BYTES], to[PATH_BYTES];
-    if (!copy_path(backups, commit, from) || !path_of(folder, to))
+    if (!copy_path(backups, state->commit, from) || !path_of(folder, to))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    return copy(from, to, dropped, commit, detail);
+    return copy(from, to, state, detail);
 }
 
 void lethe_ledger_prune(const char *backups, uint64_t commit) {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/state.h"
 #include "lethe/counter.h"
 #include "lethe/hash.h"
 
@@ -36,11 +37,11 @@ void lethe_ledger_close(lethe_ledger *ledger);
 /* The last commit of the last checkpoint. */
 uint64_t lethe_ledger_covers(const lethe_ledger *ledger);
 
-/* Whether a ledger that covers so many commits can be that of a store whose log begins behind `dropped` and ends with
- * `commit`: LETHE_OK or LETHE_ECORRUPT. One that was never checkpointed can: of a log nothing is dropped that the
+/* Whether it can be that of a store with this state: LETHE_OK or LETHE_ECORRUPT. It has the store's seed, and covers what the log has
+ * dropped and nothing behind its end. One that was never checkpointed can be: of a log nothing is dropped that the
  * ledger does not cover, so what is missing was dropped before the store had one. */
-LETHE_MUST_CHECK lethe_status lethe_ledger_match(uint64_t covers, uint64_t dropped, uint64_t commit,
-                                                 lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_ledger_match(const lethe_ledger *ledger,
+                                                 const lethe_state *state, lethe_detail *detail);
 
 /* present[i] becomes 1 if the id was inserted, 0 if not. Any thread.
  * Cost: see lethe_cascade_test_batch. Errors: LETHE_EIO, LETHE_ECORRUPT, LETHE_ENOMEM. */
@@ -64,21 +65,18 @@ LETHE_MUST_CHECK lethe_status lethe_ledger_look(const char *folder,
                                                 lethe_counter_ledger *out, lethe_detail *detail);
 void lethe_ledger_info(lethe_ledger *ledger, lethe_counter_ledger *out);
 
-/* For a store that nobody has open: reads every page of its ledger, changes nothing, and checks that it covers the commits
- * from `dropped` to `commit` as far as the log needs it. */
-LETHE_MUST_CHECK lethe_status lethe_ledger_check(const char *folder, uint64_t dropped,
-                                                 uint64_t commit, uint64_t *ids,
-                                                 lethe_detail *detail);
+/* For a store that nobody has open: reads every page of its ledger, changes nothing, and checks that it matches the
+ * state. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_check(const char *folder, const lethe_state *state,
+                                                 uint64_t *ids, lethe_detail *detail);
 
 /* Copies the ledger of a store that nobody has open to a folder of backups, under the number of the store's last
  * commit; and back. What is copied is read back as by lethe_ledger_check before it takes its place; a sound copy that
  * is there already is left alone. */
 LETHE_MUST_CHECK lethe_status lethe_ledger_backup(const char *folder, const char *backups,
-                                                  uint64_t dropped, uint64_t commit,
-                                                  lethe_detail *detail);
+                                                  const lethe_state *state, lethe_detail *detail);
 LETHE_MUST_CHECK lethe_status lethe_ledger_restore(const char *backups, const char *folder,
-                                                   uint64_t dropped, uint64_t commit,
-                                                   lethe_detail *detail);
+                                                   const lethe_state *state, lethe_detail *detail);
 /* Removes the copies of other commits. */
 void lethe_ledger_prune(const char *backups, uint64_t commit);
 

@@ -3,8 +3,8 @@
  * IDEA    It gave back, with the tables of segments that were too old, a table whose last segment was the first that had
  *         to stay: the one behind `dropped`. So at most that segment is missing, and the state says how many ids it had.
  * WHY     Nothing was counted wrong by that, but copies of those events could be, from now on. So the store opens if
- *         none can: when the ids are too old for the window, or the ledger has them, or the index, which knows their
- *         times as well. Otherwise it is refused, with what would help. */
+ *         none can: when the ids are too old for the window and not kept for ever, or the ledger has them, or the index, which
+ *         knows their times as well. Otherwise it is refused, with what would help. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,8 +87,9 @@ static lethe_status refuse(const lethe_counter *counter, const lethe_lost *lost,
                            lethe_detail *detail) {
     enum { SHORTEST_WINDOW_MS = 1000 };
     uint64_t age_ms = counter->state.clock_ms - lost->latest_ms;
+    bool forever = counter->state.forever;
     char advice[128] = "";
-    if (age_ms > SHORTEST_WINDOW_MS) {
+    if (age_ms > SHORTEST_WINDOW_MS && !forever) {
         (void)snprintf(advice, sizeof advice,
                        ", or open it with a window of less than %llu ms, which does not reach back "
                        "to them",
@@ -99,7 +100,8 @@ static lethe_status refuse(const lethe_counter *counter, const lethe_lost *lost,
         "%llu ids of commit %llu are missing from the log: an earlier version of lethe dropped "
         "them too soon, and copies of their events would be counted again; restore a backup%s%s",
         (unsigned long long)lost->ids, (unsigned long long)lost->commit,
-        counter->options.event_time ? "" : ", or wait until they are too old for the window",
+        counter->options.event_time || forever ? ""
+                                               : ", or wait until they are too old for the window",
         advice);
 }
 
@@ -110,8 +112,9 @@ lethe_status lethe_engine_mend_log(lethe_counter *counter, const lethe_lost *los
     const lethe_state *state = &counter->state;
     bool in_ledger =
         counter->ledger != NULL && lethe_ledger_covers(counter->ledger) >= lost->commit;
-    bool in_index = counter->options.exact && state->has_index;
-    bool is_old = lost->latest_ms + counter->kept_ms < state->clock_ms;
+    bool in_index = state->has_index;
+    /* Where ids are kept for ever none is too old. */
+    bool is_old = !state->forever && lost->latest_ms + counter->kept_ms < state->clock_ms;
     if (!in_ledger && !in_index && !is_old) return refuse(counter, lost, detail);
     counter->state.log_ids -= lost->ids;
     lethe_status status = LETHE_OK;

@@ -126,8 +126,7 @@ static lethe_status open_ledger(lethe_counter *counter, const char *folder, leth
     lethe_status status =
         lethe_ledger_open(folder, &ledger, !state->forever, &counter->ledger, detail);
     if (status != LETHE_OK || !state->forever) return status;
-    return lethe_ledger_match(lethe_ledger_covers(counter->ledger), state->dropped, state->commit,
-                              detail);
+    return lethe_ledger_match(counter->ledger, state, detail);
 }
 
 /* A ledger that is new, now that it has the ids of the log, covers all there is: what the log dropped before is in nobody's

@@ -308,16 +308,11 @@ static lethe_status empty_index(lethe_counter *counter, lethe_batch *batch) {
     return status == LETHE_OK ? lethe_store_commit(counter->store, batch, NULL) : status;
 }
 
-/* Makes INDEX what the options want: complete, or empty. */
-static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
-    *out = NULL;
-    if (counter->options.exact == counter->state.has_index) return LETHE_OK;
+/* Empties INDEX where exact mode is switched off. */
+static lethe_status drop_index(lethe_counter *counter) {
+    if (counter->options.exact || !counter->state.has_index) return LETHE_OK;
     lethe_batch *batch = lethe_batch_new();
     if (batch == NULL) return LETHE_ENOMEM;
-    if (counter->options.exact) {
-        *out = batch; /* the walk fills it */
-        return LETHE_OK;
-    }
     counter->state.has_index = false;
     lethe_status status = lethe_state_put(&counter->state, batch, counter->store);
     if (status == LETHE_OK) status = lethe_store_commit(counter->store, batch, NULL);
@@ -326,18 +321,28 @@ static lethe_status turn_index(lethe_counter *counter, lethe_batch **out) {
     return status;
 }
 
+/* Reads the log's ids, and makes INDEX what the options want: complete, or empty. It is emptied last: the log may need it
+ * (lost.c), and a store that is refused is left as it was. */
+static lethe_status recover_ids(lethe_counter *counter, lethe_detail *detail) {
+    struct purpose purpose = {.records = true};
+    if (counter->options.exact && !counter->state.has_index) {
+        purpose.index = lethe_batch_new(); /* the walk fills it */
+        if (purpose.index == NULL) return damaged(detail, "", LETHE_ENOMEM);
+    }
+    lethe_status status = walk_ids(counter, &purpose, detail);
+    lethe_batch_free(purpose.index);
+    if (status != LETHE_OK) return status;
+    status = drop_index(counter);
+    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot change the index");
+    counter->state.has_index = counter->options.exact;
+    return LETHE_OK;
+}
+
 lethe_status lethe_engine_recover(lethe_counter *counter, lethe_detail *detail) {
     lethe_status status = lethe_engine_replay(counter, detail);
     if (status == LETHE_OK) status = lethe_engine_expect_all(counter, detail);
     if (status == LETHE_OK && counter->sketch == NULL) status = load_counters(counter, detail);
-    if (status != LETHE_OK) return status;
-    struct purpose purpose = {.records = true};
-    status = turn_index(counter, &purpose.index);
-    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot change the index");
-    status = walk_ids(counter, &purpose, detail);
-    lethe_batch_free(purpose.index);
-    if (status == LETHE_OK) counter->state.has_index = counter->options.exact;
-    return status;
+    return status == LETHE_OK ? recover_ids(counter, detail) : status;
 }
 
 lethe_status lethe_engine_survey(lethe_counter *counter, lethe_detail *detail) {

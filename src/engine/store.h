@@ -136,6 +136,8 @@ uint64_t lethe_store_memory_bytes(lethe_store *store);
 /* backup.c: adds a copy of the store to a folder of backups, which is there, under a number of its own. */
 LETHE_MUST_CHECK lethe_status lethe_store_backup(lethe_store *store, const char *backups,
                                                  uint32_t *number, lethe_detail *detail);
+/* The number of the latest copy; 0 if there is none that is known of. */
+uint32_t lethe_store_backup_latest(const char *backups);
 /* Makes FOLDER/data of links to the files of that copy, so that it can be opened where it lies. */
 LETHE_MUST_CHECK lethe_status lethe_store_backup_show(const char *backups, uint32_t number,
                                                       const char *folder, lethe_detail *detail);

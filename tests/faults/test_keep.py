@@ -224,6 +224,36 @@ def test_a_sound_copy_of_a_ledger_is_not_replaced(stores, tmp_path):
     assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
 
 
+def twins(tmp_path):
+    """Two stores with ledgers and as many commits, of other ids."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        subprocess.run([BINARIES / "lethe", "count", "-q", "--db", folder, *KINDS["forever"][0]],
+                       input=f"{folder.name}\tkey\t1\n".encode(), check=True, timeout=120)
+    return folders
+
+
+def test_backups_are_of_one_store(tmp_path):
+    """The other's ledger has the same number. And of the one that is not the latest there would be no backup."""
+    one, two = twins(tmp_path)
+    backups = tmp_path / "backups"
+    assert run("backup", "-q", "--db", one, "--to", backups)[0] == 0
+    code, _, errors = run("backup", "--db", two, "--to", backups)
+    assert code == USAGE and "backups of another store" in errors, errors
+    assert run("backup", "-q", "--db", one, "--to", backups)[0] == 0
+    assert run("restore", "-q", "--from", backups, "--db", tmp_path / "restored")[0] == 0
+    assert run("check", "--db", tmp_path / "restored")[0] == 0
+
+
+def test_a_ledger_of_another_store_is_refused(tmp_path):
+    one, two = twins(tmp_path)
+    shutil.rmtree(two / "ledger")
+    shutil.copytree(one / "ledger", two / "ledger")
+    for words in (("check",), ("count", "/dev/null"), ("backup", "--to", tmp_path / "backups")):
+        code, _, errors = run(*words, "--db", two)
+        assert code == DAMAGED and "that of another store" in errors, (words, errors)
+
+
 def with_faults(folder, words, **faults):
     """Runs lethe with operations on files of the folder counted; returns its exit status."""
     code, _, errors = run(*words, environment={"LD_PRELOAD": str(PRELOAD), "LETHE_FAULT_FOLDER": str(folder), **faults})

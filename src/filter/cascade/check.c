@@ -109,6 +109,7 @@ lethe_status lethe_cascade_check(const char *folder, const lethe_allocator *allo
     if (status == LETHE_EINVAL) status = LETHE_ECORRUPT;
     if (status == LETHE_OK) {
         checking->words = lethe_cascade_words_of(&checking->manifest.shape);
+        out->seed = checking->manifest.shape.seed;
         out->sequence = checking->manifest.sequence;
         status = check_runs(checking);
     }

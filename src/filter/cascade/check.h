@@ -8,6 +8,7 @@
 #include "lethe/status.h"
 
 struct lethe_cascade_health {
+    uint64_t seed;       /* of its keys' hashes */
     uint64_t sequence;   /* of the last checkpoint */
     uint64_t insertions; /* in runs and in the log; removals are not taken off */
 };
