@@ -6,6 +6,7 @@
  *         is printed.
  *
  * usage: test_simulate_store [--seconds n] [--seed s] [--seeds n] [--steps n] [--only 3,7-9] [--tell]
+ *                            [--shrink seconds]
  *
  * Without options a fixed list of seeds runs. With --seconds new seeds run for so long, from --seed on if that is
  * given. With --seed alone that seed runs; --only leaves all but these steps out. */
@@ -24,12 +25,12 @@
 enum { USUAL_SEEDS = 130, MOST_STEPS = 100000, RUN_SECONDS = 120, SHRINK_SECONDS = 60 };
 
 struct request {
-    uint64_t seconds, seed, seeds, steps;
+    uint64_t seconds, seed, seeds, steps, shrink_seconds;
     bool has_seed, tells, has_only;
     bool only[MOST_STEPS];
 };
 
-static struct request request;
+static struct request request = {.shrink_seconds = SHRINK_SECONDS};
 
 /* What a run in a process of its own said. */
 struct found {
@@ -101,7 +102,7 @@ static uint64_t now_s(void) {
 /* Leaves out as many steps as can be left out: halves first, then smaller parts. */
 static void shrink(uint64_t seed, const char *rule, bool *is_on, size_t count) {
     static struct found trial;
-    uint64_t end_s = now_s() + SHRINK_SECONDS;
+    uint64_t end_s = now_s() + request.shrink_seconds;
     for (size_t part = (count + 1) / 2; part > 0 && now_s() < end_s; part /= 2) {
         bool again = true;
         while (again && now_s() < end_s) {
@@ -197,6 +198,8 @@ static void read_arguments(int count, char **arguments) {
         uint64_t number = strtoull(value, NULL, 10);
         if (strcmp(name, "--seconds") == 0) {
             request.seconds = number;
+        } else if (strcmp(name, "--shrink") == 0) {
+            request.shrink_seconds = number;
         } else if (strcmp(name, "--seeds") == 0) {
             request.seeds = number;
         } else if (strcmp(name, "--steps") == 0 && number < MOST_STEPS) {
