@@ -1,7 +1,8 @@
 /* simulation/store/world.h - one run: a machine, a store on it, its model, and who talks to it.
  *
  *   world.c   opening, the end of processes, clocks        run.c    the steps in their order
- *   talk.c    operations, reads, waits                     harm.c   flips, checks, backups, readers */
+ *   talk.c    operations, reads, waits                     harm.c   flips, checks, backups, readers
+ *   cascade.c a cascade by itself, in place of a store */
 #ifndef LETHE_SIMULATION_STORE_WORLD_H
 #define LETHE_SIMULATION_STORE_WORLD_H
 
@@ -76,6 +77,12 @@ void harm_follow(struct world *world);
 void harm_check(struct world *world);
 void harm_backup(struct world *world);
 void harm_restore(struct world *world);
+
+/* A fault that comes later, as is drawn. */
+void world_arm(struct world *world);
+
+/* cascade.c */
+void cascade_run(uint64_t seed, size_t step_count, const bool *is_on);
 
 /* run.c: the steps that are on; NULL: all. */
 void run_plan(uint64_t seed, size_t step_count, const bool *is_on);
