@@ -1,8 +1,11 @@
-/* simulation/store/database_backup.c - a backup is one file with all files of a database, and their checksum.
+/* simulation/store/database_backup.c - copies of a database, laid out as RocksDB does it.
  *
- * The bytes of tables are copied as they are, checked or not: like RocksDB's, a backup of a damaged table is a damaged
- * table. */
+ * LAYOUT  meta/N       a line for each file of copy N: its path here, and its checksum
+ *         private/N/   the files
+ * WHY     The bytes of tables are copied as they are, checked or not: like RocksDB's, the copy of a damaged table is a
+ *         damaged table. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +15,7 @@
 #include "simulation/store/machine.h"
 #include "simulation/store/system.h"
 
-static char *backup_path(const char *folder, uint64_t number) {
-    char name[64];
-    (void)snprintf(name, sizeof name, "backup-%06llu", (unsigned long long)number);
-    return path_join(folder, name);
-}
+enum { TEXT_BYTES = 256 };
 
 static int by_number(const void *left, const void *right) {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -24,92 +23,137 @@ static int by_number(const void *left, const void *right) {
 }
 
 size_t backup_count(const char *folder, uint64_t *numbers, size_t room) {
-    struct system_folder *names = system_opendir(folder);
+    char *meta = path_join(folder, "meta");
+    struct system_folder *names = system_opendir(meta);
+    machine_release(meta);
     if (names == NULL) return 0;
     size_t count = 0;
     const struct dirent *entry;
     while ((entry = system_readdir(names)) != NULL) {
-        if (strncmp(entry->d_name, "backup-", 7) != 0 || strlen(entry->d_name) != 13) continue;
-        if (count < room) numbers[count++] = strtoull(entry->d_name + 7, NULL, 10);
+        char *end;
+        uint64_t number = strtoull(entry->d_name, &end, 10);
+        if (number > 0 && *end == '\0' && count < room) numbers[count++] = number;
     }
     (void)system_closedir(names);
     qsort(numbers, count, sizeof *numbers, by_number);
     return count;
 }
 
-static char *add_file(const char *folder, const char *name, struct bytes *out) {
+static char *make_folder(const char *folder, const char *name) {
     char *path = path_join(folder, name);
-    struct bytes bytes = {0};
-    char *message = file_read(path, &bytes);
-    if (message == NULL) {
-        bytes_put_string(out, name, strlen(name) + 1);
-        bytes_put_string(out, bytes.data, bytes.size);
-    }
-    bytes_drop(&bytes);
+    bool made = system_mkdir(path, 0777) == 0 || errno == EEXIST;
+    char *message = made ? NULL : file_message("while making", path);
     machine_release(path);
+    return message == NULL ? file_sync_folder(folder) : message;
+}
+
+/* Copies a file of the database, and adds its line. */
+static char *add_file(const struct database *database, const char *name, const char *folder,
+                      uint64_t number, struct bytes *list) {
+    char text[TEXT_BYTES];
+    struct bytes bytes = {0};
+    char *from = path_join(database->folder, name);
+    (void)snprintf(text, sizeof text, "private/%" PRIu64 "/%s", number, name);
+    char *to = path_join(folder, text);
+    char *message = file_read(from, &bytes);
+    if (message == NULL) message = file_write(to, &bytes);
+    (void)snprintf(text, sizeof text, "private/%" PRIu64 "/%s sum %" PRIu64 "\n", number, name,
+                   lethe_checksum(2, bytes.data, bytes.size));
+    bytes_put(list, text, strlen(text));
+    machine_release(from);
+    machine_release(to);
+    bytes_drop(&bytes);
+    return message;
+}
+
+static char *add_files(const struct database *database, const char *folder, uint64_t number,
+                       struct bytes *list) {
+    char *message = add_file(database, "MANIFEST", folder, number, list);
+    for (size_t i = 0; i < database->table_count && message == NULL; i++) {
+        char name[TEXT_BYTES];
+        (void)snprintf(name, sizeof name, "%06" PRIu64 ".sst", database->tables[i]->number);
+        message = add_file(database, name, folder, number, list);
+    }
+    return message;
+}
+
+/* Writes the list under its final name, when all that it names is synced. */
+static char *write_list(const char *folder, uint64_t number, const struct bytes *list) {
+    char text[TEXT_BYTES];
+    (void)snprintf(text, sizeof text, "private/%" PRIu64, number);
+    char *private = path_join(folder, text);
+    (void)snprintf(text, sizeof text, "meta/%" PRIu64, number);
+    char *path = path_join(folder, text), *fresh = path_join(folder, "meta/new");
+    char *meta = path_join(folder, "meta");
+    char *message = file_sync_folder(private);
+    if (message == NULL) message = file_write(fresh, list);
+    if (message == NULL && system_rename(fresh, path) != 0)
+        message = file_message("while renaming", fresh);
+    if (message == NULL) message = file_sync_folder(meta);
+    machine_release(private);
+    machine_release(path);
+    machine_release(fresh);
+    machine_release(meta);
     return message;
 }
 
 char *backup_make(struct database *database, const char *folder) {
     uint64_t numbers[256];
+    char text[TEXT_BYTES];
     size_t count = backup_count(folder, numbers, 256);
-    struct bytes all = {0};
+    uint64_t number = count > 0 ? numbers[count - 1] + 1 : 1;
+    struct bytes list = {0};
+    (void)snprintf(text, sizeof text, "%" PRIu64, number);
+    char *private = path_join(folder, "private");
+    char *message = make_folder(folder, "meta");
+    if (message == NULL) message = make_folder(folder, "private");
+    if (message == NULL) message = make_folder(private, text);
+    machine_release(private);
     (void)system_mutex_lock(&database->changing);
-    char *message = add_file(database->folder, "MANIFEST", &all);
-    for (size_t i = 0; i < database->table_count && message == NULL; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof name, "%06llu.sst",
-                       (unsigned long long)database->tables[i]->number);
-        message = add_file(database->folder, name, &all);
-    }
+    if (message == NULL) message = add_files(database, folder, number, &list);
     (void)system_mutex_unlock(&database->changing);
-    bytes_put_number(&all, lethe_checksum(2, all.data, all.size));
-    char *path = backup_path(folder, count > 0 ? numbers[count - 1] + 1 : 1);
-    char *fresh = path_join(folder, "backup.new");
-    if (message == NULL) message = file_write(fresh, &all);
-    if (message == NULL && system_rename(fresh, path) != 0)
-        message = file_message("while renaming", fresh);
-    if (message == NULL) message = file_sync_folder(folder);
-    machine_release(fresh);
-    machine_release(path);
-    bytes_drop(&all);
+    if (message == NULL) message = write_list(folder, number, &list);
+    bytes_drop(&list);
     return message;
 }
 
-/* Reads a backup and checks it. */
-static char *read_backup(const char *folder, uint64_t number, struct bytes *out) {
-    char *path = backup_path(folder, number);
-    char *message = file_read(path, out);
-    uint64_t check = 0;
-    if (message == NULL && out->size >= 8) memcpy(&check, out->data + out->size - 8, 8);
-    if (message == NULL && (out->size < 8 || check != lethe_checksum(2, out->data, out->size - 8)))
-        message = message_of("Corruption: Backup checksum mismatch");
+/* Reads each file of a copy and checks it; writes it to a folder, unless that is NULL. */
+static char *read_copy(const char *folder, uint64_t number, const char *to) {
+    char text[TEXT_BYTES];
+    struct bytes list = {0};
+    (void)snprintf(text, sizeof text, "meta/%" PRIu64, number);
+    char *path = path_join(folder, text);
+    char *message = file_read(path, &list);
     machine_release(path);
+    bytes_put(&list, "", 1);
+    for (char *line = strtok((char *)list.data, "\n"); line != NULL && message == NULL;
+         line = strtok(NULL, "\n")) {
+        char name[TEXT_BYTES];
+        uint64_t sum;
+        if (sscanf(line, "%255s sum %" SCNu64, name, &sum) != 2) break;
+        struct bytes bytes = {0};
+        char *from = path_join(folder, name), *goal = NULL;
+        message = file_read(from, &bytes);
+        if (message == NULL && lethe_checksum(2, bytes.data, bytes.size) != sum)
+            message = message_of("Corruption: Backup checksum mismatch");
+        if (message == NULL && to != NULL) {
+            goal = path_join(to, strrchr(name, '/') + 1);
+            message = file_write(goal, &bytes);
+        }
+        machine_release(from);
+        machine_release(goal);
+        bytes_drop(&bytes);
+    }
+    bytes_drop(&list);
     return message;
 }
 
 char *backup_verify(const char *folder, uint64_t number) {
-    struct bytes all = {0};
-    char *message = read_backup(folder, number, &all);
-    bytes_drop(&all);
-    return message;
+    return read_copy(folder, number, NULL);
 }
 
 char *backup_restore(const char *folder, const char *to, uint64_t number) {
-    struct bytes all = {0};
-    char *message = read_backup(folder, number, &all);
-    if (message == NULL && system_mkdir(to, 0777) != 0 && errno != EEXIST)
-        message = file_message("while making", to);
-    struct cursor cursor = {.at = all.data, .end = all.data + (all.size < 8 ? 0 : all.size - 8)};
-    while (message == NULL && cursor.at < cursor.end) {
-        struct slice name = cursor_string(&cursor), data = cursor_string(&cursor);
-        if (cursor.is_broken) break;
-        char *path = path_join(to, (const char *)name.data);
-        message = file_write(path, &(struct bytes){.data = (unsigned char *)(uintptr_t)data.data,
-                                                   .size = data.size});
-        machine_release(path);
-    }
-    if (message == NULL) message = file_sync_folder(to);
-    bytes_drop(&all);
-    return message;
+    if (system_mkdir(to, 0777) != 0 && errno != EEXIST) return file_message("while making", to);
+    char *message = read_copy(folder, number, to);
+    return message == NULL ? file_sync_folder(to) : message;
 }

@@ -227,6 +227,18 @@ int disk_make(const char *path, bool is_folder, struct disk_node **out) {
     return 0;
 }
 
+int disk_link(struct disk_node *node, const char *path) {
+    struct disk_node *parent, *there;
+    const char *name;
+    int error = find_parent(path, &parent, &name);
+    if (error != 0) return error;
+    if (disk_find(path, &there) == 0) return EEXIST;
+    char *own = last_name(name);
+    put_entry(&parent->names, own, node);
+    note(parent, (struct disk_change){.kind = ADD, .name = own, .node = node});
+    return 0;
+}
+
 int disk_remove(const char *path, bool is_folder) {
     struct disk_node *parent;
     const char *name;

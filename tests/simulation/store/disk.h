@@ -54,6 +54,8 @@ struct disk_habits *disk_settings(void);
 /* All return 0 or an errno. */
 int disk_find(const char *path, struct disk_node **out);
 int disk_make(const char *path, bool is_folder, struct disk_node **out);
+/* A second name for a file. */
+int disk_link(struct disk_node *node, const char *path);
 int disk_remove(const char *path, bool is_folder);
 int disk_rename(const char *from, const char *to);
 

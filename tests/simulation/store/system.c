@@ -328,6 +328,14 @@ int system_unlinkat(int folder, const char *name, int flags) {
     return result;
 }
 
+int system_symlink(const char *target, const char *path) {
+    struct disk_node *node;
+    int error = begin(SYSTEM_OPEN);
+    if (error == 0) error = disk_find(target, &node);
+    if (error == 0) error = disk_link(node, path);
+    return error == 0 ? 0 : fail(error);
+}
+
 int system_mkdir(const char *path, mode_t mode) {
     (void)mode;
     struct disk_node *node;

@@ -69,6 +69,8 @@ int system_access(const char *path, int mode);
 int system_rename(const char *from, const char *to);
 int system_unlink(const char *path);
 int system_unlinkat(int folder, const char *name, int flags);
+/* What a link leads to is found once, when it is made. */
+int system_symlink(const char *target, const char *path);
 int system_mkdir(const char *path, mode_t mode);
 int system_rmdir(const char *path);
 struct system_folder;
@@ -120,6 +122,7 @@ int system_thread_join(pthread_t thread);
 #define rename(from, to) system_rename(from, to)
 #define unlink(path) system_unlink(path)
 #define unlinkat(folder, name, flags) system_unlinkat(folder, name, flags)
+#define symlink(target, path) system_symlink(target, path)
 #define mkdir(path, mode) system_mkdir(path, mode)
 #define rmdir(path) system_rmdir(path)
 #define DIR struct system_folder
