@@ -27,6 +27,7 @@
 #include "core/tunables.h"
 #include "engine/detail.h"
 #include "engine/store_internal.h"
+#include "os/block_file.h"
 #include "os/folder.h"
 
 static const char *const FAMILY_NAMES[LETHE_FAMILY_COUNT] = {"default", "ids", "changes",
@@ -158,6 +159,12 @@ static void close_database(lethe_store *store) {
 /* Makes the empty database under another name first: what a kill or a full disk leaves is then no store. */
 static lethe_status make_database(lethe_store *store, lethe_detail *detail) {
     char *message = NULL;
+    /* The lock says that the folder is ours: without it what a power cut leaves here would be taken for somebody else's. */
+    lethe_status named = lethe_os_block_sync_folder(store->folder);
+    if (named != LETHE_OK) {
+        return lethe_detail_fill(detail, named, "cannot make the store in %s: %s", store->folder,
+                                 strerror(errno));
+    }
     lethe_os_folder_remove(store->begun);
     rocksdb_options_set_create_if_missing(store->options[0], 1);
     rocksdb_options_set_create_missing_column_families(store->options[0], 1);
