@@ -1,4 +1,4 @@
-/* simulation/module/model.h - what once-tables should answer, by the promises alone.
+/* simulation/module/model.h - what once-tables and forgetful filters should answer, by the promises alone.
  *
  * A table's time is the true time and a base. An id that was applied within W must be a duplicate; one whose age is beyond W
  * and the slack must be applied; in between the table decides. `fast_ms` is by how much the table may have aged faster than
@@ -11,8 +11,12 @@
 
 enum { MODEL_TABLES = 6, MODEL_IDS = 192 };
 
+/* So long ago that no table knows of it. */
+#define MODEL_NEVER_MS (INT64_MIN / 4)
+
 typedef struct model_table {
     bool exists;
+    bool is_filter; /* FBF.*: ids only, and no witnesses */
     uint32_t window_ms;
     int64_t base_ms, fast_ms, slow_ms;
     bool
@@ -30,16 +34,20 @@ typedef struct model {
 typedef enum model_answer { MODEL_APPLIED, MODEL_DUPLICATE, MODEL_EITHER } model_answer;
 
 static inline model_answer model_expect(const model_table *table, unsigned id, int64_t now_ms) {
-    if (table->times[id] == 0) return MODEL_APPLIED;
     int64_t age_ms = now_ms + table->base_ms - table->applied_ms[id];
     if (age_ms + table->fast_ms <= table->window_ms) return MODEL_DUPLICATE;
     if (age_ms - table->slow_ms > table->window_ms + table->window_ms / 4) return MODEL_APPLIED;
     return MODEL_EITHER;
 }
 
-static inline void model_note(model_table *table, unsigned id, int64_t now_ms) {
-    table->times[id]++;
+/* counts: on its witness as well, not in the window alone. */
+static inline void model_note(model_table *table, unsigned id, int64_t now_ms, bool counts) {
+    if (counts) table->times[id]++;
     table->applied_ms[id] = now_ms + table->base_ms;
+}
+
+static inline void model_forget(model_table *table, unsigned id) {
+    table->applied_ms[id] = MODEL_NEVER_MS;
 }
 
 #endif
