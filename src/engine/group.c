@@ -39,15 +39,28 @@ void lethe_group_drop(lethe_group *group) {
     lethe_buffer_free(&group->pending);
 }
 
+/* Empties the table of pending ids: where they are few one by one, since the table is large and a commit may have but one. */
+static void forget_pending(lethe_group *group) {
+    const lethe_pending *all = (const void *)group->pending.data;
+    uint32_t count = (uint32_t)(group->pending.size / sizeof *all);
+    bool are_few = count <= PENDING_SLOTS / 64;
+    if (count > 0 && !are_few)
+        memset(group->pending_slots, 0, PENDING_SLOTS * sizeof *group->pending_slots);
+    for (uint32_t i = 0; are_few && i < count; i++) {
+        uint32_t at = (uint32_t)(all[i].id.low % PENDING_SLOTS);
+        while (group->pending_slots[at] != i + 1)
+            at = (at + 1) % PENDING_SLOTS;
+        group->pending_slots[at] = 0;
+    }
+    group->pending.size = 0;
+}
+
 lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->number = number;
     group->operations = group->delta_count = 0;
     group->drops_ids = group->drops_changes = group->wants_cover = false;
     group->runs.size = group->touched.size = 0;
-    if (group->pending.size > 0) {
-        memset(group->pending_slots, 0, PENDING_SLOTS * sizeof *group->pending_slots);
-        group->pending.size = 0;
-    }
+    forget_pending(group);
     lethe_batch_clear(group->batch);
     lethe_status status = lethe_ids_begin(&group->ids);
     if (status != LETHE_OK) return status;
