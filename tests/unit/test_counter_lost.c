@@ -78,6 +78,7 @@ static void what_is_kept_for_ever_is_never_too_old(void **state) {
     assert_int_equal(add(counter, "old", START_MS), LETHE_APPLIED);
     assert_int_equal(add(counter, "covered", later_ms), LETHE_APPLIED);
     assert_int_equal(add(counter, "lost", later_ms + WINDOW_MS / 8), LETHE_APPLIED);
+    assert_int_equal(add(counter, "next", later_ms + WINDOW_MS / 8 + 1), LETHE_APPLIED);
     assert_int_equal(add(counter, "latest", later_ms + KEPT_MS + 1), LETHE_APPLIED);
     char command[1024];
     snprintf(command, sizeof command, "cp -r '%s/.' '%s'", folder.path, killed.path);
