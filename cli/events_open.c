@@ -110,6 +110,18 @@ static bool fail_manner(struct event_gatherer *gatherer, const char *path,
     return false;
 }
 
+/* Whether what is read of this file moves the mark. Another file that has all that the mark's file had, and more, must leave it to
+ * that one, which may be read again when its ids have left the window. What has lost nothing can be moved: a mark
+ * before which nothing was counted, and one that is made anew in another manner. */
+static bool may_move(const struct event_gatherer *gatherer, const struct resume_mark *mark,
+                     bool is_other) {
+    struct resume_file file = {0};
+    int descriptor = event_source_file(gatherer->stream.source);
+    if (!mark->has_blocks || is_other || (mark->flags & RESUME_UNTAKEN) != 0) return true;
+    if (descriptor >= 0) (void)resume_look(descriptor, &file);
+    return file.identity != 0 && file.identity == mark->file.identity;
+}
+
 /* Goes on from the place of the file's mark. */
 static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry *entry,
                       const char *path) {
@@ -117,7 +129,9 @@ static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry
     const struct resume_mark *mark = &entry->mark;
     bool is_untaken = (mark->flags & RESUME_UNTAKEN) != 0;
     bool is_other = mark->has_blocks && strcmp(mark->manner, gatherer->manner) != 0;
-    memcpy(gatherer->mark_name, entry->name, sizeof gatherer->mark_name);
+    if (may_move(gatherer, mark, is_other)) {
+        memcpy(gatherer->mark_name, entry->name, sizeof gatherer->mark_name);
+    }
     gatherer->was_taken = !is_untaken;
     if (gatherer->options->from_start || (is_other && is_untaken)) return go_back(gatherer);
     if (is_other) return fail_manner(gatherer, path, mark);

@@ -6,7 +6,8 @@
  * has the same before the place, is taken for it at once; of any other the hash of all that was read decides.
  *
  * The counters' store keeps a mark for each file, durable in one step with the events before it. Its
- * name comes from how the file began when it was first seen, and stays while the file grows.
+ * name comes from how the file began when it was first seen, and stays while the file grows. Another file that has all of
+ * the first and more, such as tomorrow's export, goes on from its mark and gets one of its own.
  *
  * All offsets are in the decompressed stream. */
 #ifndef LETHE_CLI_RESUME_H

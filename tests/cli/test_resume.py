@@ -109,6 +109,20 @@ def test_a_file_that_grows(form, packed, count, total, tmp_path):
     assert total() == 900 + packed
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["plain file", "gzip"])
+def test_each_file_has_all_of_the_one_before(form, packed, count, total, tmp_path):
+    """Nightly exports of everything so far: a later one goes on where an earlier one ended, and leaves it its mark. No night
+    reads anything again, so it does not matter how long ago the ids have left the window."""
+    options, header, line = form
+    for night in range(1, 6):
+        data = header + b"".join(line(i) for i in range(night * 300))
+        write(tmp_path / f"f{night}", data, packed)
+        names = [f"f{number}" for number in range(1, night + 1)]
+        summary = count(*options, *(reversed(names) if night == 4 else names))
+        assert (summary["applied"], summary["duplicates"]) == (300, 0), (night, summary)
+    assert total() == 1500
+
+
 @pytest.mark.parametrize("how", ["grows", "--last-line", "pipe", "standard input"])
 def test_a_last_line_without_its_newline(how, form, count, total, lethe, tmp_path):
     options, header, line = form
