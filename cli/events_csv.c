@@ -69,15 +69,51 @@ enum event_result event_parse_csv(const struct event_format *format, lethe_bytes
     return event_by_order(csv_next, &cursor, batch, problem);
 }
 
-/* Whether every name has found its column. */
-static bool check_header(const struct event_format *format, struct event_problem *problem) {
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        if (format->names[role][0] == '\0' || format->columns[role] != 0) continue;
+static bool has_name(lethe_bytes field, const char *name) {
+    return strlen(name) == field.size && memcmp(name, field.data, field.size) == 0;
+}
+
+bool event_is_header(const struct event_format *format, const lethe_bytes fields[ROLE_COUNT]) {
+    static const char mark[] =
+        "\xef\xbb\xbf"; /* of the order of bytes: each file may begin with one */
+    lethe_bytes names[] = {fields[ROLE_ID], fields[ROLE_KEY]};
+    for (int role = ROLE_ID; role <= ROLE_KEY; role++) {
+        lethe_bytes *name = &names[role];
+        if (format->columns[role] == 1 && name->size > 3 && memcmp(name->data, mark, 3) == 0) {
+            *name = (lethe_bytes){(const char *)name->data + 3, name->size - 3};
+        }
+        if (!has_name(*name, format->names[role])) return false;
+    }
+    return true;
+}
+
+/* Says that there is no such column, and why that may be. */
+static bool reject_header(lethe_bytes header, const char *name, struct event_problem *problem) {
+    struct event_excerpt excerpt;
+    bool has_comma = memchr(header.data, ',', header.size) != NULL;
+    bool has_another = memchr(header.data, ';', header.size) != NULL ||
+                       memchr(header.data, '\t', header.size) != NULL;
+    if (!has_comma && has_another) {
         event_problem_set(problem,
-                          "the header has no column '%s'; name one that it has in --fields, or "
-                          "give numbers if there is no header",
-                          format->names[role]);
-        return false;
+                          "the header, '%s', has no commas, which --csv needs between columns; "
+                          "write the file with them",
+                          event_excerpt(header, &excerpt));
+    } else {
+        event_problem_set(problem,
+                          "the header, '%s', has no column '%s'; name one that it has in --fields, "
+                          "or give numbers if there is no header",
+                          event_excerpt(header, &excerpt), name);
+    }
+    return false;
+}
+
+/* Whether every name has found its column. */
+static bool check_header(const struct event_format *format, lethe_bytes header,
+                         struct event_problem *problem) {
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (format->names[role][0] != '\0' && format->columns[role] == 0) {
+            return reject_header(header, format->names[role], problem);
+        }
     }
     return true;
 }
@@ -97,15 +133,18 @@ bool event_parse_header(const struct event_format *format, lethe_bytes record,
         column++;
         for (int role = 0; role < ROLE_COUNT; role++) {
             const char *name = out->names[role];
-            bool is_wanted = name[0] != '\0' && out->columns[role] == 0;
-            if (!is_wanted || strlen(name) != field.size ||
-                memcmp(name, field.data, field.size) != 0) {
-                continue;
+            if (name[0] == '\0' || !has_name(field, name)) continue;
+            if (out->columns[role] != 0) {
+                event_problem_set(problem,
+                                  "the header has more than one column '%s'; give each a name of "
+                                  "its own",
+                                  name);
+                return false;
             }
             out->columns[role] = column;
             out->last_column = column;
         }
     }
     batch->text_used = 0;
-    return found != FIELD_BAD && check_header(out, problem);
+    return found != FIELD_BAD && check_header(out, record, problem);
 }

@@ -21,6 +21,8 @@ typedef enum field_result (*field_next)(void *cursor, lethe_bytes *field,
 /* The checks of single fields; false after saying what is wrong. */
 bool event_check_size(const char *what, lethe_bytes field, size_t limit,
                       struct event_problem *problem);
+/* Whether a record that has these fields is the header once more, as in files that were put together. */
+bool event_is_header(const struct event_format *format, const lethe_bytes fields[ROLE_COUNT]);
 bool event_reject_delta(lethe_bytes field, enum integer_problem reason,
                         struct event_problem *problem);
 
@@ -96,14 +98,17 @@ EVENT_INLINE enum event_result event_by_column(const struct event_format *format
         lethe_bytes field;
         enum field_result found = next(cursor, &field, problem);
         if (found == FIELD_NONE) {
-            event_problem_set(problem,
-                              "there are %u columns and not %u; check the line, and --fields",
-                              (unsigned)column - 1, (unsigned)format->last_column);
+            event_problem_set(problem, "the line has no column %u; check it, and --fields",
+                              (unsigned)column);
         }
         if (found != FIELD_FOUND) return EVENT_REJECTED;
         for (int role = 0; role < ROLE_COUNT; role++) {
             if (format->columns[role] == column) fields[role] = field;
         }
+    }
+    if (format->has_names && event_is_header(format, fields)) {
+        event_problem_set(problem, "this is the header again; remove it");
+        return EVENT_REJECTED;
     }
     if (batch->change_count == EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT) return EVENT_NO_ROOM;
     lethe_change *change = &batch->changes[batch->change_count];

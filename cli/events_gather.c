@@ -122,7 +122,9 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
 /* Takes what the stream holds into the batch. */
 static enum step take_records(struct event_gatherer *gatherer, struct event_batch *batch) {
     struct event_stream *stream = &gatherer->stream;
-    if (!event_skip_byte_order_mark(gatherer)) return STEP_MORE;
+    if (!event_skip_byte_order_mark(gatherer)) {
+        return gatherer->failure.code != EXIT_DONE ? STEP_FAILED : STEP_MORE;
+    }
     if (gatherer->is_inside_line) {
         enum step step = leave_line(gatherer, batch);
         if (step != STEP_FULL) return step;

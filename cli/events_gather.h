@@ -37,8 +37,9 @@ struct event_gatherer {
     bool was_taken;    /* some of the file's events were counted before */
     uint64_t start_offset, start_line; /* behind the header */
     uint64_t resumed_at;
-    uint64_t marked_at; /* the place of the last mark */
-    uint64_t line;      /* lines taken */
+    uint64_t marked_at;    /* the place of the last mark */
+    uint64_t others_place; /* of a mark that this file agrees with and leaves to another; or 0 */
+    uint64_t line;         /* lines taken */
     size_t complaints_made;
     char mark_name[RESUME_NAME_BYTES]; /* empty until there is one */
     char warning[320];

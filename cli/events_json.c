@@ -115,11 +115,24 @@ static enum event_result take_object(const struct event_format *format, const js
     return event_add(batch, texts[ROLE_ID], 1, time_ms);
 }
 
+static bool is_blank(lethe_bytes record) {
+    const char *text = record.data;
+    size_t at = 0;
+    while (at < record.size && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r')) {
+        at++;
+    }
+    return at == record.size;
+}
+
 enum event_result event_parse_json(const struct event_format *format, lethe_bytes record,
                                    struct event_batch *batch, struct event_problem *problem) {
     json_error_t error;
     json_t *object =
         json_loadb(record.data, record.size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+    if (object == NULL && is_blank(record)) {
+        event_problem_set(problem, "the line is empty; remove it");
+        return EVENT_REJECTED;
+    }
     if (object == NULL) {
         event_problem_set(problem, "not JSON at column %d: %s; write one object a line",
                           error.column, error.text);

@@ -29,13 +29,29 @@ static bool read_head(struct event_gatherer *gatherer) {
     return true;
 }
 
+/* Text in UTF-16, as some programs on Windows write it: every letter has another byte beside it. */
+static bool is_wide(const char *text) {
+    return (memcmp(text, "\xff\xfe", 2) == 0 && text[3] == '\0') ||
+           (memcmp(text, "\xfe\xff", 2) == 0 && text[2] == '\0');
+}
+
 bool event_skip_byte_order_mark(struct event_gatherer *gatherer) {
     static const char mark[] = "\xef\xbb\xbf";
     struct event_stream *stream = &gatherer->stream;
-    if (stream->offset > 0 || gatherer->format.kind == EVENTS_PLAIN) return true;
+    const char *text = stream->buffer + stream->position;
     size_t size = stream->filled - stream->position;
+    if (stream->offset > 0 || size == 0) return true;
+    bool may_be_wide = text[0] == '\xff' || text[0] == '\xfe';
+    if (may_be_wide && size < 4 && !gatherer->is_last) return false;
+    if (may_be_wide && size >= 4 && is_wide(text)) {
+        event_failure_set(&gatherer->failure, EXIT_BAD_DATA,
+                          "%s is text in UTF-16; write it in UTF-8, as `iconv -f UTF-16 -t UTF-8` "
+                          "does",
+                          inputs_name(gatherer->inputs->paths[gatherer->next_input - 1]));
+        return false;
+    }
     if (size > 3) size = 3;
-    if (memcmp(stream->buffer + stream->position, mark, size) != 0) return true;
+    if (memcmp(text, mark, size) != 0) return true;
     if (size == 3) event_stream_take(stream, 3);
     return size == 3 || gatherer->is_last;
 }
@@ -51,7 +67,9 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
     struct event_stream *stream = &gatherer->stream;
     struct event_record record;
     for (;;) {
-        if (event_skip_byte_order_mark(gatherer)) {
+        if (!event_skip_byte_order_mark(gatherer)) {
+            if (gatherer->failure.code != EXIT_DONE) return false;
+        } else {
             size_t size = stream->filled - stream->position;
             if (event_frame_find(&gatherer->frame, true, stream->buffer + stream->position, size,
                                  EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
@@ -131,6 +149,8 @@ static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry
     bool is_other = mark->has_blocks && strcmp(mark->manner, gatherer->manner) != 0;
     if (may_move(gatherer, mark, is_other)) {
         memcpy(gatherer->mark_name, entry->name, sizeof gatherer->mark_name);
+    } else {
+        gatherer->others_place = mark->offset;
     }
     gatherer->was_taken = !is_untaken;
     if (gatherer->options->from_start || (is_other && is_untaken)) return go_back(gatherer);
@@ -218,7 +238,7 @@ bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch)
     gatherer->starts_input = true;
     gatherer->is_inside_line = gatherer->is_discarding = gatherer->lacks_header = false;
     gatherer->was_taken = false;
-    gatherer->line = gatherer->resumed_at = 0;
+    gatherer->line = gatherer->resumed_at = gatherer->others_place = 0;
     gatherer->mark_name[0] = gatherer->warning[0] = '\0';
     if (!event_stream_open(&gatherer->stream, path, gatherer->stop, &gatherer->failure) ||
         !read_head(gatherer)) {
@@ -232,5 +252,7 @@ bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch)
     bool fine = !gatherer->is_resumable || find_place(gatherer, path);
     gatherer->marked_at = gatherer->start_offset;
     if (gatherer->resumed_at > gatherer->marked_at) gatherer->marked_at = gatherer->resumed_at;
+    /* Read from the start, it needs no mark before that one. */
+    if (gatherer->others_place > gatherer->marked_at) gatherer->marked_at = gatherer->others_place;
     return fine;
 }

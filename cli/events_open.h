@@ -8,8 +8,8 @@
  * Returns false when reading has ended: the failure says why, or a signal came. */
 bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch);
 
-/* Passes over a byte order mark, which some programs put before CSV and JSON. Returns false when more bytes must
- * be read to tell. */
+/* Passes over a byte order mark, which some programs put before text. Returns false when more bytes must
+ * be read to tell, or the failure says that the text is in UTF-16. */
 bool event_skip_byte_order_mark(struct event_gatherer *gatherer);
 
 #endif

@@ -30,9 +30,6 @@ bool event_reject_delta(lethe_bytes field, enum integer_problem reason,
                           "the delta '%s' is beyond 64 bits; write a number from %" PRId64
                           " to %" PRId64,
                           event_excerpt(field, &excerpt), INT64_MIN, INT64_MAX);
-    } else if (((const char *)field.data)[field.size - 1] == '\r') {
-        event_problem_set(problem, "the line ends with a carriage return; remove these, as "
-                                   "`tr -d '\\r'` does, or use --csv");
     } else {
         event_problem_set(problem,
                           "the delta '%s' is not a whole number; write one such as 1 or -5",

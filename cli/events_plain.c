@@ -47,6 +47,11 @@ EVENT_INLINE enum field_result plain_next(void *context, lethe_bytes *field,
 
 enum event_result event_parse_plain(const struct event_format *format, lethe_bytes record,
                                     struct event_batch *batch, struct event_problem *problem) {
+    if (((const char *)record.data)[record.size - 1] == '\r') { /* else it would be of the key */
+        event_problem_set(problem, "the line ends with a carriage return; remove these, as "
+                                   "`tr -d '\\r'` does, or use --csv");
+        return EVENT_REJECTED;
+    }
     struct plain_cursor cursor = {
         .at = record.data,
         .end = (const char *)record.data + record.size,

@@ -190,7 +190,8 @@ static enum source_result fail_packed(struct event_source *source, const char *f
     uint64_t at = source->bytes - (source->input_end - source->input_at);
     event_failure_set(failure, EXIT_BAD_DATA,
                       "%s: the %s data is %s at byte %" PRIu64
-                      " of the file; what came before is read; get the file again from its source",
+                      " of the file; some of what came before may be counted; get the file again "
+                      "from its source, and count it",
                       inputs_name(source->path), format, reason, at);
     return SOURCE_FAILED;
 }

@@ -195,7 +195,11 @@ static void plain_lines(void **state) {
     CHECK(EVENTS_PLAIN, NULL, "a\n\tk\na\t\na\tk\t\na\tk\tx\na\tk\t1.5\na\tk\t 1\n",
           "1!\n2!\n3!\n4!\n5!\n6!\n7!\n");
     CHECK(EVENTS_PLAIN, NULL, "a\0b\tk\0\t1\n\xff\t\xfe\n", "1|a\\0b|k\\0=1\n2|\xff|\xfe=1\n");
-    CHECK(EVENTS_PLAIN, NULL, "a\tk\t1\r\nb\tk\r\n", "1!\n2|b|k\\r=1\n");
+    CHECK(EVENTS_PLAIN, NULL, "a\tk\t1\r\nb\tk\r\n", "1!\n2!\n");
+    CHECK(EVENTS_PLAIN, NULL,
+          "\xef\xbb\xbf"
+          "a\tk\na\tl\n",
+          "1|a|k=1\n2|a|l=1\n");
 }
 
 static void plain_escapes(void **state) {
@@ -263,6 +267,8 @@ static void columns(void **state) {
           "1|a|k=5@1000\n2!\n3!\n");
     CHECK(EVENTS_PLAIN, "id=1,key=1", "a\n", "1|a|a=1\n");
     CHECK(EVENTS_CSV, "id=2,key=1", "\"k\",a,\"x\ny\"\nl,b\n", "1|a|k=1\n3|b|l=1\n");
+    CHECK(EVENTS_CSV, "id=i,key=k", "k,i\nk,a\nk,i\n\"k\",\"i\"\r\n\xef\xbb\xbfk,i\nx,i\n",
+          "2|a|k=1\n3!\n4!\n5!\n6|i|x=1\n");
     CHECK(EVENTS_CSV, "id=request,key=user", "user,\"request\",x\r\nu,r,1\r\nv,s\r\n",
           "2|r|u=1\n3|s|v=1\n");
     CHECK(EVENTS_CSV, "id=request,key=user", "", "");
@@ -731,14 +737,15 @@ static void resuming(void **state) {
         char first[32];
         snprintf(first, sizeof first, "%zu|", lines + 1);
         assert_memory_equal(reading.text.data, first, strlen(first));
-        assert_int_equal(table.count, 1);
+        size_t known = pack != NULL ? 2 : 1; /* a compressed file may be another, and has its own */
+        assert_int_equal(table.count, known);
         assert_string_equal(reading.warning, "");
         free(reading.text.data);
 
         options.from_start = true;
         reading = reread(content, &table, &options);
         assert_int_equal(reading.events, lines + 5);
-        assert_int_equal(table.count, 1);
+        assert_int_equal(table.count, known);
         free(reading.text.data);
         options.from_start = false;
 
@@ -748,12 +755,12 @@ static void resuming(void **state) {
             reading = reread(content, &table, &options);
             assert_int_equal(reading.events, lines + 5);
             assert_non_null(strstr(reading.warning, "replaced"));
-            assert_int_equal(table.count, 2);
+            assert_int_equal(table.count, known + 1);
             free(reading.text.data);
-            PACK(text); /* cut short */
+            PACK(text); /* cut short, or the first one again */
             reading = reread(content, &table, &options);
-            assert_int_equal(reading.events, lines);
-            assert_non_null(strstr(reading.warning, "cut short"));
+            assert_int_equal(reading.events, pack != NULL ? 0 : lines);
+            assert_int_equal(strstr(reading.warning, "cut short") != NULL, pack == NULL);
             free(reading.text.data);
         }
         resume_free(&table);
