@@ -180,9 +180,24 @@ static void reply_called(redis_context *context, redis_reply *reply) {
     }
 }
 
+/* A command that failed leaves no table behind that was made for it. */
+static void unmake(redis_context *context, redis_key *key, redis_string *name) {
+    redis.DeleteKey(key);
+    redis.CloseKey(key);
+    redis.Replicate(context, "DEL", "s", name);
+    announce(context, name, "del");
+}
+
+/* How a call stands when its command is to run. */
+struct call {
+    const struct ticket *ticket; /* of the table */
+    lethe_hash id;
+    bool is_table_new;
+};
+
 /* Opens the table again, which the command may have moved or removed, and finishes its effect. */
-static void finish_call(redis_context *context, redis_string *name, const struct ticket *ticket,
-                        lethe_hash id, bool has_succeeded) {
+static void finish_call(redis_context *context, redis_string *name, const struct call *call,
+                        bool has_succeeded) {
     redis_key *key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE);
     if (redis.KeyType(key) != REDIS_KEY_MODULE ||
         redis.ModuleTypeGetType(key) != *once_type.handle) {
@@ -191,14 +206,18 @@ static void finish_call(redis_context *context, redis_string *name, const struct
     }
     struct opened opened = {.key = key, .value = redis.ModuleTypeGetValue(key)};
     struct once *table = opened.value;
-    if (table->head.ticket != ticket) {
+    if (table->head.ticket != call->ticket) {
         redis.CloseKey(key);
+        return;
+    }
+    if (call->is_table_new && !has_succeeded) {
+        unmake(context, key, name);
         return;
     }
     const uint8_t answer = LETHE_FRESH;
     effect_begin(&table->head);
-    once_note_try(&id, 1, &answer);
-    if (!has_succeeded) (void)!once_forget(table, id);
+    once_note_try(&call->id, 1, &answer);
+    if (!has_succeeded) (void)!once_forget(table, call->id);
     finish_change(context, &opened, name, has_succeeded ? "once.call" : NULL);
 }
 
@@ -229,9 +248,8 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     struct opened *opened = &found.opened;
     if (!once_open_to_change(context, arguments[1], inner.position == 3, &found)) return REDIS_OK;
     struct once *table = opened->value;
-    const struct ticket *ticket = table->head.ticket;
-    lethe_hash id = once_hash(table, arguments[2]);
-    if (found.is_out_of_memory && !once_is_copy(table, id)) {
+    const struct call call = {table->head.ticket, once_hash(table, arguments[2]), opened->is_new};
+    if (found.is_out_of_memory && !once_is_copy(table, call.id)) {
         abandon_change(opened);
         return reply_out_of_memory(context, &table->head);
     }
@@ -243,7 +261,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
         effect_begin(&table->head);
     }
     uint8_t answer;
-    once_try(table, &id, 1, &answer);
+    once_try(table, &call.id, 1, &answer);
     if (answer != LETHE_FRESH) {
         finish_change(context, opened, arguments[1], NULL);
         return reply_uncalled(context, answer);
@@ -252,7 +270,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     limits_unwatch(opened->value);
     redis_reply *reply = run(context, &inner);
     bool has_succeeded = reply != NULL && redis.CallReplyType(reply) != REDIS_REPLY_ERROR;
-    finish_call(context, arguments[1], ticket, id, has_succeeded);
+    finish_call(context, arguments[1], &call, has_succeeded);
     reply_called(context, reply);
     if (reply != NULL) redis.FreeCallReply(reply);
     return REDIS_OK;

@@ -333,3 +333,18 @@ def test_a_load_that_fails_is_no_error_on_replicas(pair):
     replica.catch_up_with(master)
     assert replica.client.keys() == master.client.keys() == [b"r"]
     assert "sending an error to its master" not in replica.log()
+
+
+def test_a_call_that_fails_leaves_no_table(pair):
+    master, replica = pair
+    master.client.set("k", "v")
+    for words in (["LPUSH", "k", "x"], ["SET", "k", "v", "EX", "0"]):
+        problem = master.client.eval("return redis.pcall('ONCE.CALL', 't', 'id', unpack(ARGV)).err", 0, *words)
+        assert problem is not None and master.client.exists("t") == 0
+    replica.catch_up_with(master)
+    assert replica.client.keys() == [b"k"]
+    assert master.call("ONCE.CALL", "t", "id", "APPEND", "k", "w") == [1, 2]
+    assert b"WRONGTYPE" in master.client.eval("return redis.pcall('ONCE.CALL', 't', 'id-2', 'LPUSH', 'k', 'x').err", 0)
+    assert master.call("ONCE.SEEN", "t", "id", "id-2") == [1, 0]
+    replica.catch_up_with(master)
+    assert replica.digest() == master.digest() and "sending an error to its master" not in replica.log()
