@@ -334,8 +334,10 @@ const struct command command_count = {
                      "it should; default 1m, and never more than half the window"},
             {.name = "window",
              .value = "W",
-             .help = "how long a copy of an event is recognised, from 1s to 30d; default what the "
-                     "store was last opened with, at first 3d; of a table at first 10m"},
+             .help =
+                 "how long a copy of an event is recognised, from 1s to 30d; default what the "
+                 "store was last opened with, at first 3d; of a table at first 10m. A longer one "
+                 "than before does not bring back what was forgotten"},
             {.name = "error",
              .value = "E",
              .help = "the probability that a new event is taken for a copy, from 1e-12 to 0.1; "
@@ -358,9 +360,9 @@ const struct command command_count = {
                      "`--no-check-payload`"},
             {.name = "no-check-payload", .help = "go back from `--check-payload` to `--exact`"},
             {.name = "forever",
-             .help =
-                 "remember ids on disk when they leave the window, for ever: copies are "
-                 "recognised however late they come, and no event is too late; a store stays so"},
+             .help = "remember ids on disk when they leave the window, for ever: copies are "
+                     "recognised however late they come, and no event is too late, except what was "
+                     "when it began; a store stays so"},
             {.name = "ledger-capacity",
              .value = "N",
              .help = "with a new `--forever`: how many events to plan for; more let the error "

@@ -1,7 +1,7 @@
 /* Goal:   what a store has forgotten it does not take for new later on: an event by whose time it was too late to tell stays
  *         late, when W becomes longer or ids are kept for ever from then on.
  * Method: stores by event time whose first ids have left W, and the log; a kill is a copy of the folder while the store is
- *         open. */
+ *         open. And stores at random, whose W is another one each time. */
 #include "support/test.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "lethe/counter.h"
 #include "support/folder.h"
+#include "support/random.h"
 
 static const uint64_t START_MS = UINT64_C(1600000000000), SHORT_MS = 60000, LONG_MS = 3600000;
 
@@ -186,6 +187,70 @@ static void what_was_not_forgotten_is_known(void **state) {
     }
 }
 
+enum { IDS = 2000, ROUNDS = 16, CALLS = 8, BATCH = 64 };
+
+struct sent {
+    uint64_t time_ms; /* of the event, in every copy; 0: not sent yet */
+    bool is_applied;
+};
+
+/* Sends events, new ones and copies, in one call. */
+static void send_some(lethe_counter *counter, struct test_random *random, struct sent *sent,
+                      uint64_t *now_ms) {
+    lethe_operation operations[BATCH];
+    lethe_change changes[BATCH];
+    char names[BATCH][16];
+    uint32_t ids[BATCH];
+    uint8_t outcomes[BATCH];
+    for (size_t i = 0; i < BATCH; i++) {
+        uint32_t id = ids[i] = (uint32_t)test_random_below(random, IDS);
+        if (sent[id].time_ms == 0) {
+            *now_ms += test_random_below(random, test_random_below(random, 20) == 0 ? 30000 : 300);
+            bool is_slow = test_random_below(random, 4) == 0;
+            sent[id].time_ms = *now_ms - (is_slow ? test_random_below(random, 40000) : 0);
+        }
+        (void)snprintf(names[i], sizeof names[i], "%u", id);
+        changes[i] = (lethe_change){.key = text("k"), .delta = 1};
+        operations[i] = (lethe_operation){.id = text(names[i]),
+                                          .changes = &changes[i],
+                                          .change_count = 1,
+                                          .time_ms = sent[id].time_ms};
+    }
+    assert_ok(lethe_counter_apply(counter, operations, BATCH, outcomes, NULL));
+    for (size_t i = 0; i < BATCH; i++) {
+        struct sent *event = &sent[ids[i]];
+        if (outcomes[i] == LETHE_APPLIED && event->is_applied) fail_msg("%u: twice", ids[i]);
+        if (outcomes[i] == LETHE_COPY && !event->is_applied) fail_msg("%u: of what?", ids[i]);
+        event->is_applied = event->is_applied || outcomes[i] == LETHE_APPLIED;
+    }
+}
+
+/* Whatever W is from one day to the next: an event whose copies have its own time is applied once at most. */
+static void no_event_is_applied_twice(void **state) {
+    (void)state;
+    static struct sent sent[IDS];
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct test_random random = {.state = seed};
+        struct test_folder folder;
+        test_folder_make(&folder);
+        memset(sent, 0, sizeof sent);
+        uint64_t now_ms = START_MS;
+        lethe_counter_options options = usual;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            lethe_counter *counter = open_with(folder.path, options);
+            for (unsigned call = 0; call < CALLS; call++)
+                send_some(counter, &random, sent, &now_ms);
+            close_it(counter);
+            uint64_t longest_ms = test_random_below(&random, 2) == 0 ? SHORT_MS : LONG_MS;
+            options = (lethe_counter_options){.ledger_memory_bytes = 1 << 22};
+            if (test_random_below(&random, 2) == 0)
+                options.window_ms = 1000 + test_random_below(&random, longest_ms);
+            if (round + 2 == ROUNDS) options.forever = LETHE_ON;
+        }
+        test_folder_remove(&folder);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_longer_window_forgets_no_better),
@@ -193,6 +258,7 @@ int main(void) {
         cmocka_unit_test(a_window_that_was_shorter_for_a_while),
         cmocka_unit_test(keeping_for_ever_begins_with_what_is_known),
         cmocka_unit_test(what_was_not_forgotten_is_known),
+        cmocka_unit_test(no_event_is_applied_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
