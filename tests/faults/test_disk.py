@@ -214,14 +214,15 @@ def test_a_store_beside_a_file_of_its_name(tmp_path, make_stream):
     assert (code in (2, 4), "is a file" in errors) == (True, True)
 
 
-def test_a_compaction_that_cannot_be_synced(store, make_stream, tmp_path):
-    """RocksDB merges the tables of segments that the log dropped, in the background, and nothing is left of them."""
+@pytest.mark.parametrize("modes", [[[], [], [], []], [["--exact"], [], [], ["--no-exact"]]], ids=["log", "index"])
+def test_a_compaction_that_cannot_be_synced(store, make_stream, tmp_path, modes):
+    """RocksDB merges tables of what was dropped, segments of the log or the index, in the background, and nothing is left."""
     words = ["--window", "1h", "--sync", "always"]
-    for run in range(4):  # as many tables as it waits for
-        assert store.count(*words, str(make_stream(40 + run, 20).path))[0] == 0
+    for run, mode in enumerate(modes):  # as many tables as it waits for
+        assert store.count(*words, *mode, str(make_stream(40 + run, 20).path))[0] == 0
     last, before = make_stream(44, 20), store.totals()
     truth = {key: before.get(key, 0) + last.truth[key] for key in {**before, **last.truth}}
-    for at in sized(range(2, 5), range(1, 8), range(1, 8)):
+    for at in sized(range(3, 6), range(1, 10), range(1, 10)):
         trial = store.copy_to(tmp_path / "trial")
         code, _, errors = trial.count(*words, str(last.path),
                                       faults={"LETHE_FAULT_ON": "sync", "LETHE_FAULT_NAME": ".sst",
