@@ -50,6 +50,8 @@ bool limits_are_reached(const struct value *value);
 bool is_out_of_memory(redis_context *context);
 /* With the server's own words or, where a value is as large as it may be, with that. NULL: there is no value yet. */
 int reply_out_of_memory(redis_context *context, const struct value *value);
+/* Where a value refused what the last change was about: it is at its own cap, or was not allowed to grow. */
+int reply_refused(redis_context *context);
 
 /* --- Saved values as pieces: chunks.c, and docs/format/module.md */
 

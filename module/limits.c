@@ -28,6 +28,7 @@ static bool has_refused;
 /* What the value takes that is being changed, if it grows in pieces. Other threads release values: none of that is watched. */
 static _Thread_local bool is_watching;
 static _Thread_local uint64_t watched_bytes;
+static bool has_stopped_growth;
 
 void limits_lift(void) {
     lifted++;
@@ -62,6 +63,7 @@ bool limits_allow_block(size_t size) {
     has_refused = lifted == 0 && (watched_bytes > largest() || size > largest() - watched_bytes ||
                                   (size >= GROWTH_BYTES && size > memory_left()));
     if (is_watching && !has_refused) watched_bytes += size;
+    has_stopped_growth = has_stopped_growth || (is_watching && has_refused);
     return !has_refused;
 }
 
@@ -72,6 +74,7 @@ void limits_note_release(size_t size) {
 void limits_watch(const struct value *value) {
     is_watching = value->type->grows_in_pieces;
     watched_bytes = is_watching ? value->bytes : 0;
+    has_stopped_growth = false;
 }
 
 void limits_unwatch(struct value *value) {
@@ -114,8 +117,16 @@ bool is_out_of_memory(redis_context *context) {
     return (redis.GetContextFlags(context) & REDIS_FLAG_OOM) != 0;
 }
 
+static const char too_large[] =
+    "OOM the value is as large as lethe.largest-value or maxmemory allow; nothing was changed";
+
 int reply_out_of_memory(redis_context *context, const struct value *value) {
     return reply_error(context, value != NULL && limits_are_reached(value)
-                                    ? "OOM the value is as large as lethe.largest-value allows"
+                                    ? too_large
                                     : "OOM command not allowed when used memory > 'maxmemory'.");
+}
+
+int reply_refused(redis_context *context) {
+    return has_stopped_growth ? reply_error(context, too_large)
+                              : reply_status(context, LETHE_EFULL);
 }

@@ -231,7 +231,7 @@ static redis_reply *run(redis_context *context, const struct inner *inner) {
 
 /* What is not fresh, or can't be remembered. */
 static int reply_uncalled(redis_context *context, uint8_t answer) {
-    if (answer == LETHE_REFUSED) return reply_status(context, LETHE_EFULL);
+    if (answer == LETHE_REFUSED) return reply_refused(context);
     redis.ReplyWithArray(context, 2);
     redis.ReplyWithLongLong(context, DUPLICATE);
     return redis.ReplyWithNull(context);

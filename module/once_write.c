@@ -114,7 +114,7 @@ static void reply_outcome(redis_context *context, const struct once *table, enum
     } else if (outcome == NO_MEMORY) {
         reply_out_of_memory(context, &table->head);
     } else if (outcome == REFUSED) {
-        reply_status(context, LETHE_EFULL);
+        reply_refused(context);
     } else {
         redis.ReplyWithArray(context, 1 + count);
         redis.ReplyWithLongLong(context, outcome == APPLIED);
