@@ -48,16 +48,6 @@ lethe_status lethe_store_commit(lethe_store *store, lethe_batch *batch, lethe_de
     return lethe_store_translate(message, "cannot write to the store", detail);
 }
 
-lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail) {
-    char *message = NULL;
-    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
-    rocksdb_flushoptions_set_wait(options, 1);
-    /* With atomic_flush this flushes all families. */
-    rocksdb_flush_cf(store->database, options, store->families[LETHE_FAMILY_STATE], &message);
-    rocksdb_flushoptions_destroy(options);
-    return lethe_store_translate(message, "cannot write to the store", detail);
-}
-
 lethe_status lethe_store_get(lethe_store *store, enum lethe_family family, lethe_bytes key,
                              lethe_record *out, lethe_detail *detail) {
     *out = (lethe_record){0};

@@ -56,9 +56,6 @@ const char *lethe_store_folder(const lethe_store *store);
 /* A number that differs when somebody wrote to the store in the folder meanwhile. */
 uint64_t lethe_store_fingerprint(const char *folder);
 
-/* Writes what is in memory to tables, so that a clean end leaves no log to read. */
-LETHE_MUST_CHECK lethe_status lethe_store_flush(lethe_store *store, lethe_detail *detail);
-
 /* A record's value, borrowed until released. data is NULL if there is no such record. */
 typedef struct lethe_record {
     const char *data;

@@ -149,7 +149,6 @@ static int64_t value_of(lethe_counter *counter, const char *key) {
 
 /* All segments in one table, at a level from which tables are given back. */
 static void compact(lethe_counter *counter) {
-    assert_ok(lethe_store_flush(counter->store, NULL));
     rocksdb_compact_range_cf(counter->store->database, counter->store->families[LETHE_FAMILY_IDS],
                              NULL, 0, NULL, 0);
 }

@@ -221,13 +221,6 @@ void rocksdb_write(rocksdb_t *database, const rocksdb_writeoptions_t *options,
     *message = database_commit(database->database, &batch->bytes);
 }
 
-void rocksdb_flush_cf(rocksdb_t *database, const rocksdb_flushoptions_t *options,
-                      rocksdb_column_family_handle_t *family, char **message) {
-    (void)options;
-    (void)family;
-    *message = database_flush(database->database);
-}
-
 void rocksdb_delete_file_in_range_cf(rocksdb_t *database, rocksdb_column_family_handle_t *family,
                                      const char *from, size_t from_size, const char *to,
                                      size_t to_size, char **message) {

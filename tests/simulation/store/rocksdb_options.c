@@ -24,7 +24,6 @@ static void *new_thing(size_t size) {
     }
 THING(rocksdb_readoptions)
 THING(rocksdb_writeoptions)
-THING(rocksdb_flushoptions)
 THING(rocksdb_envoptions)
 THING(rocksdb_ingestexternalfileoptions)
 THING(rocksdb_restore_options)
@@ -91,7 +90,6 @@ IGNORED(rocksdb_readoptions_set_fill_cache, rocksdb_readoptions_t, unsigned char
 IGNORED(rocksdb_readoptions_set_readahead_size, rocksdb_readoptions_t, size_t)
 IGNORED(rocksdb_readoptions_set_verify_checksums, rocksdb_readoptions_t, unsigned char)
 IGNORED(rocksdb_writeoptions_set_sync, rocksdb_writeoptions_t, unsigned char)
-IGNORED(rocksdb_flushoptions_set_wait, rocksdb_flushoptions_t, unsigned char)
 IGNORED(rocksdb_ingestexternalfileoptions_set_move_files, rocksdb_ingestexternalfileoptions_t,
         unsigned char)
 

@@ -1,0 +1,114 @@
+/* Goal:   a store is closed without a word while RocksDB still has tables to write.
+ * Method: RocksDB's threads serve all stores of a process, and one of them writes tables. This program stands in
+ *         for fdatasync: it holds a table of one store, so that another store's are asked for and not begun. RocksDB of
+ *         Debian 12 ends the process when one family of those that wait is asked for again. */
+#include "support/test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/tunables.h"
+#include "lethe/counter.h"
+#include "support/folder.h"
+
+enum { PATIENCE_MS = 800, LONGEST_MS = 20000, CHANGES = 3000, KEY_BYTES = 1000 };
+
+static atomic_bool hold_tables, holding;
+
+static bool is_table(int descriptor) {
+    char link[64], path[512];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size < 5) return false;
+    path[size] = '\0';
+    return strcmp(path + size - 4, ".sst") == 0 && strstr(path, "/data/") != NULL;
+}
+
+/* In place of the C library's, for RocksDB too. */
+__attribute__((visibility("default"))) int fdatasync(int descriptor) {
+    while (atomic_load(&hold_tables) && is_table(descriptor)) {
+        atomic_store(&holding, true);
+        (void)usleep(1000);
+    }
+    return fsync(descriptor);
+}
+
+static lethe_counter *open_store(const struct test_folder *folder, const char *name) {
+    char path[300];
+    (void)snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    lethe_counter_options options = {.create = true};
+    lethe_counter *counter;
+    lethe_detail detail;
+    if (lethe_counter_open(path, &options, &counter, &detail) != LETHE_OK)
+        fail_msg("%s", detail.text);
+    return counter;
+}
+
+/* Applies an operation that alone fills RocksDB's memory: the next commit asks for tables. */
+static void count(lethe_counter *counter, const char *id, int64_t expected) {
+    static char keys[CHANGES][KEY_BYTES];
+    static lethe_change changes[CHANGES];
+    static int64_t values[CHANGES];
+    for (int i = 0; i < CHANGES; i++) {
+        memset(keys[i], 'x', KEY_BYTES);
+        (void)snprintf(keys[i], KEY_BYTES, "%d", i); /* its zero belongs to the key */
+        changes[i] = (lethe_change){.key = {keys[i], KEY_BYTES}, .delta = 1};
+    }
+    lethe_operation operation = {
+        .id = {id, strlen(id)}, .changes = changes, .change_count = CHANGES};
+    uint8_t outcome;
+    assert_int_equal(lethe_counter_apply(counter, &operation, 1, &outcome, values), LETHE_OK);
+    assert_int_equal(outcome, LETHE_APPLIED);
+    assert_int_equal(values[CHANGES - 1], expected);
+}
+
+/* Counts until a table of the store is held. */
+static void occupy(lethe_counter *counter) {
+    atomic_store(&holding, false);
+    atomic_store(&hold_tables, true);
+    count(counter, "first", 1);
+    count(counter, "second", 2);
+    for (unsigned waited_ms = 0; !atomic_load(&holding) && waited_ms < LONGEST_MS; waited_ms++) {
+        (void)usleep(1000);
+    }
+    assert_true(atomic_load(&holding));
+}
+
+/* Lets the tables go after a while in which the store that is being closed has come as far as it can. */
+static void *release_later(void *unused) {
+    (void)unused;
+    (void)usleep(PATIENCE_MS * 1000);
+    atomic_store(&hold_tables, false);
+    return NULL;
+}
+
+static void closes_while_tables_wait(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    uint64_t before = lethe_tune.store_buffer_bytes;
+    lethe_tune.store_buffer_bytes = 1 << 20;
+    lethe_counter *busy = open_store(&folder, "busy"), *closed = open_store(&folder, "closed");
+    occupy(busy);
+    count(closed, "first", 1);
+    pthread_t helper;
+    assert_int_equal(pthread_create(&helper, NULL, release_later, NULL), 0);
+    lethe_detail detail;
+    if (lethe_counter_close(closed, &detail) != LETHE_OK) fail_msg("%s", detail.text);
+    assert_int_equal(pthread_join(helper, NULL), 0);
+    if (lethe_counter_close(busy, &detail) != LETHE_OK) fail_msg("%s", detail.text);
+    lethe_tune.store_buffer_bytes = before;
+
+    closed = open_store(&folder, "closed");
+    count(closed, "second", 2);
+    assert_int_equal(lethe_counter_close(closed, NULL), LETHE_OK);
+    test_folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(closes_while_tables_wait)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
