@@ -382,7 +382,7 @@ const struct command command_count = {
             {.name = "batch",
              .value = "N",
              .help = "the most events to write at once, up to 65536; default 32768; with "
-                     "`--redis` in one command, up to 8192, default 512"},
+                     "`--redis` in one command, up to 4096, default 512"},
             {.name = "memory",
              .value = "SIZE",
              .help = "the most memory for the window; default as much as it needs"},

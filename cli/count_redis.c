@@ -67,6 +67,7 @@ struct load {
     char files_key[REDIS_NAME_LIMIT_BYTES + 8];
     bool has_mark, is_storing; /* one to be stored; one under way */
     bool is_taken;             /* of the file whose legs are ending */
+    uint64_t applied_then;     /* in the table, at least, when the last mark was stored */
     char mark_name[RESUME_NAME_BYTES];
     unsigned char mark_value[RESUME_VALUE_BYTES];
     size_t mark_value_size;
@@ -153,16 +154,21 @@ static void on_mark_done(struct redis_request *request) {
     load->is_storing = false;
 }
 
+/* Beside the marks: how many events the table had counted, at least. One that has counted fewer was deleted or has lost some. */
+static const char applied_field[] = "applied";
+
 /* Sends the latest mark, if there is one and none is under way. */
 static int send_mark(struct load *load) {
     if (!load->has_mark || load->is_storing) return EXIT_DONE;
     struct redis_text *text = &load->mark_text;
     redis_text_clear(text);
-    redis_text_begin(text, 4);
+    redis_text_begin(text, 6);
     redis_text_string(text, "HSET");
     redis_text_string(text, load->files_key);
     redis_text_string(text, load->mark_name);
     redis_text_word(text, (lethe_bytes){load->mark_value, load->mark_value_size});
+    redis_text_string(text, applied_field);
+    redis_text_count(text, load->table->applied + load->counting->totals.applied);
     if (text->is_short_of_memory) return fail_memory();
     lethe_bytes key = {.data = load->files_key, .size = strlen(load->files_key)};
     load->mark_request = (struct redis_request){.slot = redis_slot(key),
@@ -335,7 +341,22 @@ static void sort_batch(struct load *load, const struct event_batch *batch) {
     starts[0] = 0;
 }
 
+/* Says that what was read of a file before is not all in the table any more. */
+static int fail_lost(const struct load *load, const char *path) {
+    return message_fail(
+        EXIT_BAD_DATA,
+        "%s: %" PRIu64 " event%s counted here, and there were %" PRIu64
+        " when %s was read: the table was deleted, or has lost some; give --from-start to read the "
+        "file from its start (ids within the window are still recognised), or HDEL %s %s to go on "
+        "without what is lost",
+        load->table->shown, load->table->applied, load->table->applied == 1 ? " is" : "s are",
+        load->applied_then, path, load->files_key, applied_field);
+}
+
 static int send_batch(struct load *load, const struct event_batch *batch) {
+    if (batch->starts_input && batch->resumed_at > 0 && load->table->applied < load->applied_then) {
+        return fail_lost(load, batch->path);
+    }
     int code = end_legs(load, 0);
     while (load->leg_count == BATCHES && code == EXIT_DONE) {
         code = work(load, TICK_MS);
@@ -429,6 +450,7 @@ static void release(struct load *load) {
 }
 
 struct marks {
+    struct load *load;
     struct resume_table table;
     bool is_short_of_memory;
 };
@@ -438,6 +460,9 @@ static void load_marks(void *context, size_t partition, const redisReply *reply)
     struct marks *marks = context;
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
         const redisReply *name = reply->element[i], *value = reply->element[i + 1];
+        if (strcmp(name->str, applied_field) == 0) {
+            marks->load->applied_then = strtoull(value->str, NULL, 10);
+        }
         if (!resume_load(&marks->table, (lethe_bytes){name->str, (size_t)name->len},
                          (lethe_bytes){value->str, (size_t)value->len})) {
             marks->is_short_of_memory = true;
@@ -481,7 +506,7 @@ static void look_at_window(struct load *load) {
 /* With the table open. */
 static int count_into(struct load *load, const struct event_options *options) {
     struct counting *counting = load->counting;
-    struct marks marks = {0};
+    struct marks marks = {.load = load};
     int code = prepare(load) ? read_marks(load, &marks) : fail_memory();
     if (code == EXIT_DONE) {
         interrupt_hold();

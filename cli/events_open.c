@@ -128,16 +128,31 @@ static bool fail_manner(struct event_gatherer *gatherer, const char *path,
     return false;
 }
 
-/* Whether what is read of this file moves the mark. Another file that has all that the mark's file had, and more, must leave it to
- * that one, which may be read again when its ids have left the window. What has lost nothing can be moved: a mark
- * before which nothing was counted, and one that is made anew in another manner. */
-static bool may_move(const struct event_gatherer *gatherer, const struct resume_mark *mark,
-                     bool is_other) {
+/* What tells the file from others; 0 if it is compressed. */
+static uint64_t identity_of(const struct event_gatherer *gatherer) {
     struct resume_file file = {0};
     int descriptor = event_source_file(gatherer->stream.source);
-    if (!mark->has_blocks || is_other || (mark->flags & RESUME_UNTAKEN) != 0) return true;
     if (descriptor >= 0) (void)resume_look(descriptor, &file);
-    return file.identity != 0 && file.identity == mark->file.identity;
+    return file.identity;
+}
+
+/* Whether what is read of this file moves the mark. Another file that has all that the mark's file had, and more, must leave it to
+ * that one, which may be read again when its ids have left the window. Nothing is lost with a mark before which nothing was
+ * counted, nor with one that is made anew in another manner. */
+static bool may_move(const struct event_gatherer *gatherer, const struct resume_mark *mark,
+                     bool is_other) {
+    if (!mark->has_blocks || is_other || (mark->flags & RESUME_UNTAKEN) != 0) return true;
+    uint64_t identity = identity_of(gatherer);
+    return identity != 0 && identity == mark->file.identity;
+}
+
+/* Whether nothing was counted before the mark, and it is another file's: such as a list of late events, which is read to count
+ * them in a longer window, where all events of the mark's file were late. */
+static bool is_uncounted_copy(const struct event_gatherer *gatherer,
+                              const struct resume_mark *mark) {
+    if ((mark->flags & RESUME_UNTAKEN) == 0) return false;
+    uint64_t identity = identity_of(gatherer);
+    return identity != 0 && mark->file.identity != 0 && identity != mark->file.identity;
 }
 
 /* Goes on from the place of the file's mark. */
@@ -153,7 +168,10 @@ static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry
         gatherer->others_place = mark->offset;
     }
     gatherer->was_taken = !is_untaken;
-    if (gatherer->options->from_start || (is_other && is_untaken)) return go_back(gatherer);
+    if (gatherer->options->from_start || (is_other && is_untaken) ||
+        is_uncounted_copy(gatherer, mark)) {
+        return go_back(gatherer);
+    }
     if (is_other) return fail_manner(gatherer, path, mark);
     if (event_source_file(stream->source) >= 0) {
         enum source_result result = event_stream_seek(stream, mark);

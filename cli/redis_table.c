@@ -482,6 +482,7 @@ static int make_partitions(struct redis_table *table) {
     struct redis_table_stats stats;
     if (code == EXIT_DONE) code = redis_table_info(table, &stats);
     if (code != EXIT_DONE) return code;
+    table->applied = stats.applied;
     table->is_untouched = stats.applied == 0 && stats.duplicates == 0 && stats.counters == 0;
     /* In a new table others may have counted already. */
     if (making.made > 0 && !table->is_untouched && !table->is_new) {

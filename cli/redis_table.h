@@ -53,6 +53,7 @@ struct redis_table {
     struct redis_partition *partitions;
     bool is_new;       /* it was not there when this run began */
     bool is_untouched; /* nothing was ever counted in it */
+    uint64_t applied;  /* events that had been counted in it then */
     char description
         [REDIS_DESCRIPTION_BYTES]; /* as it is in the server; empty: there is one partition */
 

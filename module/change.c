@@ -117,9 +117,13 @@ int create_command(redis_context *context, redis_string **arguments, int count) 
         enum option_verdict verdict = OPTION_UNKNOWN;
         if (i + 1 < count) verdict = type->parse_option(arguments[i], arguments[i + 1], &options);
         if (verdict == OPTION_FINE) continue;
-        if (verdict == OPTION_WRONG)
-            return reply_error(context, "ERR an option's value is out of its range");
         char text[160];
+        if (verdict == OPTION_WRONG) {
+            snprintf(text, sizeof text, "ERR the value of %.32s is out of its range%s",
+                     redis.StringPtrLen(arguments[i], NULL),
+                     is_word(arguments[i], "WINDOW") ? ": it is in milliseconds" : "");
+            return reply_error(context, text);
+        }
         snprintf(text, sizeof text, "ERR syntax error: options are %s, each with a value",
                  type->option_names);
         return reply_error(context, text);

@@ -19,6 +19,10 @@ struct once_opened {
     struct opened opened;
     bool is_out_of_memory;
 };
+/* Whether each of every step-th words may be an id. An empty one is what a script sends whose variable is not set, and all of those would
+ * be copies of one operation. False with the error replied. */
+bool once_are_ids(redis_context *context, redis_string **words, size_t count, size_t step);
+
 /* Opens it, and makes it if there is none and the command did not say NOCREATE. False with the error replied. */
 bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
                          struct once_opened *out);

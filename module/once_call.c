@@ -242,6 +242,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
         return count > 3 ? report_keys(context, arguments, count) : REDIS_OK;
     struct inner inner = inner_of(arguments, count);
     if (inner.count < 1) return redis.WrongArity(context);
+    if (!once_are_ids(context, arguments + 2, 1, 1)) return REDIS_OK;
     const char *problem = judge(context, &inner, arguments[1]);
     if (problem != NULL) return reply_error(context, problem);
     struct once_opened found;

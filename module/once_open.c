@@ -20,6 +20,17 @@ bool once_open_to_change(redis_context *context, redis_string *name, bool may_cr
     return false;
 }
 
+bool once_are_ids(redis_context *context, redis_string **words, size_t count, size_t step) {
+    for (size_t i = 0; i < count; i++) {
+        size_t size;
+        (void)redis.StringPtrLen(words[i * step], &size);
+        if (size > 0) continue;
+        reply_error(context, "ERR an id is empty; nothing was changed");
+        return false;
+    }
+    return true;
+}
+
 bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
                        const struct once **out) {
     *out = NULL;

@@ -133,6 +133,7 @@ static bool take_no_create(redis_string **arguments, int *count) {
 int once_incrby(redis_context *context, redis_string **arguments, int count) {
     bool may_create = count % 2 != 0 || !take_no_create(arguments, &count);
     if (count < 5 || count % 2 == 0) return redis.WrongArity(context);
+    if (!once_are_ids(context, arguments + 2, 1, 1)) return REDIS_OK;
     int pairs = (count - 3) / 2;
     long long few[8] = {0}, *deltas = few;
     if (pairs > 8) deltas = redis.Alloc((size_t)pairs * sizeof *deltas);
@@ -266,6 +267,7 @@ static size_t apply_copies(struct batch *batch, struct once *table) {
 int once_mincrby(redis_context *context, redis_string **arguments, int count) {
     bool may_create = count % 3 != 0 || !take_no_create(arguments, &count);
     if (count < 5 || (count - 2) % 3 != 0) return redis.WrongArity(context);
+    if (!once_are_ids(context, arguments + 2, (size_t)(count - 2) / 3, 3)) return REDIS_OK;
     struct batch batch = plan_batch(arguments + 2, (size_t)(count - 2) / 3);
     if (!read_batch(&batch)) return reply_error(context, not_an_integer);
     struct once_opened found;
@@ -319,6 +321,7 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
         count > 4 && is_word(arguments[2], "NOCREATE") && is_word(arguments[3], "IDS");
     redis_string **words = arguments + (has_option ? 4 : 2);
     size_t ids = (size_t)(arguments + count - words);
+    if (!once_are_ids(context, words, ids, 1)) return REDIS_OK;
     struct once_opened found;
     if (!once_open_to_change(context, arguments[1], !has_option, &found)) return REDIS_OK;
     struct once *table = found.opened.value;

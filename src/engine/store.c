@@ -264,7 +264,8 @@ static lethe_status look(lethe_store *store, const char *folder, bool create, bo
     status = lethe_os_folder_make(folder);
     return status == LETHE_OK
                ? LETHE_OK
-               : lethe_detail_fill(detail, status, "cannot make %s: %s", folder, strerror(errno));
+               : lethe_detail_fill(detail, status, "cannot make %s: %s%s", folder, strerror(errno),
+                                   errno == ENOENT ? "; make the folder that it is to be in" : "");
 }
 
 static lethe_status claim(lethe_store *store, lethe_detail *detail) {

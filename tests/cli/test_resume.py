@@ -123,6 +123,21 @@ def test_each_file_has_all_of_the_one_before(form, packed, count, total, tmp_pat
     assert total() == 1500
 
 
+def test_a_list_of_late_events_is_counted(count, total, tmp_path):
+    """Where all events of a file were late, their list has the same content. It is another file, of which nothing was counted."""
+    timed = ["--fields", "id=1,key=2,time=3"]
+    day_ms = 86400000
+    (tmp_path / "today").write_bytes(b"a\tk\t%d\n" % (100 * day_ms))
+    (tmp_path / "old").write_bytes(b"".join(b"b%d\tk\t%d\n" % (i, 90 * day_ms + i) for i in range(9)))
+    count(*timed, "today")
+    assert count(*timed, "--late-out", "late", "old", code=PASSED_OVER)["late"] == 9
+    assert count(*timed, "--late-out", "late", "old")["events"] == 0
+    assert (tmp_path / "late").read_bytes() == (tmp_path / "old").read_bytes()
+    assert count(*timed, "--window", "30d", "late")["applied"] == 9
+    assert count(*timed, "late", "old")["events"] == 0
+    assert total() == 10
+
+
 @pytest.mark.parametrize("how", ["grows", "--last-line", "pipe", "standard input"])
 def test_a_last_line_without_its_newline(how, form, count, total, lethe, tmp_path):
     options, header, line = form

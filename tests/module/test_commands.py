@@ -84,6 +84,14 @@ def test_a_sum_that_overflows_changes_nothing(server):
     assert answers[1:] == [[1, 1], [1, 2], [0, LAST - 2]]
 
 
+def test_an_empty_id_is_refused(server):
+    """A script whose variable is not set sends one, each time, and all but the first would be copies."""
+    for words in (["INCRBY", "t", "", "n", 1], ["MINCRBY", "t", "a", "n", 1, "", "n", 1], ["ADD", "t", "a", ""],
+                  ["ADD", "t", "NOCREATE", "IDS", ""], ["CALL", "t", "", "SET", "k", "v"]):
+        assert "an id is empty" in refused(server, "ONCE." + words[0], *words[1:])
+    assert "WINDOW is out of its range: it is in milliseconds" in refused(server, "ONCE.CREATE", "t", "WINDOW", "1h")
+
+
 def test_ids_alone(server):
     assert server.call("ONCE.ADD", "t", "a", "b", "a") == [1, 1, 0]
     assert server.call("ONCE.SEEN", "t", "a", "c") == [1, 0]
@@ -291,8 +299,8 @@ def test_binary_names_and_ids(server):
     every = bytes(range(256))
     assert server.call("ONCE.INCRBY", every, every, every, 1) == [1, 1]
     assert server.call("ONCE.INCRBY", every, every + b"\0", every, 1) == [1, 2]
-    assert server.call("ONCE.INCRBY", every, "", "", 1) == [1, 1]
-    assert server.call("ONCE.INCRBY", every, "", "", 1) == [0, 1]
+    assert server.call("ONCE.INCRBY", every, "z", "", 1) == [1, 1]
+    assert server.call("ONCE.INCRBY", every, "z", "", 1) == [0, 1]
     assert server.call("ONCE.INCRBY", every, "x" * (1 << 20), "y" * (1 << 20), 1) == [1, 1]
 
 

@@ -193,6 +193,35 @@ def test_a_partition_that_was_lost_is_told(server):
     assert result.returncode == BAD_DATA and "window of 1000 ms" in result.stderr
 
 
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_a_table_that_was_made_again_is_told(server, tmp_path, partitions):
+    """What is said of files was of the table that is gone: they are not passed over as if it were still there."""
+    url, path = url_of(server), tmp_path / "events"
+    path.write_text("a\tk\t3\nb\tk\t2\n")
+    words = ["--partitions", str(partitions)]
+    count(url, *words, str(path))
+    count(url, *words, str(path))
+    for key in server.client.keys("t:{*}") or ["t"]:
+        server.call("DEL", key)
+        server.call("ONCE.CREATE", key, "WINDOW", 600000)
+    made = server.client.keys("t:{*}") or ["t"]
+    server.call("ONCE.INCRBY", made[0], "x", "other", 1)
+    result = lethe("count", url, str(path))
+    assert result.returncode == BAD_DATA, result.stderr
+    assert "1 event is counted here, and there were 2" in result.stderr
+    assert "--from-start" in result.stderr and "HDEL t:files applied" in result.stderr
+    assert count(url, str(path), "--from-start")["applied"] == 2
+    assert count(url, str(path))["events"] == 0
+    assert listed(url) == {"k": 5, "other": 1}
+    # Another file is none that was read.
+    server.call("DEL", *made)
+    server.call("ONCE.INCRBY", made[0], "x", "other", 1)
+    (tmp_path / "more").write_text("c\tk\n")
+    assert count(url, str(tmp_path / "more"))["applied"] == 1
+    server.call("HDEL", "t:files", "applied")
+    assert count(url, str(path))["events"] == 0
+
+
 def test_a_description_that_was_lost_is_told(server):
     """Nobody knows then by which seed ids are spread: another one would let copies in, by other partitions."""
     url = url_of(server)
