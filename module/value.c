@@ -106,8 +106,8 @@ static bool read_head(struct value *value, struct chunk_reader *reader) {
     /* Of when another server's file was made nothing is known here. */
     if (!clock_is_loading_own_file) value->stamp = (struct stamp){0};
     return memcmp(bytes, mark, 8) == 0 && version >= 1 && version <= FORMAT_VERSION &&
-           memcmp(bytes + 12, value->type->name, 9) == 0 &&
-           value->clock_ms <= VALUE_MAX_TIME_MS && value->idle_ms <= VALUE_MAX_TIME_MS;
+           memcmp(bytes + 12, value->type->name, 9) == 0 && value->clock_ms <= VALUE_MAX_TIME_MS &&
+           value->idle_ms <= VALUE_MAX_TIME_MS;
 }
 
 void *value_load(const struct value_type *type, const struct chunks *chunks) {

@@ -69,8 +69,8 @@ void lethe_shadow_sync(int descriptor, const char *path) {
     snprintf(temporary, sizeof temporary, "%s/new", shadow());
     snprintf(final, sizeof final, "%s/%c-%llu", shadow(), is_folder ? 'd' : 'f',
              (unsigned long long)status.st_ino);
-    int to = (int)syscall(SYS_openat, AT_FDCWD, temporary,
-                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int to = (int)syscall(SYS_openat, AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                          0666);
     if (to < 0) abort();
     if (is_folder) {
         list_folder(to, path);

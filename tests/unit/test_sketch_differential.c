@@ -161,7 +161,7 @@ static void judge(const struct subject *subject) {
     }
 }
 
-static void step(struct subject *subject) { 
+static void step(struct subject *subject) {
     uint64_t chance = below(subject, 100);
     if (chance < 50) {
         add(subject);

@@ -40,7 +40,7 @@ struct lethe_cascade_table {
     uint64_t tombstones; /* entries whose value cancels something older */
     struct lethe_cascade_extra *extras;
     uint64_t extra_slots, extra_count, extra_limit;
-    uint64_t first_key; /* number of the first key that may be in it */
+    uint64_t first_key;    /* number of the first key that may be in it */
     uint64_t first_period; /* what tags are counted from */
     uint64_t last_period;
     unsigned readers; /* that walk over it without a lock; under the cascade's lock, as the next */
