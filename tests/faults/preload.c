@@ -10,6 +10,7 @@
  *   LETHE_FAULT_TIMES    how many fail from there on; default all
  *   LETHE_FAULT_ACTION   eio, enospc: they fail with that
  *                        kill: the process is killed before it is done
+ *   LETHE_FAULT_MET      a file that gets a line for each that fails, before it does
  *   LETHE_FAULT_JOURNAL  a file that gets the number (inode) and the length of each file as it is synced:
  *                        what a power cut would leave of it, under whatever name
  *   LETHE_FAULT_SHADOW   a folder that gets a copy of each file and a list of each folder as it is synced:
@@ -42,10 +43,17 @@ static struct {
     int on;
     unsigned long at, times;
     int error; /* 0: kill */
-    int journal;
-} plan = {.journal = -1};
+    int journal, met;
+} plan = {.journal = -1, .met = -1};
 static atomic_ulong operations;
 static pthread_mutex_t journal_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Returns -1 if there is no path. */
+static int open_to_append(const char *path) {
+    if (path == NULL) return -1;
+    return (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                        0666);
+}
 
 __attribute__((constructor)) static void read_plan(void) {
     const char *folder = getenv("LETHE_FAULT_FOLDER");
@@ -62,11 +70,8 @@ __attribute__((constructor)) static void read_plan(void) {
     plan.error = action == NULL || strcmp(action, "kill") == 0 ? 0
                  : strcmp(action, "enospc") == 0               ? ENOSPC
                                                                : EIO;
-    const char *journal = getenv("LETHE_FAULT_JOURNAL");
-    if (journal != NULL) {
-        plan.journal = (int)syscall(SYS_openat, AT_FDCWD, journal,
-                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    }
+    plan.journal = open_to_append(getenv("LETHE_FAULT_JOURNAL"));
+    plan.met = open_to_append(getenv("LETHE_FAULT_MET"));
 }
 
 __attribute__((destructor)) static void tell_count(void) {
@@ -99,6 +104,7 @@ static int meet(int kind, int descriptor) {
         for (;;)
             pause();
     }
+    if (plan.met >= 0 && syscall(SYS_write, plan.met, "met\n", 4) != 4) abort();
     return plan.error;
 }
 
