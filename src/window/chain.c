@@ -127,7 +127,7 @@ lethe_status lethe_chain_record_batch(lethe_chain *chain, const lethe_hash *ids,
     const lethe_table *newest = NULL; /* when copies were looked for */
     for (size_t done = 0; done < count; done++) {
         lethe_table *table = chain->tables[0];
-        if (table != newest) note_copies(chain, ids + done, count - done);
+        if (done == 0 || table != newest) note_copies(chain, ids + done, count - done);
         newest = table;
         lethe_table_result result;
         uint64_t inserted;
