@@ -66,29 +66,46 @@ static lethe_status copy_file(int from_folder, int to_folder, const char *name) 
     return fine ? LETHE_OK : status_of(error);
 }
 
+/* A folder that is being copied. */
+struct copying {
+    int from, to;
+    lethe_status status; /* the first that went wrong */
+};
+
+static void copy_entry(void *context, const char *name) {
+    struct copying *copying = context;
+    struct stat information;
+    if (copying->status != LETHE_OK) return;
+    if (fstatat(copying->from, name, &information, AT_SYMLINK_NOFOLLOW) != 0) {
+        copying->status = status_of(errno);
+    } else if (S_ISREG(information.st_mode)) {
+        copying->status = copy_file(copying->from, copying->to, name);
+    }
+}
+
+static int open_folder(const char *path, lethe_status *status) {
+    if (*status != LETHE_OK) return -1;
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) *status = status_of(errno);
+    return descriptor;
+}
+
 lethe_status lethe_os_folder_copy(const char *from, const char *to) {
-    DIR *files = opendir(from);
-    if (files == NULL) return status_of(errno);
-    lethe_status status = lethe_os_folder_make(to);
-    int goal = status == LETHE_OK ? open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (status == LETHE_OK && goal < 0) status = status_of(errno);
-    const struct dirent *file;
-    while (status == LETHE_OK && (file = readdir(files)) != NULL) {
-        struct stat information;
-        if (fstatat(dirfd(files), file->d_name, &information, AT_SYMLINK_NOFOLLOW) != 0) {
-            status = status_of(errno);
-            break;
-        }
-        if (!S_ISREG(information.st_mode)) continue;
-        status = copy_file(dirfd(files), goal, file->d_name);
+    struct copying copying = {.status = LETHE_OK};
+    copying.from = open_folder(from, &copying.status);
+    if (copying.status == LETHE_OK) copying.status = lethe_os_folder_make(to);
+    copying.to = open_folder(to, &copying.status);
+    if (copying.status == LETHE_OK) {
+        lethe_status status = lethe_os_folder_each(from, copy_entry, &copying);
+        if (copying.status == LETHE_OK) copying.status = status;
     }
-    closedir(files);
-    if (goal >= 0) {
-        /* Some file systems can't sync a folder (EINVAL): they need not. */
-        if (fsync(goal) != 0 && errno != EINVAL && status == LETHE_OK) status = status_of(errno);
-        close(goal);
+    /* Some file systems can't sync a folder (EINVAL): they need not. */
+    if (copying.status == LETHE_OK && fsync(copying.to) != 0 && errno != EINVAL) {
+        copying.status = status_of(errno);
     }
-    return status;
+    if (copying.from >= 0) close(copying.from);
+    if (copying.to >= 0) close(copying.to);
+    return copying.status;
 }
 
 void lethe_os_folder_prune(const char *folder, const char *prefix, const char *kept) {

@@ -31,6 +31,23 @@ static bool is_no_entry(const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+/* Shows all entries. A folder that can't be read to its end is not one with fewer entries. Keeps errno on failure. */
+static lethe_status each_entry(DIR *folder, void (*visit)(void *context, const char *name),
+                               void *context) {
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder);
+        if (entry == NULL) return errno == 0 ? LETHE_OK : status_of(errno);
+        if (!is_no_entry(entry->d_name)) visit(context, entry->d_name);
+    }
+}
+
+static void note_filled(void *context, const char *name) {
+    lethe_os_folder_state *state = context;
+    (void)name;
+    *state = LETHE_OS_FILLED;
+}
+
 lethe_status lethe_os_folder_look(const char *path, lethe_os_folder_state *out) {
     *out = LETHE_OS_MISSING;
     DIR *folder = opendir(path);
@@ -41,11 +58,9 @@ lethe_status lethe_os_folder_look(const char *path, lethe_os_folder_state *out) 
         return LETHE_OK;
     }
     *out = LETHE_OS_EMPTY;
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        if (!is_no_entry(entry->d_name)) *out = LETHE_OS_FILLED;
-    }
+    lethe_status status = each_entry(folder, note_filled, out);
     closedir(folder);
-    return LETHE_OK;
+    return status;
 }
 
 /* Whether a folder that can't be synced is none of our doing: some file systems have no such thing, and some folders may
@@ -131,38 +146,43 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 32;
 }
 
+struct fingerprint {
+    int folder;
+    uint64_t sum; /* whatever order the entries come in */
+};
+
+static void add_entry(void *context, const char *name) {
+    struct fingerprint *fingerprint = context;
+    struct stat status;
+    if (fstatat(fingerprint->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    uint64_t hash = mix(1, status.st_ino);
+    for (const char *letter = name; *letter != '\0'; letter++)
+        hash = mix(hash, (unsigned char)*letter);
+    /* A folder's own size and time say only what its entries do. */
+    if (S_ISREG(status.st_mode)) {
+        hash = mix(hash, (uint64_t)status.st_size);
+        hash = mix(hash, (uint64_t)status.st_mtim.tv_sec);
+        hash = mix(hash, (uint64_t)status.st_mtim.tv_nsec);
+    }
+    fingerprint->sum += hash;
+}
+
 uint64_t lethe_os_folder_fingerprint(const char *path) {
     DIR *folder = opendir(path);
     if (folder == NULL) return 0;
-    uint64_t sum = 1; /* whatever order the entries come in */
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        struct stat status;
-        if (is_no_entry(entry->d_name)) continue;
-        if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        uint64_t hash = mix(1, status.st_ino);
-        for (const char *letter = entry->d_name; *letter != '\0'; letter++)
-            hash = mix(hash, (unsigned char)*letter);
-        /* A folder's own size and time say only what its entries do. */
-        if (S_ISREG(status.st_mode)) {
-            hash = mix(hash, (uint64_t)status.st_size);
-            hash = mix(hash, (uint64_t)status.st_mtim.tv_sec);
-            hash = mix(hash, (uint64_t)status.st_mtim.tv_nsec);
-        }
-        sum += hash;
-    }
+    struct fingerprint fingerprint = {.folder = dirfd(folder), .sum = 1};
+    lethe_status status = each_entry(folder, add_entry, &fingerprint);
     closedir(folder);
-    return sum;
+    return status == LETHE_OK ? fingerprint.sum : 0;
 }
 
 lethe_status lethe_os_folder_each(const char *path, void (*visit)(void *context, const char *name),
                                   void *context) {
     DIR *folder = opendir(path);
     if (folder == NULL) return status_of(errno);
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        if (!is_no_entry(entry->d_name)) visit(context, entry->d_name);
-    }
+    lethe_status status = each_entry(folder, visit, context);
     closedir(folder);
-    return LETHE_OK;
+    return status;
 }
 
 bool lethe_os_exists(const char *path) {

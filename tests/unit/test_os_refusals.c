@@ -21,6 +21,7 @@
 #include "lethe/status.h"
 #include "os/copy.h"
 #include "os/file.h"
+#include "os/folder.h"
 #include "os/reads.h"
 #include "support/folder.h"
 
@@ -88,6 +89,39 @@ static void copies_are_whole_whatever_copy_file_range_says(void **state) {
         assert_int_equal(read_file(in_folder(&folder, "to/empty"), copy, sizeof copy), 0);
         test_folder_remove_tree(in_folder(&folder, "to"));
     }
+    test_folder_remove(&folder);
+}
+
+/* --- folders --- */
+
+static void see_nothing(void *context, const char *name) {
+    (void)context;
+    (void)name;
+}
+
+/* Runs in a child, in which folders can be opened and not read. Returns how many calls did not notice. */
+static int look_at_what_cannot_be_read(const char *from, const char *to) {
+    lethe_os_folder_state look;
+    answer_call(SYS_getdents64, EIO);
+    return (lethe_os_folder_look(from, &look) != LETHE_EIO) +
+           (lethe_os_folder_each(from, see_nothing, NULL) != LETHE_EIO) +
+           (lethe_os_folder_copy(from, to) != LETHE_EIO) + (lethe_os_folder_fingerprint(from) != 0);
+}
+
+/* Goal: a folder that can't be read is never taken for an empty one, nor a copy of a part for the whole. */
+static void a_folder_that_cannot_be_read_is_not_empty(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    assert_int_equal(mkdir(in_folder(&folder, "from"), 0777), 0);
+    write_file(in_folder(&folder, "from/a"), "a", 1);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(look_at_what_cannot_be_read(in_folder(&folder, "from"), in_folder(&folder, "to")));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    test_folder_remove_tree(in_folder(&folder, "to"));
     test_folder_remove(&folder);
 }
 
@@ -242,6 +276,7 @@ static void a_ring_that_fails_for_good_is_given_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_are_whole_whatever_copy_file_range_says),
+        cmocka_unit_test(a_folder_that_cannot_be_read_is_not_empty),
         cmocka_unit_test(a_new_file_has_the_mode_of_the_mask_which_nobody_touches),
         cmocka_unit_test(a_replacement_says_whether_the_new_file_is_in_place),
         cmocka_unit_test(a_ring_that_fails_for_good_is_given_up),
