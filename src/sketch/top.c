@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/bits.h"
 #include "core/salt.h"
 
 enum { FIRST_ROOM = 64, LEAST_KEY_BYTES = 64, SLOTS_PER_KEY = 2 };
@@ -40,6 +41,7 @@ struct lethe_top {
     uint32_t used, room, capacity, wanted;
     uint32_t slot_mask;
     uint64_t floor;
+    uint64_t salt;
     const lethe_allocator *allocator;
 };
 
@@ -54,6 +56,7 @@ lethe_status lethe_top_new(uint32_t wanted, const lethe_allocator *allocator,
     (*out)->wanted = wanted;
     (*out)->capacity = (uint32_t)lethe_top_capacity(wanted);
     (*out)->allocator = allocator;
+    (*out)->salt = lethe_salt();
     return LETHE_OK;
 }
 
@@ -104,9 +107,11 @@ const struct lethe_top_key *lethe_top_at(const struct lethe_top *top, uint32_t i
     return &top->keys[i];
 }
 
-/* Where a hash belongs: by the process's own salt, since keys can be chosen so that their hashes are much alike. */
+/* Where a hash belongs: by the process's own salt, since keys can be chosen so that their hashes are much alike. One
+ * multiplication scatters what is a hash already. */
 static uint32_t home_of(const struct lethe_top *top, lethe_hash hash) {
-    return (uint32_t)lethe_hash_bytes(lethe_salt(), &hash, sizeof hash).low & top->slot_mask;
+    lethe_uint128 product = (lethe_uint128)(hash.low ^ top->salt) * (hash.high ^ ~top->salt);
+    return (uint32_t)(product ^ product >> 64) & top->slot_mask;
 }
 
 /* The slot of a hash, or the empty one where it would go. */
@@ -298,11 +303,12 @@ static lethe_status replace(struct lethe_top *top, lethe_hash hash, lethe_bytes 
 lethe_status lethe_top_added(struct lethe_top *top, lethe_hash hash, lethe_bytes key, uint64_t seen,
                              uint64_t count) {
     if (count < top->floor) return LETHE_OK;
-    if (top->keys != NULL && top->used == top->capacity) {
+    struct lethe_top_key *kept = find(top, hash);
+    /* The floor is to be the true one. That is no higher than a kept key's count, so one that rises need not know it. */
+    if (top->keys != NULL && top->used == top->capacity && (kept == NULL || count < kept->count)) {
         settle(top);
         if (count < top->floor) return LETHE_OK;
     }
-    struct lethe_top_key *kept = find(top, hash);
     if (kept != NULL) {
         uint64_t sum = kept->at_least + seen;
         kept->at_least = sum < seen ? UINT64_MAX : sum;
