@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "human.h"
 #include "message.h"
 #include "suggest.h"
 #include "units.h"
@@ -255,10 +256,12 @@ int arguments_duration(const struct arguments *arguments, const char *name, uint
     if (problem == UNIT_FINE && value > most_ms) problem = UNIT_TOO_LARGE;
     if (problem == UNIT_FINE && value < least_ms) problem = UNIT_TOO_SMALL;
     if (problem != UNIT_FINE) {
+        struct human_text least, most;
         return message_fail(EXIT_USAGE,
-                            "--%s %s %s; give a duration from %" PRIu64 "ms to %" PRIu64
-                            "ms, such as 250ms, 90s, 10m, 24h or 7d",
-                            name, text, units_problem_phrase(problem), least_ms, most_ms);
+                            "--%s %s %s; give a duration from %s to %s, such as 250ms, 90s, 10m, "
+                            "24h or 7d",
+                            name, text, units_problem_phrase(problem),
+                            human_duration(least_ms, &least), human_duration(most_ms, &most));
     }
     *out_ms = value;
     return EXIT_DONE;

@@ -426,6 +426,8 @@ const struct command command_count = {
                  "may follow, and are then changed together or not at all. A tab, newline, "
                  "carriage return, NUL or backslash inside an id or key is written `\\t`, `\\n`, "
                  "`\\r`, `\\0`, `\\\\`, any other byte may be written `\\xHH`.",
+                 "Text is UTF-8 or any other in which a tab and a newline are one byte; a byte "
+                 "order mark at its beginning is passed over, and UTF-16 is refused.",
                  "A CSV record has the same fields in the same order, quoted as RFC 4180 has it. A "
                  "JSON object has the members id, key and delta. `--fields` says otherwise: names "
                  "for CSV mean that the first record is a header.",

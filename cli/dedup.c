@@ -1,4 +1,5 @@
 /* dedup.c - `lethe dedup`: each line once, in bounded memory, also over several runs. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -56,7 +57,28 @@ static int read_options(const struct arguments *arguments, lethe_cascade_options
     return EXIT_DONE;
 }
 
+/* Whether the folder has files, and none that a run of lethe dedup leaves, however it ended. */
+static bool is_foreign(const char *folder) {
+    DIR *entries = opendir(folder);
+    bool has_files = false, is_own = false;
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        has_files = true;
+        if (strcmp(entry->d_name, "claim") == 0 || strcmp(entry->d_name, "manifest") == 0) {
+            is_own = true;
+        }
+    }
+    if (entries != NULL) closedir(entries);
+    return has_files && !is_own;
+}
+
 static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
+    if (is_foreign(dedup->folder)) {
+        return message_fail(
+            EXIT_USAGE,
+            "%s has other files in it; name an empty folder, or one that lethe dedup made",
+            dedup->folder);
+    }
     errno = 0;
     options->must_exist = true;
     lethe_status status = lethe_cascade_open(dedup->folder, options, &dedup->cascade);

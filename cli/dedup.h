@@ -28,6 +28,7 @@ struct dedup_note {
     const struct inputs *inputs;
     struct resume_table table;
     bool from_start;
+    bool forgets;                     /* --window: what is read again may be printed again */
     char manner[64];                  /* which part of lines is compared */
     char (*names)[RESUME_NAME_BYTES]; /* of the mark of each input; empty: it has none yet */
     bool has_delivered;               /* to --out: */

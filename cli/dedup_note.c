@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cascade_worker.h"
 #include "dedup.h"
 #include "message.h"
 #include "resume_find.h"
@@ -82,6 +83,7 @@ static int decode(struct dedup *dedup, const unsigned char *bytes, size_t size) 
 int dedup_note_load(struct dedup *dedup) {
     struct dedup_note *note = &dedup->note;
     note->inputs = dedup->inputs;
+    note->forgets = lethe_cascade_info(dedup->cascade, cascade_now_ms()).window_ms > 0;
     note->names = calloc(dedup->inputs->count, sizeof *note->names);
     if (note->names == NULL) return fail_memory();
     unsigned char bytes[LETHE_CASCADE_MAX_NOTE_BYTES];
@@ -143,11 +145,14 @@ int dedup_note_start(void *context, size_t input, int descriptor, struct resume_
     resume_search_end(&search);
     if (is_short_of_memory) return fail_memory();
     if (entry == NULL) return EXIT_DONE;
-    memcpy(note->names[input], entry->name, RESUME_NAME_BYTES);
+    bool is_other = entry->mark.has_blocks && strcmp(entry->mark.manner, note->manner) != 0;
+    /* Another file that has all of the mark's and more leaves it to that one, which may be read again when its lines are
+     * forgotten. Where they never are there is no need, and little room for marks. */
+    bool is_left = note->forgets && entry->mark.has_blocks && !is_other &&
+                   entry->mark.file.identity != file.identity;
+    if (!is_left) memcpy(note->names[input], entry->name, RESUME_NAME_BYTES);
     if (note->from_start) return EXIT_DONE;
-    if (entry->mark.has_blocks && strcmp(entry->mark.manner, note->manner) != 0) {
-        return fail_manner(note, input, &entry->mark);
-    }
+    if (is_other) return fail_manner(note, input, &entry->mark);
     return go_on(note, entry, descriptor, track, offset);
 }
 

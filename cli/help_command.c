@@ -48,7 +48,9 @@ const struct command command_lethe = {
                  "other byte is, also NUL and the carriage return of a file from Windows (`tr -d "
                  "'\\r'` removes it). A last line needs no newline. An empty line is an item like "
                  "any other. A line may be up to 1 GiB long. Input comes from the named files in "
-                 "order, or from standard input if none is named; `-` names standard input.",
+                 "order, or from standard input if none is named; `-` names standard input. A "
+                 "file of gzip or zstd is refused, except by `lethe count`: give its lines through "
+                 "a pipe.",
                  NULL}},
             {"Numbers",
              (const char *const[]){

@@ -59,3 +59,16 @@ const char *human_probability(double probability, struct human_text *out) {
     }
     return out->text;
 }
+
+const char *human_duration(uint64_t ms, struct human_text *out) {
+    static const struct {
+        uint64_t ms;
+        const char *name;
+    } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    size_t unit = 0;
+    while (ms % units[unit].ms != 0) {
+        unit++;
+    }
+    snprintf(out->text, sizeof out->text, "%" PRIu64 "%s", ms / units[unit].ms, units[unit].name);
+    return out->text;
+}

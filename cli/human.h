@@ -18,6 +18,9 @@ const char *human_count(double count, struct human_text *out);
 /* 75 -> "1:15", 3700 -> "1:01:40". */
 const char *human_seconds(double seconds, struct human_text *out);
 
+/* 5400000 -> "90m": the largest unit that is exact. */
+const char *human_duration(uint64_t ms, struct human_text *out);
+
 /* 0.012345 -> "1.23%", 1.5e-6 -> "1.5e-06": a probability to three digits. */
 const char *human_probability(double probability, struct human_text *out);
 

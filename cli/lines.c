@@ -290,6 +290,13 @@ static void end_file(struct line_reader *reader) {
     if (reader->is_unended) reader->buffer[reader->filled++] = '\n';
 }
 
+/* Whether a file is gzip's or zstd's, by how it begins. */
+static bool is_compressed(int descriptor) {
+    char first[4];
+    if (pread(descriptor, first, sizeof first, 0) != (ssize_t)sizeof first) return false;
+    return memcmp(first, "\x1f\x8b\x08", 3) == 0 || memcmp(first, "\x28\xb5\x2f\xfd", 4) == 0;
+}
+
 /* Goes to where reading of the file begins. */
 static int find_start(struct line_reader *reader) {
     struct stat status;
@@ -298,6 +305,12 @@ static int find_start(struct line_reader *reader) {
     reader->is_unended = false;
     reader->is_file = strcmp(reader->path, "-") != 0 && fstat(reader->descriptor, &status) == 0 &&
                       S_ISREG(status.st_mode);
+    if (reader->is_file && is_compressed(reader->descriptor)) {
+        return message_fail(EXIT_BAD_DATA,
+                            "%s is compressed, and has no lines as it is; give them through a "
+                            "pipe, as from zcat or zstdcat",
+                            reader->path);
+    }
     if (reader->first != NULL) reader->bytes_in_file = reader->first->files[input].start;
     if (reader->start != NULL && reader->is_file) {
         resume_track_start(&reader->track);

@@ -82,6 +82,8 @@ static const struct explanation {
     [LETHE_ENOSPACE] = {EXIT_ENVIRONMENT, true, "no space left",
                         "make room there or choose another place; nothing was changed"},
     [LETHE_ENOTFOUND] = {EXIT_ENVIRONMENT, true, "no such file", "check the name"},
+    [LETHE_EBUSY] = {EXIT_ENVIRONMENT, false, "another process is writing to it",
+                     "wait until that is done, or stop it"},
 };
 
 /* The header of a file names its type and version, which make the message exact. */

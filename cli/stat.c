@@ -13,19 +13,6 @@
 
 enum { ROWS = 16, BAR_COLUMNS = 40 };
 
-const char *stat_duration(uint64_t ms, struct human_text *out) {
-    static const struct {
-        uint64_t ms;
-        const char *name;
-    } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
-    size_t unit = 0;
-    while (ms % units[unit].ms != 0) {
-        unit++;
-    }
-    snprintf(out->text, sizeof out->text, "%" PRIu64 "%s", ms / units[unit].ms, units[unit].name);
-    return out->text;
-}
-
 const char *stat_date(uint64_t ms, struct human_text *out) {
     time_t seconds = (time_t)(ms / 1000);
     struct tm parts;
@@ -93,7 +80,7 @@ static void print_text(const char *folder, const lethe_counter_stats *stats) {
     struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     printf("store           %s\n", folder);
     print_counters(stats);
-    printf("window          %s\n", stat_duration(stats->window.window_ms, &a));
+    printf("window          %s\n", human_duration(stats->window.window_ms, &a));
     printf("error allowed   %s\n", human_probability(allowed_error(stats), &a));
     printf("mode            %s%s, %s\n", stats->exact ? "exact" : "approximate",
            stats->check_payload ? ", payloads checked" : "",

@@ -5,9 +5,6 @@
 #include "human.h"
 #include "redis_table.h"
 
-/* 600000 -> "10m": the largest unit that divides it. */
-const char *stat_duration(uint64_t ms, struct human_text *out);
-
 /* 1700000000000 -> "2023-11-14T22:13:20Z". */
 const char *stat_date(uint64_t ms, struct human_text *out);
 

@@ -13,7 +13,7 @@ static void print_text(const struct redis_table *table, const struct redis_table
     printf("partitions      %zu\n", table->partition_count);
     printf("counters        %s%" PRIu64 "\n", table->partition_count > 1 ? "at most " : "",
            stats->counters);
-    printf("window          %s\n", stat_duration(table->window_ms, &a));
+    printf("window          %s\n", human_duration(table->window_ms, &a));
     printf("error allowed   %s, now %s\n", human_probability(table->error, &a),
            human_probability(window->error_estimate, &b));
     printf("clock           %s\n", stat_date(stats->clock_ms, &a));

@@ -1,6 +1,8 @@
 """Goal: `lethe dedup` prints what `awk '!seen[$0]++'` prints, in little memory, over several runs and kills; and no
 input or option ends it otherwise than with a message and the right exit status."""
 
+import fcntl
+import gzip
 import json
 import os
 import random
@@ -254,6 +256,18 @@ def test_bad_places(tmp_path, lethe):
     answer = lethe("dedup", "--db", "in", stdin=b"a\n")
     assert answer.returncode in (BAD_DATA, ENVIRONMENT, USAGE) and b"in" in answer.stderr
     assert lethe("dedup", "-q", "--db", "seen", "in").stdout == b"a\n"
+    assert lethe("count", "-q", "--db", "counters", stdin=b"a\tk\n").returncode == DONE
+    before = sorted(os.listdir(tmp_path / "counters"))
+    answer = lethe("dedup", "--db", "counters", "in")
+    assert answer.returncode == USAGE and b"has other files in it" in answer.stderr
+    assert sorted(os.listdir(tmp_path / "counters")) == before
+    (tmp_path / "packed").write_bytes(gzip.compress(b"a\n"))
+    answer = lethe("dedup", "--db", "seen", "packed")
+    assert (answer.returncode, answer.stdout) == (BAD_DATA, b"") and b"is compressed" in answer.stderr
+    with open(tmp_path / "seen" / "claim", "rb") as claim:
+        fcntl.flock(claim, fcntl.LOCK_EX)
+        answer = lethe("dedup", "--db", "seen", "in")
+        assert answer.returncode == ENVIRONMENT and b"wait until that is done" in answer.stderr
     answer = lethe("dedup", "--db", "seen", "--error", "1e-3", "in")
     assert answer.returncode == USAGE and b"leave them out" in answer.stderr
     with open("/dev/full", "wb") as full:

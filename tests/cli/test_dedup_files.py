@@ -117,6 +117,17 @@ def test_files_that_are_alike(dedup, tmp_path):
     assert json.loads(again.stderr.splitlines()[-1])["lines"] == 0
 
 
+def test_each_file_has_all_of_the_one_before(dedup, tmp_path):
+    """Exports of everything so far: a later one goes on where an earlier one ended, and leaves it its mark. No line is read
+    again, so none is printed again once it is forgotten."""
+    for night in range(1, 6):
+        (tmp_path / f"f{night}").write_bytes(b"".join(b"%d\n" % i for i in range(night * 1000)))
+        names = [f"f{number}" for number in range(1, night + 1)]
+        lines = dedup("--window", "1h", *names).stdout.count(b"\n")
+        summary = json.loads(dedup("--window", "1h", "--json", *names).stderr)
+        assert (lines, summary["lines"]) == (1000, 0), night
+
+
 def test_what_was_read_belongs_to_its_field(dedup, tmp_path):
     (tmp_path / "log").write_bytes(b"a\tx\nb\tx\n")
     assert dedup("--field", "2", "log").stdout == b"a\tx\n"
