@@ -71,6 +71,17 @@ void __wrap_lethe_store_expire_index(lethe_store *store, uint64_t before_ms) {
 }
 
 int __real_fsync(int descriptor);
+static unsigned ranges_of_index; /* that were deleted as a whole */
+void __real_lethe_batch_delete_range(lethe_batch *batch, lethe_store *store,
+                                     enum lethe_family family, lethe_bytes from, lethe_bytes to);
+void __wrap_lethe_batch_delete_range(lethe_batch *batch, lethe_store *store,
+                                     enum lethe_family family, lethe_bytes from, lethe_bytes to);
+void __wrap_lethe_batch_delete_range(lethe_batch *batch, lethe_store *store,
+                                     enum lethe_family family, lethe_bytes from, lethe_bytes to) {
+    ranges_of_index += family == LETHE_FAMILY_INDEX;
+    __real_lethe_batch_delete_range(batch, store, family, from, to);
+}
+
 int __wrap_fsync(int descriptor);
 int __wrap_fsync(int descriptor) {
     if (!faults.syncs_fail) return __real_fsync(descriptor);
@@ -312,6 +323,23 @@ static void a_commit_that_drops_segments_has_its_own(void **state) {
     close_it(counter);
 }
 
+/* The same of the index, which has nothing to leave there: it is deleted entry by entry. */
+static void an_index_that_goes_leaves_no_range(void **state) {
+    (void)state;
+    lethe_counter_options options = {.window_ms = WINDOW_MS, .create = true, .exact = LETHE_ON};
+    lethe_counter *counter = open_with(options);
+    assert_int_equal(add(counter, "a", 0), LETHE_APPLIED);
+    close_it(counter);
+    ranges_of_index = 0;
+    options.exact = LETHE_OFF;
+    counter = open_with(options);
+    close_it(counter);
+    assert_int_equal(ranges_of_index, 0);
+    lethe_counter_health health;
+    assert_ok(lethe_counter_check(folder.path, &health, NULL));
+    assert_int_equal(health.index_entries, 0);
+}
+
 /* As if the machine had been started since, and its clock were an hour younger: only the wall clock knows the time. */
 static void make_of_another_boot(void) {
     lethe_store *store;
@@ -498,6 +526,7 @@ int main(void) {
         TEST(a_log_without_ids_that_the_ledger_has_opens),
         TEST(idle_time_counts_when_a_store_is_closed),
         TEST(a_commit_that_drops_segments_has_its_own),
+        TEST(an_index_that_goes_leaves_no_range),
         TEST(clocks_are_of_one_moment_when_the_log_is_mended),
         TEST(stamps_do_not_run_out),
         TEST(stamps_begin_anew_between_folds),
