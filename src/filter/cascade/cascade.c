@@ -126,7 +126,13 @@ struct sweep {
     const struct lethe_cascade_manifest *manifest;
 };
 
-/* Removes runs that the manifest does not name, and manifests that were never completed. */
+/* Whether it is a file that was never completed: os/file.c names them so. */
+static bool is_temporary(const char *name) {
+    return strncmp(name, "manifest.", 9) == 0 ||
+           (strncmp(name, "log-", 4) == 0 && strlen(name) > 20);
+}
+
+/* Removes runs that the manifest does not name, and manifests and logs that were never completed. */
 static void sweep_name(void *context, const char *name) {
     const struct sweep *sweep = context;
     bool is_named = true;
@@ -138,7 +144,7 @@ static void sweep_name(void *context, const char *name) {
             for (uint32_t j = 0; j < range->run_count; j++)
                 is_named |= range->runs[j].id == id;
         }
-    } else if (strncmp(name, "manifest.", 9) == 0) {
+    } else if (is_temporary(name)) {
         is_named = false;
     }
     char path[LETHE_CASCADE_PATH_BYTES + 256];
@@ -230,9 +236,11 @@ static lethe_status fill(lethe_cascade *cascade, const lethe_cascade_options *op
 
     status = open_runs(cascade, manifest);
     if (status != LETHE_OK) return status;
-    /* All that the manifest names is there. Now what it does not name may go. */
+    /* All that the manifest names is there. Now what it does not name may go, as soon as no power cut can bring back the
+     * manifest before it: whoever wrote this one may have ended before the folder was synced. */
     struct sweep sweep = {.cascade = cascade, .manifest = manifest};
-    status = lethe_os_folder_each(cascade->folder, sweep_name, &sweep);
+    status = lethe_os_block_sync_folder(cascade->folder);
+    if (status == LETHE_OK) status = lethe_os_folder_each(cascade->folder, sweep_name, &sweep);
     if (status == LETHE_OK) status = replay_log(cascade, manifest);
     if (status != LETHE_OK) return status;
     bool is_exact = cascade->setting.durability == LETHE_CASCADE_CHECKPOINTED;

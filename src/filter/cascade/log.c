@@ -14,7 +14,12 @@
  *         what tells that the log goes on is a file with the number that comes next.
  * I2      Below the end that the manifest tells, the log was synced before the manifest was: what is
  *         wrong there is damage. Behind it a record that is wrong is one that a crash cut off.
- * WHY     Several files, so that what is on disk in runs can be given back. */
+ * I3      What replay finds behind that end is written again, into a file that takes the place of those that had it,
+ *         and synced. A sync may have failed when it was written: then it can be read until the system is started
+ *         again, is not on disk, and no later sync of the old file says so.
+ * WHY     Several files, so that what is on disk in runs can be given back.
+ * WHY     A new file, and not the same bytes at the same place: what a file system has noted of a block that it could
+ *         not write is not known, and other blocks may be better ones. */
 #include "filter/cascade/log.h"
 
 #include <stdio.h>
@@ -25,6 +30,7 @@
 #include "core/bits.h"
 #include "core/codec.h"
 #include "filter/cascade/run.h"
+#include "os/file.h"
 #include "os/folder.h"
 
 enum { HEADER = 32, LARGEST = HEADER + LETHE_CASCADE_RECORD_KEYS * 8, BUFFER_BYTES = LARGEST + 8 };
@@ -203,10 +209,11 @@ static lethe_status find_files(const struct lethe_cascade_log *log, struct found
     return LETHE_OK;
 }
 
-static void remove_file(const struct lethe_cascade_log *log, uint64_t first_key) {
+static bool remove_file(const struct lethe_cascade_log *log, uint64_t first_key) {
     char path[LETHE_CASCADE_PATH_BYTES];
     lethe_cascade_log_path(log->folder, first_key, path);
     lethe_os_remove(path);
+    return !lethe_os_exists(path);
 }
 
 struct replay {
@@ -215,10 +222,43 @@ struct replay {
     lethe_status (*visit)(void *context, struct lethe_cascade_record *record);
     void *context;
     struct lethe_cascade_record record;
+    /* What is behind end_key once more, in place of the files from this one on: see I3. */
+    lethe_os_replacement *renewed; /* NULL: there is nothing, so far */
+    unsigned first_renewed;
+    uint64_t renewed_bytes;
 };
 
 static bool is_at_end(const struct lethe_cascade_log *log, const struct replay *replay) {
     return replay->is_exact && log->next_key >= replay->end_key;
+}
+
+/* Begins the file that takes the place of the last one: with what comes before the end in it. */
+static lethe_status begin_renewal(const struct lethe_cascade_log *log, struct replay *replay) {
+    const struct lethe_cascade_log_file *file = &log->files[log->file_count - 1];
+    char path[LETHE_CASCADE_PATH_BYTES];
+    lethe_cascade_log_path(log->folder, file->first_key, path);
+    unsigned char *buffer = lethe_alloc_zeroed(log->allocator, BUFFER_BYTES);
+    if (buffer == NULL) return LETHE_ENOMEM;
+    lethe_status status = lethe_os_replace_begin(path, &replay->renewed);
+    replay->first_renewed = log->file_count - 1;
+    for (uint64_t done = 0, size; done < file->bytes && status == LETHE_OK; done += size) {
+        size = file->bytes - done < BUFFER_BYTES ? file->bytes - done : BUFFER_BYTES;
+        status = lethe_os_block_read(&file->file, done, buffer, (size_t)size);
+        if (status == LETHE_OK)
+            status = lethe_os_replace_write(replay->renewed, buffer, (size_t)size);
+    }
+    replay->renewed_bytes = file->bytes;
+    lethe_release(log->allocator, buffer, BUFFER_BYTES);
+    return status;
+}
+
+/* Writes the record in the buffer again, where it is behind the end that is known to be on disk. */
+static lethe_status renew(const struct lethe_cascade_log *log, struct replay *replay, size_t size) {
+    if (log->changes_nothing || replay->record.first_key < replay->end_key) return LETHE_OK;
+    lethe_status status = replay->renewed == NULL ? begin_renewal(log, replay) : LETHE_OK;
+    if (status == LETHE_OK) status = lethe_os_replace_write(replay->renewed, log->buffer, size);
+    replay->renewed_bytes += size;
+    return status;
 }
 
 /* Shows the records of the last file of the list, as far as they make sense. */
@@ -232,7 +272,8 @@ static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *re
         size_t used = lethe_cascade_record_decode(log->buffer, size, log->width, log->identity,
                                                   &replay->record);
         if (used == 0 || replay->record.first_key != log->next_key) return LETHE_OK;
-        status = replay->visit(replay->context, &replay->record);
+        status = renew(log, replay, used);
+        if (status == LETHE_OK) status = replay->visit(replay->context, &replay->record);
         if (status != LETHE_OK) return status;
         file->bytes += used;
         log->tail_bytes = file->bytes;
@@ -241,11 +282,13 @@ static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *re
     return LETHE_OK;
 }
 
-/* Replays file after file, as long as each begins where the one before it ended. */
+/* Replays file after file, as long as each begins where the one before it ended. One that begins before that is what a
+ * renewal took the place of. */
 static lethe_status replay_files(struct lethe_cascade_log *log, const struct found *found,
                                  size_t first, struct replay *replay) {
     for (size_t i = first; i < found->count; i++) {
-        if (i > first && (found->first_keys[i] != log->next_key || is_at_end(log, replay))) break;
+        if (i > first && (found->first_keys[i] > log->next_key || is_at_end(log, replay))) break;
+        if (i > first && found->first_keys[i] < log->next_key) continue;
         if (log->file_count == LETHE_CASCADE_LOG_FILES) return LETHE_ECORRUPT;
         char path[LETHE_CASCADE_PATH_BYTES];
         lethe_cascade_log_path(log->folder, found->first_keys[i], path);
@@ -259,9 +302,34 @@ static lethe_status replay_files(struct lethe_cascade_log *log, const struct fou
     return LETHE_OK;
 }
 
-/* Cuts off what is behind the end, and removes files that are not in use: all but those from first on that the list
- * has. */
-static lethe_status tidy(struct lethe_cascade_log *log, const struct found *found, size_t first) {
+/* Puts the renewed file in the place of those that had its records. The folder is synced before they go. */
+static lethe_status finish_renewal(struct lethe_cascade_log *log, struct replay *replay) {
+    if (replay->renewed == NULL) return LETHE_OK;
+    bool is_in_place;
+    lethe_status status = lethe_os_replace_commit(replay->renewed, &is_in_place);
+    replay->renewed = NULL;
+    if (status != LETHE_OK) return status;
+    for (unsigned i = replay->first_renewed; i < log->file_count; i++)
+        lethe_os_block_close(&log->files[i].file);
+    log->file_count = replay->first_renewed + 1;
+    struct lethe_cascade_log_file *file = &log->files[replay->first_renewed];
+    char path[LETHE_CASCADE_PATH_BYTES];
+    lethe_cascade_log_path(log->folder, file->first_key, path);
+    status = lethe_os_block_open(path, false, true, &file->file);
+    file->bytes = log->tail_bytes = replay->renewed_bytes;
+    log->tail = file->file;
+    return status;
+}
+
+static bool is_in_use(const struct lethe_cascade_log *log, uint64_t first_key) {
+    for (unsigned i = 0; i < log->file_count; i++) {
+        if (log->files[i].first_key == first_key) return true;
+    }
+    return false;
+}
+
+/* Cuts off what is behind the end, and removes files that are not in use. */
+static lethe_status tidy(struct lethe_cascade_log *log, const struct found *found) {
     if (log->file_count > 0) {
         const struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
         if (last->bytes < last->file.size_bytes) {
@@ -269,11 +337,15 @@ static lethe_status tidy(struct lethe_cascade_log *log, const struct found *foun
             if (status != LETHE_OK) return status;
         }
     }
+    bool any = false;
     for (size_t i = 0; i < found->count; i++) {
-        bool is_kept = i >= first && i < first + log->file_count;
-        if (!is_kept) remove_file(log, found->first_keys[i]);
+        if (is_in_use(log, found->first_keys[i])) continue;
+        any = true;
+        if (!remove_file(log, found->first_keys[i]) && found->first_keys[i] >= log->next_key)
+            return LETHE_EIO;
     }
-    return LETHE_OK;
+    /* One that came back would be taken for what follows, as soon as there are as many keys. */
+    return any ? lethe_os_block_sync_folder(log->folder) : LETHE_OK;
 }
 
 static lethe_status replay_found(struct lethe_cascade_log *log, const struct found *found,
@@ -292,7 +364,8 @@ static lethe_status replay_found(struct lethe_cascade_log *log, const struct fou
     if (status == LETHE_OK && log->next_key < replay->end_key) status = LETHE_ECORRUPT;
     if (status != LETHE_OK || log->changes_nothing) return status;
     /* From here on the folder is changed. */
-    return tidy(log, found, first);
+    status = finish_renewal(log, replay);
+    return status == LETHE_OK ? tidy(log, found) : status;
 }
 
 lethe_status lethe_cascade_log_replay(
@@ -307,6 +380,7 @@ lethe_status lethe_cascade_log_replay(
     struct found found;
     lethe_status status = find_files(log, &found);
     if (status == LETHE_OK) status = replay_found(log, &found, first_key, replay);
+    if (replay->renewed != NULL) lethe_os_replace_abort(replay->renewed);
     lethe_release(log->allocator, found.first_keys, found.room * sizeof *found.first_keys);
     lethe_release(log->allocator, replay, sizeof *replay);
     return status;

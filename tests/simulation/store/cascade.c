@@ -376,9 +376,6 @@ static void do_step(const struct step *step) {
 void cascade_run(uint64_t seed, size_t step_count, const bool *is_on) {
     struct world *world = &all.world;
     world_start(world, seed, step_count);
-    /* Bytes that a sync has lost could be seen until the machine is started again, and a new process would take them for
-     * synced: no log of its own can tell. A store has its own log, and cuts the cascade's off. */
-    disk_settings()->drops_unsynced = true;
     struct test_random random = {.state = seed ^ 5};
     all.options = (lethe_cascade_options){
         .capacity = 1 << 20,
