@@ -138,7 +138,8 @@ lethe_status lethe_store_restore(const char *backups, const char *folder, lethe_
     if (message != NULL) return lethe_store_translate(message, "cannot read the backups", detail);
     lethe_status status = LETHE_ENOTFOUND;
     if (latest(engine) == 0) {
-        (void)lethe_detail_fill(detail, status, "there are no backups in %s; check the name", backups);
+        (void)lethe_detail_fill(detail, status, "there are no backups in %s; check the name",
+                                backups);
     } else {
         rocksdb_restore_options_t *options = rocksdb_restore_options_create();
         rocksdb_backup_engine_restore_db_from_latest_backup(engine, data, data, options, &message);

@@ -225,7 +225,8 @@ lethe_status lethe_counter_restore(const char *backups, const char *folder, leth
     if (!join(half, folder, RESTORING))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     if (!lethe_os_exists(backups))
-        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there are no backups in %s; check the name", backups);
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND,
+                                 "there are no backups in %s; check the name", backups);
     lethe_status status = prepare(folder, &was_missing, detail);
     if (status != LETHE_OK) return status;
     status = fill(backups, half, detail);
