@@ -3,7 +3,9 @@
  * I1      What is written in one call of the system is whole lines, at the end as it is then: lines of several writers
  *         never mix, except where one is killed in the middle of a call.
  * I2      While is_matching, nothing was added by this run: all its lines were there. The first that is not there ends
- *         it, because a killed run wrote them in the same order. */
+ *         it, because a killed run wrote them in the same order.
+ * I3      What a killed run has left is written again, at its place, before it counts as right: a sync of that run may have
+ *         failed, and then it can be read until the machine is started again and is not on disk. */
 #include "appended.h"
 
 #include <errno.h>
@@ -136,6 +138,29 @@ static int add(struct appended *appended, const char *data, size_t size) {
     return EXIT_DONE;
 }
 
+/* Writes what was left once more, so that the next sync finds it. In between nothing else is written. */
+static bool write_again(const struct appended *appended, const char *data, size_t size,
+                        uint64_t at) {
+    struct resume_file file;
+    int flags = fcntl(appended->descriptor, F_GETFL);
+    if (flags < 0) return false;
+    /* Others may have cut it short; and a file that can only be added to stays as it is. */
+    if (!resume_look(appended->descriptor, &file) || file.size < at + size) return true;
+    if (fcntl(appended->descriptor, F_SETFL, flags & ~O_APPEND) != 0) return errno == EPERM;
+    while (size > 0) {
+        ssize_t done = pwrite(appended->descriptor, data, size, (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) break;
+        data += done;
+        at += (uint64_t)done;
+        size -= (size_t)done;
+    }
+    int error = errno;
+    bool is_back = fcntl(appended->descriptor, F_SETFL, flags) == 0;
+    if (is_back) errno = error;
+    return size == 0 && is_back;
+}
+
 /* Reads more of what was left. */
 static int read_left(struct appended *appended) {
     size_t kept = appended->left_size - appended->left_position;
@@ -155,6 +180,8 @@ static int read_left(struct appended *appended) {
                         (size_t)more)) {
         return fail(appended, "read");
     }
+    if (!write_again(appended, appended->left + kept, (size_t)more, appended->left_at))
+        return fail(appended, "write");
     appended->left_at += more;
     appended->left_size += (size_t)more;
     return EXIT_DONE;
@@ -227,11 +254,30 @@ int appended_line(struct appended *appended, const void *line, size_t size) {
     return code;
 }
 
+/* The file may be new: its name must come to the disk too. A folder that can't be read can't be synced. */
+static bool sync_name(const char *path) {
+    char *real = realpath(path, NULL);
+    char *slash = real != NULL ? strrchr(real, '/') : NULL;
+    if (slash != NULL) slash[slash == real] = '\0';
+    int folder = real != NULL ? open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(real);
+    if (folder < 0) return true;
+    /* Some file systems can't sync a folder (EINVAL): they need not. */
+    bool is_synced = fsync(folder) == 0 || errno == EINVAL;
+    int error = errno;
+    (void)close(folder);
+    errno = error;
+    return is_synced;
+}
+
 int appended_sync(struct appended *appended) {
     int code = appended_flush(appended);
     if (code != EXIT_DONE || !appended->is_regular) return code;
     errno = 0;
-    return fdatasync(appended->descriptor) == 0 ? EXIT_DONE : fail(appended, "write");
+    if (fdatasync(appended->descriptor) != 0) return fail(appended, "write");
+    if (!appended->name_is_synced && !sync_name(appended->path)) return fail(appended, "write");
+    appended->name_is_synced = true;
+    return EXIT_DONE;
 }
 
 int appended_mark(const struct appended *appended, bool is_closed, struct resume_mark *out) {

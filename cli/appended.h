@@ -13,6 +13,7 @@ struct appended {
     const char *path;
     int descriptor;
     bool is_regular;
+    bool name_is_synced;
     bool has_no_reader;   /* it is a pipe whose other end was closed */
     bool is_inside_line;  /* somebody left its last line without a newline */
     struct behind behind; /* of a regular file */

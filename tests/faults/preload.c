@@ -135,14 +135,38 @@ static int fail(int error) {
     return -1;
 }
 
+static int fail_sync(int descriptor, int error) {
+    char path[PATH_MAX];
+    if (lethe_shadow_is_wanted() && path_of(descriptor, path)) {
+        pthread_mutex_lock(&journal_lock);
+        lethe_shadow_lose(descriptor);
+        pthread_mutex_unlock(&journal_lock);
+    }
+    return fail(error);
+}
+
+/* Shows the shadow what was written before offset, or where the file is now if that is negative. */
+static ssize_t note_write(int descriptor, ssize_t done, off_t end) {
+    char path[PATH_MAX];
+    if (done <= 0 || !lethe_shadow_is_wanted() || !path_of(descriptor, path)) return done;
+    if (end < 0) end = lseek(descriptor, 0, SEEK_CUR);
+    pthread_mutex_lock(&journal_lock);
+    if (end >= done) lethe_shadow_wrote(descriptor, end - done, (size_t)done);
+    pthread_mutex_unlock(&journal_lock);
+    return done;
+}
+
 ssize_t write(int descriptor, const void *data, size_t size) {
     int error = meet(ON_WRITE, descriptor);
-    return error != 0 ? fail(error) : syscall(SYS_write, descriptor, data, size);
+    if (error != 0) return fail(error);
+    return note_write(descriptor, syscall(SYS_write, descriptor, data, size), -1);
 }
 
 ssize_t pwrite(int descriptor, const void *data, size_t size, off_t offset) {
     int error = meet(ON_WRITE, descriptor);
-    return error != 0 ? fail(error) : syscall(SYS_pwrite64, descriptor, data, size, offset);
+    if (error != 0) return fail(error);
+    ssize_t done = syscall(SYS_pwrite64, descriptor, data, size, offset);
+    return note_write(descriptor, done, offset + done);
 }
 
 ssize_t pwrite64(int descriptor, const void *data, size_t size, off_t offset) {
@@ -151,10 +175,10 @@ ssize_t pwrite64(int descriptor, const void *data, size_t size, off_t offset) {
 
 int fsync(int descriptor) {
     int error = meet(ON_SYNC, descriptor);
-    return error != 0 ? fail(error) : sync_and_note(descriptor, SYS_fsync);
+    return error != 0 ? fail_sync(descriptor, error) : sync_and_note(descriptor, SYS_fsync);
 }
 
 int fdatasync(int descriptor) {
     int error = meet(ON_SYNC, descriptor);
-    return error != 0 ? fail(error) : sync_and_note(descriptor, SYS_fdatasync);
+    return error != 0 ? fail_sync(descriptor, error) : sync_and_note(descriptor, SYS_fdatasync);
 }

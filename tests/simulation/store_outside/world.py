@@ -9,6 +9,7 @@ import pathlib
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -18,6 +19,9 @@ PRELOAD = BINARIES / "tests/liblethe_faults.so"
 # In memory, where syncing costs nothing and no inode is used twice.
 MEMORY = pathlib.Path("/dev/shm")
 LIMIT_SECONDS = 120
+
+sys.path.insert(0, str(SOURCE / "tests/support"))
+import shadow  # noqa: E402
 
 
 class Result:
@@ -115,55 +119,11 @@ class World:
 
     def shadow_begin(self):
         """From now on what is not synced can be lost; all that is there now is safe."""
-        shadow = self.base / "shadow"
-        shutil.rmtree(shadow, ignore_errors=True)
-        shadow.mkdir()
-        for folder, folders, names in os.walk(self.folder):
-            lines = []
-            for name in folders + names:
-                path = os.path.join(folder, name)
-                number = os.lstat(path).st_ino
-                lines.append(f"{number} {'d' if name in folders else 'f'} {name}\n")
-                if name in names:
-                    shutil.copyfile(path, shadow / f"f-{number}")
-            (shadow / f"d-{os.stat(folder).st_ino}").write_text("".join(lines))
-        return {"LETHE_FAULT_SHADOW": str(shadow)}
+        return shadow.begin(self.folder, self.base / "shadow")
 
     def cut_power(self, draw: random.Random):
         """Builds the folder as a disk may hold it after a power cut."""
-        shadow, old = self.base / "shadow", self.base / "before-the-cut"
         keeps_names = draw.random() < 0.4
         keeps_data = draw.choice([0.0, 0.0, 0.5, 1.0])
         self.trace(f"power cut: names {'kept' if keeps_names else 'as synced'}, data kept {keeps_data}")
-        self.folder.rename(old)
-        visible = {}
-        for folder, _, names in os.walk(old):
-            for name in names:
-                path = os.path.join(folder, name)
-                visible[os.lstat(path).st_ino] = path
-
-        def build(number, to, seen):
-            to.mkdir()
-            listing = shadow / f"d-{number}"
-            entries = {}
-            if listing.exists():
-                for line in listing.read_text().splitlines():
-                    inode, kind, name = line.split(" ", 2)
-                    entries[name] = (int(inode), kind)
-            if keeps_names and seen is not None:
-                entries = {entry.name: (entry.inode(), "d" if entry.is_dir() else "f")
-                           for entry in os.scandir(seen)}
-            for name, (inode, kind) in sorted(entries.items()):
-                if kind == "d":
-                    inner = seen / name if seen is not None and (seen / name).is_dir() else None
-                    build(inode, to / name, inner)
-                elif inode in visible and draw.random() < keeps_data:
-                    shutil.copyfile(visible[inode], to / name)
-                elif (shadow / f"f-{inode}").exists():
-                    shutil.copyfile(shadow / f"f-{inode}", to / name)
-                else:
-                    (to / name).touch()
-
-        build(os.stat(old).st_ino, self.folder, old)
-        shutil.rmtree(old)
-        shutil.rmtree(shadow)
+        shadow.cut_power(self.folder, self.base / "shadow", keeps_names, lambda: draw.random() < keeps_data)
