@@ -11,6 +11,9 @@
  * I3      The log is read up to the first record that is damaged. What a crash cuts off or mangles there was never
  *         acknowledged, as a rule; that it was not is known by the note in `acknowledged`, which is written
  *         behind each commit and never waited for. A log that ends before it is damaged, and the store is refused.
+ * I4      What RocksDB reads from a log when it opens, it writes to tables and syncs before it is open: so it does unless
+ *         avoid_flush_during_recovery is set. A sync of that log may have failed, and then it can be read until the
+ *         machine is started again and is not on disk.
  * WHY     Refusing every damaged end would refuse a store after any power cut; accepting it, as RocksDB does by
  *         itself, would lose acknowledged commits without a word when a disk goes bad.
  * LIMIT   A power cut can take the last moments of the note as well; damage to just those commits is then not
