@@ -31,7 +31,8 @@ static redis_string *sim_CreateString(redis_context *context, const char *data, 
     return api_string(data, size);
 }
 
-static redis_string *sim_CreateStringPrintf(redis_context *context, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static redis_string *
+sim_CreateStringPrintf(redis_context *context, const char *format, ...) {
     (void)context;
     char text[512];
     va_list more;
@@ -307,7 +308,8 @@ static int sim_ACLCheckCommandPermissions(redis_user *user, redis_string **argum
     (void)count;
     return REDIS_OK;
 }
-static void sim_Log(redis_context *context, const char *level, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void sim_Log(redis_context *context, const char *level,
+                                                          const char *format, ...) {
     (void)context;
     (void)level;
     if (current != NULL && current->function_count > 0) return;

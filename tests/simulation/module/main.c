@@ -81,7 +81,7 @@ static uint64_t draw(uint64_t below) {
     return (mixed ^ mixed >> 31) % below;
 }
 
-static void say(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
     if (!world.is_verbose) return;
     va_list more;
     va_start(more, format);
@@ -90,7 +90,7 @@ static void say(const char *format, ...) {
     putchar('\n');
 }
 
-static void wrong(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static void wrong(const char *format, ...) {
     if (world.wrong[0] != '\0') return;
     va_list more;
     va_start(more, format);
