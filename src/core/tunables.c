@@ -6,8 +6,8 @@ lethe_tunables lethe_tune = {
     .first_commit = 1,
     .first_stamp = 2,
     .stamp_limit = (uint64_t)1 << 31,
-    .store_log_bytes = (uint64_t)128 << 20,
-    .store_buffer_bytes = (uint64_t)3 << 20,
+    .store_log_bytes = (uint64_t)8 << 20,
+    .store_buffer_bytes = (uint64_t)64 << 20,
     .ledger_checkpoint_ids = (uint64_t)8 << 20,
     .cascade_obsolete_bytes = (uint64_t)32 << 20,
 };

@@ -78,7 +78,10 @@ static const char *index_filter_name(void *state) {
     return "lethe.index";
 }
 
-/* The options of the whole, and of a family where they differ. */
+/* The options of the whole, and of a family where they differ.
+ * RocksDB writes tables when its log has grown, and not when a family has much in memory. It begins a new log then; where that fails
+ * because a family has much in memory, RocksDB 7 loses count of who uses the other families, and with assertions on, as Debian builds it, it
+ * ends the process when the database is closed. The bound of memory is for a disk that writes tables much slower than the log. */
 static rocksdb_options_t *options_for(lethe_store *store, enum lethe_family family) {
     rocksdb_options_t *base = rocksdb_options_create(), *options = rocksdb_options_create();
     char *message = NULL;

@@ -1,10 +1,14 @@
-/* Goal:   a store is closed without a word while RocksDB still has tables to write.
+/* Goal:   a store is closed without a word while RocksDB still has tables to write; and where its log can't be
+ *         continued in a new file, commits fail, and nothing worse happens.
  * Method: RocksDB's threads serve all stores of a process, and one of them writes tables. This program stands in
  *         for fdatasync: it holds a table of one store, so that another store's are asked for and not begun. RocksDB of
- *         Debian 12 ends the process when one family of those that wait is asked for again. */
+ *         Debian 12 ends the process when one family of those that wait is asked for again. It stands in for open, too. */
 #include "support/test.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +20,7 @@
 
 enum { PATIENCE_MS = 800, LONGEST_MS = 20000, CHANGES = 3000, KEY_BYTES = 1000 };
 
-static atomic_bool hold_tables, holding;
+static atomic_bool hold_tables, holding, refuse_logs;
 
 static bool is_table(int descriptor) {
     char link[64], path[512];
@@ -36,6 +40,21 @@ __attribute__((visibility("default"))) int fdatasync(int descriptor) {
     return fsync(descriptor);
 }
 
+/* Likewise: no new log has room. */
+__attribute__((visibility("default"))) int open(const char *path, int flags, ...) {
+    size_t size = strlen(path);
+    if (atomic_load(&refuse_logs) && (flags & O_CREAT) != 0 && size > 4 &&
+        strcmp(path + size - 4, ".log") == 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return openat(AT_FDCWD, path, flags, mode);
+}
+
 static lethe_counter *open_store(const struct test_folder *folder, const char *name) {
     char path[300];
     (void)snprintf(path, sizeof path, "%s/%s", folder->path, name);
@@ -47,8 +66,8 @@ static lethe_counter *open_store(const struct test_folder *folder, const char *n
     return counter;
 }
 
-/* Applies an operation that alone fills RocksDB's memory: the next commit asks for tables. */
-static void count(lethe_counter *counter, const char *id, int64_t expected) {
+/* Applies an operation of three MiB. Stores the value of a counter afterwards. */
+static lethe_status try_count(lethe_counter *counter, const char *id, int64_t *value) {
     static char keys[CHANGES][KEY_BYTES];
     static lethe_change changes[CHANGES];
     static int64_t values[CHANGES];
@@ -60,9 +79,16 @@ static void count(lethe_counter *counter, const char *id, int64_t expected) {
     lethe_operation operation = {
         .id = {id, strlen(id)}, .changes = changes, .change_count = CHANGES};
     uint8_t outcome;
-    assert_int_equal(lethe_counter_apply(counter, &operation, 1, &outcome, values), LETHE_OK);
-    assert_int_equal(outcome, LETHE_APPLIED);
-    assert_int_equal(values[CHANGES - 1], expected);
+    lethe_status status = lethe_counter_apply(counter, &operation, 1, &outcome, values);
+    if (status == LETHE_OK) assert_int_equal(outcome, LETHE_APPLIED);
+    *value = values[CHANGES - 1];
+    return status;
+}
+
+static void count(lethe_counter *counter, const char *id, int64_t expected) {
+    int64_t value;
+    assert_int_equal(try_count(counter, id, &value), LETHE_OK);
+    assert_int_equal(value, expected);
 }
 
 /* Counts until a table of the store is held. */
@@ -89,8 +115,8 @@ static void closes_while_tables_wait(void **state) {
     (void)state;
     struct test_folder folder;
     test_folder_make(&folder);
-    uint64_t before = lethe_tune.store_buffer_bytes;
-    lethe_tune.store_buffer_bytes = 1 << 20;
+    uint64_t before = lethe_tune.store_log_bytes;
+    lethe_tune.store_log_bytes = 1 << 20;
     lethe_counter *busy = open_store(&folder, "busy"), *closed = open_store(&folder, "closed");
     occupy(busy);
     count(closed, "first", 1);
@@ -100,7 +126,7 @@ static void closes_while_tables_wait(void **state) {
     if (lethe_counter_close(closed, &detail) != LETHE_OK) fail_msg("%s", detail.text);
     assert_int_equal(pthread_join(helper, NULL), 0);
     if (lethe_counter_close(busy, &detail) != LETHE_OK) fail_msg("%s", detail.text);
-    lethe_tune.store_buffer_bytes = before;
+    lethe_tune.store_log_bytes = before;
 
     closed = open_store(&folder, "closed");
     count(closed, "second", 2);
@@ -108,7 +134,31 @@ static void closes_while_tables_wait(void **state) {
     test_folder_remove(&folder);
 }
 
+static void survives_a_log_that_cannot_be_begun(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_counter *counter = open_store(&folder, "full");
+    atomic_store(&refuse_logs, true);
+    char id[16] = "0";
+    int64_t value, counted = 0;
+    lethe_status status = try_count(counter, id, &value);
+    while (status == LETHE_OK && counted < 20) {
+        (void)snprintf(id, sizeof id, "%d", (int)++counted);
+        status = try_count(counter, id, &value);
+    }
+    assert_int_equal(status, LETHE_ENOSPACE);
+    assert_int_equal(lethe_counter_close(counter, NULL), LETHE_ENOSPACE);
+    atomic_store(&refuse_logs, false);
+
+    counter = open_store(&folder, "full");
+    count(counter, id, counted + 1);
+    assert_int_equal(lethe_counter_close(counter, NULL), LETHE_OK);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(closes_while_tables_wait)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(closes_while_tables_wait),
+                                       cmocka_unit_test(survives_a_log_that_cannot_be_begun)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
