@@ -88,7 +88,7 @@ lethe_status lethe_engine_expect_all(const lethe_counter *counter, lethe_detail 
 lethe_status lethe_engine_inspect(lethe_store *store, lethe_detail *detail) {
     lethe_state state;
     lethe_status status = lethe_state_load(store, &state, detail);
-    if (status == LETHE_ENOTFOUND) return lethe_store_expect(store, 0, detail);
+    if (status == LETHE_ENOTFOUND) return LETHE_OK; /* nothing was acknowledged yet */
     if (status == LETHE_OK) status = lethe_store_expect(store, state.commit, detail);
     if (status != LETHE_OK) return status;
     unsigned char from[LETHE_COMMIT_KEY_BYTES];

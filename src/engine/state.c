@@ -129,6 +129,8 @@ lethe_status lethe_state_load(lethe_store *store, lethe_state *out, lethe_detail
     lethe_status status = lethe_store_get(store, LETHE_FAMILY_STATE, KEY, &record, detail);
     if (status != LETHE_OK) return status;
     if (record.data == NULL) {
+        status = lethe_store_expect(store, 0, detail); /* it had one, if somebody was told of it */
+        if (status != LETHE_OK) return status;
         return lethe_detail_fill(detail, LETHE_ENOTFOUND, "the store has no state");
     }
     lethe_memory_reader reader = {.data = record.data, .size = record.size};

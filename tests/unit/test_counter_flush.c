@@ -1,5 +1,5 @@
 /* Goal:   a store is closed without a word while RocksDB still has tables to write; and where its log can't be
- *         continued in a new file, commits fail, and nothing worse happens.
+ *         continued in a new file, commits fail, and nothing worse happens. Without its log, it is refused as damaged.
  * Method: RocksDB's threads serve all stores of a process, and one of them writes tables. This program stands in
  *         for fdatasync: it holds a table of one store, so that another store's are asked for and not begun. RocksDB of
  *         Debian 12 ends the process when one family of those that wait is asked for again. It stands in for open, too. */
@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -157,8 +158,36 @@ static void survives_a_log_that_cannot_be_begun(void **state) {
     test_folder_remove(&folder);
 }
 
+static void a_store_without_its_log_is_damaged(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_counter *counter = open_store(&folder, "cut");
+    count(counter, "first", 1);
+    assert_int_equal(lethe_counter_close(counter, NULL), LETHE_OK);
+    char store[300], pattern[320], backups[300];
+    (void)snprintf(store, sizeof store, "%s/cut", folder.path);
+    (void)snprintf(pattern, sizeof pattern, "%s/data/*.log", store);
+    (void)snprintf(backups, sizeof backups, "%s/backups", folder.path);
+    glob_t logs;
+    assert_int_equal(glob(pattern, 0, NULL, &logs), 0);
+    for (size_t i = 0; i < logs.gl_pathc; i++)
+        assert_int_equal(unlink(logs.gl_pathv[i]), 0);
+    globfree(&logs);
+
+    lethe_counter_health health;
+    assert_int_equal(lethe_counter_check(store, &health, NULL), LETHE_ECORRUPT);
+    assert_int_equal(lethe_counter_backup(store, backups, NULL), LETHE_ECORRUPT);
+    lethe_counter_options options = {.create = true};
+    assert_int_equal(lethe_counter_open(store, &options, &counter, NULL), LETHE_ECORRUPT);
+    options = (lethe_counter_options){.read_only = true};
+    assert_int_equal(lethe_counter_open(store, &options, &counter, NULL), LETHE_ECORRUPT);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(closes_while_tables_wait),
-                                       cmocka_unit_test(survives_a_log_that_cannot_be_begun)};
+                                       cmocka_unit_test(survives_a_log_that_cannot_be_begun),
+                                       cmocka_unit_test(a_store_without_its_log_is_damaged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
