@@ -64,7 +64,7 @@ def test_a_manifest_that_cannot_be_synced(store, make_stream, tmp_path, times):
     assert count_with_failing_manifest(trial, stream, 0, {"LETHE_FAULT_COUNT": str(count)})[0] == 0
     total, mended = int(count.read_text()), 0
     assert 3 < total < 20
-    first, last = sized((total - 4, total - 2), (1, total), (1, total))  # the fold is near the end
+    first, last = sized((total - 2, total), (1, total), (1, total))  # the fold is at the end
     for at in range(first, last + 1):
         trial = store.copy_to(tmp_path / "trial")
         code, _, errors = count_with_failing_manifest(trial, stream, at, more)
@@ -99,8 +99,8 @@ def test_a_failure_at_the_close_is_not_hidden(store, make_stream, tmp_path):
 
 def test_another_table_is_not_taken_for_the_missing_one(store, make_stream):
     """A fold's table is left, and one is missing that it is not: refused, and nothing is changed."""
-    stream = make_stream(23, 1000)
-    assert store.count(*WORDS, str(stream.path))[0] == 0
+    for seed in (23, 25):  # opening it again makes tables of the log
+        assert store.count(*WORDS, str(make_stream(seed, 1000).path))[0] == 0
     tables = sorted((store.folder / "data").glob("*.sst"))
     tables[1].rename(store.folder / "fold.sst")
     tables[0].unlink()
