@@ -24,18 +24,18 @@ enum { PATIENCE_MS = 5000, LONGEST_MS = 20000, CHANGES = 3000, KEY_BYTES = 1000 
 
 static atomic_bool hold_tables, holding, closing, refuse_logs;
 
-static bool is_table(int descriptor) {
+static bool is_busy_table(int descriptor) {
     char link[64], path[512];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t size = readlink(link, path, sizeof path - 1);
     if (size < 5) return false;
     path[size] = '\0';
-    return strcmp(path + size - 4, ".sst") == 0 && strstr(path, "/data/") != NULL;
+    return strcmp(path + size - 4, ".sst") == 0 && strstr(path, "/busy/data/") != NULL;
 }
 
 /* In place of the C library's, for RocksDB too. */
 __attribute__((visibility("default"))) int fdatasync(int descriptor) {
-    while (atomic_load(&hold_tables) && is_table(descriptor)) {
+    while (atomic_load(&hold_tables) && is_busy_table(descriptor)) {
         atomic_store(&holding, true);
         (void)usleep(1000);
     }
