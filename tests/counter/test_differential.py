@@ -68,7 +68,7 @@ def run(folder, words, lines):
     events = folder.with_name(f"events-{len(os.listdir(folder.parent))}")
     events.write_bytes("".join(lines).encode())
     result = subprocess.run([BINARIES / "lethe", "count", "--db", folder, "--json", "--window", "60s",
-                             "--check-payload", "--sync", "always", *words, events],
+                             "--check-payload", "--sync", "always", "--from-start", *words, events],
                             stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, check=False, timeout=60)
     summary = json.loads(result.stdout)
