@@ -76,6 +76,8 @@ static void make(const struct model *model, struct state *state, const struct ef
         state->ids[effect->which].witness++;
         state->ids[effect->which].is_applied = true;
         state->ids[effect->which].may_be_forgotten = false;
+        state->ids[effect->which].may_be_remembered = false;
+        state->ids[effect->which].is_compared = model->rules.exact;
         state->ids[effect->which].variant = effect->variant;
         state->ids[effect->which].applied = effect->moment;
         return;
@@ -96,6 +98,7 @@ static void add_effect(struct model *model, struct effect effect) {
         model->effects = realloc(model->effects, model->effect_room * sizeof *model->effects);
         assert(model->effects != NULL);
     }
+    effect.client = model->client;
     model->effects[model->effect_count++] = effect;
     make(model, &model->submitted, &effect);
 }
@@ -153,9 +156,11 @@ __attribute__((noreturn)) static void blame(const struct sent *sent, unsigned sa
 /* What the age of an id says: it must be remembered, must be forgotten, or may be either. */
 enum age { YOUNG, BETWEEN, OLD };
 
-static enum age age_of(const struct model *model, const struct memory *memory, struct moment now) {
+/* By the rules of now alone. */
+static enum age age_by_rules(const struct model *model, const struct memory *memory,
+                             struct moment now) {
     const struct rules *rules = &model->rules;
-    if (rules->forever) return memory->may_be_forgotten ? BETWEEN : YOUNG;
+    if (rules->forever) return YOUNG;
     uint64_t most =
         now.most_ms > memory->applied.least_ms ? now.most_ms - memory->applied.least_ms : 0;
     uint64_t least =
@@ -163,6 +168,12 @@ static enum age age_of(const struct model *model, const struct memory *memory, s
     if (most <= rules->window_ms) return YOUNG;
     uint64_t limit = rules->exact ? rules->window_ms : rules->window_ms + rules->window_ms / 4;
     return least > limit ? OLD : BETWEEN;
+}
+
+static enum age age_of(const struct model *model, const struct memory *memory, struct moment now) {
+    enum age age = age_by_rules(model, memory, now);
+    if (age == YOUNG && memory->may_be_forgotten) return BETWEEN;
+    return age == OLD && memory->may_be_remembered ? BETWEEN : age;
 }
 
 static void check_values(const struct model *model, const struct sent *sent,
@@ -194,7 +205,8 @@ static bool is_out_of_time(struct model *model, const struct sent *sent, uint8_t
     if (!lenient && late && outcome != LETHE_LATE) blame(sent, outcome, "late", memory, *now);
     if (!lenient && outcome == LETHE_AHEAD && !may_be_ahead)
         blame(sent, outcome, "not ahead", memory, *now);
-    bool is_known = memory->is_applied && age_of(model, memory, *now) == YOUNG;
+    bool is_known =
+        rules->forever && memory->is_applied && age_of(model, memory, *now) == YOUNG;
     bool may_be_late = late || (time_ms < model->forgotten_ms && !is_known);
     if (!lenient && outcome == LETHE_LATE && !may_be_late)
         blame(sent, outcome, "not late", memory, *now);
@@ -238,10 +250,12 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
     }
     enum age age = memory->is_applied ? age_of(model, memory, now) : OLD;
     /* Where the store takes such an event at all, it has forgotten nothing. */
-    if (memory->is_applied && sent->operation.time_ms < model->forgotten_ms) age = YOUNG;
+    if (memory->is_applied && sent->operation.time_ms < model->forgotten_ms &&
+        age_by_rules(model, memory, now) == YOUNG)
+        age = YOUNG;
     /* The witness alone is the same in all variants. */
-    bool differs = model->rules.check_payload && memory->variant != sent->variant &&
-                   sent->operation.change_count > 1;
+    bool differs = model->rules.check_payload && memory->is_compared &&
+                   memory->variant != sent->variant && sent->operation.change_count > 1;
     uint8_t repeated = differs ? LETHE_DIFFERS : LETHE_COPY;
     if (age == YOUNG) {
         if (outcome != repeated) blame(sent, outcome, name_of(repeated), memory, now);
@@ -254,16 +268,23 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
     check_values(model, sent, values);
 }
 
-void model_keep_forever(struct model *model, struct moment now) {
+void model_switch(struct model *model, struct rules rules, struct moment now) {
     assert(model->effect_count == 0);
+    const struct rules before = model->rules;
+    bool remembers_longer =
+        !before.forever && (rules.forever || rules.window_ms > before.window_ms);
     for (uint32_t i = 0; i < model->id_count; i++) {
         struct memory *memory = &model->submitted.ids[i];
-        if (memory->is_applied) memory->may_be_forgotten = age_of(model, memory, now) != YOUNG;
+        if (!memory->is_applied) continue;
+        if (remembers_longer) memory->may_be_forgotten |= age_of(model, memory, now) != YOUNG;
+        memory->may_be_remembered = true;
+        memory->is_compared &= before.exact && rules.exact;
     }
     model->acknowledged = model->submitted;
-    if (model->rules.event_time && model->clock_ms > model->rules.window_ms)
-        model->forgotten_ms = model->clock_ms - model->rules.window_ms;
-    model->rules.forever = true;
+    uint64_t window_ms = before.window_ms;
+    if (remembers_longer && rules.event_time && model->clock_ms > window_ms + model->forgotten_ms)
+        model->forgotten_ms = model->clock_ms - window_ms;
+    model->rules = rules;
 }
 
 void model_end(const struct model *model) {
@@ -371,6 +392,7 @@ static size_t find_point(const struct model *model, const struct shown *shown, u
 
 void model_match(struct model *model, const struct shown *shown, bool settles, const char *who) {
     unsigned differences;
+    model_order(model, shown);
     size_t found = find_point(model, shown, &differences), under_way = model->effect_count;
     if (differences > 0) {
         char text[1024] = "";

@@ -27,7 +27,10 @@ struct memory {
     uint32_t witness;      /* how often */
     uint8_t variant;       /* which changes it had */
     bool is_applied;
-    bool may_be_forgotten; /* for ever: it was old when that began */
+    bool
+        may_be_forgotten; /* it was old when W became longer, or when ids were first kept for ever */
+    bool may_be_remembered; /* for longer than W says: W or the mode was another then */
+    bool is_compared;       /* its changes are: the store has been exact since */
 };
 
 struct state {
@@ -41,6 +44,8 @@ struct effect {
     enum { EFFECT_APPLY, EFFECT_SET, EFFECT_DELETE, EFFECT_MARK } kind;
     uint32_t which; /* id, key or mark */
     uint8_t variant;
+    uint8_t
+        client; /* of several at once, from 1 on; their effects may come in any order. 0: nobody else was there */
     int64_t value;
     struct moment moment;
 };
@@ -60,8 +65,10 @@ struct model {
     size_t effect_count, effect_room;
     uint64_t first_effect; /* how many were acknowledged before */
     uint32_t id_count;
-    uint64_t clock_ms;     /* event time: the latest accepted */
-    uint64_t forgotten_ms; /* and what was late when ids were first kept for ever */
+    uint64_t clock_ms; /* event time: the latest accepted */
+    uint64_t
+        forgotten_ms; /* and what was late when W became longer, or ids were first kept for ever */
+    uint8_t client;   /* whose effects are added now */
     uint64_t fresh, wrongly_copies;
 };
 
@@ -104,8 +111,10 @@ void model_match(struct model *model, const struct shown *shown, bool settles, c
 void model_match_submitted(const struct model *model, const struct shown *shown);
 size_t model_key_name(char *out, uint32_t key);
 size_t model_mark_name(char *out, uint32_t mark);
-/* From now on ids are kept for ever: those that are still remembered. */
-void model_keep_forever(struct model *model, struct moment now);
+/* Other rules from now on. What the old ones have forgotten stays so. */
+void model_switch(struct model *model, struct rules rules, struct moment now);
+/* Puts effects of several clients into an order that what is shown may come from: clients.c. */
+void model_order(struct model *model, const struct shown *shown);
 void model_end(const struct model *model);
 
 #endif

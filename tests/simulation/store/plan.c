@@ -95,6 +95,18 @@ static void draw_machine(struct plan *plan, struct test_random *random) {
     plan->marks_percent = one_in(random, 2) ? 30 : 0;
 }
 
+/* Drawn by itself, so that the seeds that have none of it do what they did. */
+static void draw_more(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(2, &seed, sizeof seed).low};
+    plan->switches = one_in(&random, 3);
+    plan->clients = one_in(&random, 3) ? 2 + (unsigned)test_random_below(&random, 3) : 1;
+    /* The last ones that fit, or those before they begin anew. */
+    uint64_t last = one_in(&random, 2) ? UINT32_MAX : plan->tunables.stamp_limit;
+    if (one_in(&random, 4)) plan->tunables.first_stamp = last - magnitude(&random, 1, 1000);
+    if (plan->tunables.first_stamp < 2 || plan->tunables.first_stamp > UINT32_MAX)
+        plan->tunables.first_stamp = 2;
+}
+
 /* How often each kind of step comes. */
 static void draw_weights(struct test_random *random, bool event_time,
                          uint32_t weights[STEP_KINDS]) {
@@ -119,6 +131,7 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
     *plan = (struct plan){0};
     draw_options(plan, &random);
     draw_machine(plan, &random);
+    draw_more(plan, seed);
     uint32_t weights[STEP_KINDS], sum = 0;
     draw_weights(&random, plan->options.event_time, weights);
     for (unsigned i = 0; i < STEP_KINDS; i++)
@@ -141,6 +154,9 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
 
 void plan_describe(const struct plan *plan) {
     const lethe_counter_options *options = &plan->options;
+    verdict_tell("  %u clients at once%s, first stamp %llu", plan->clients,
+                 plan->switches ? ", modes that change" : "",
+                 (unsigned long long)plan->tunables.first_stamp);
     verdict_tell("  a store by %s, window %llu ms, error %g%s%s%s%s, commits of %u after %llu ms",
                  options->event_time ? "event time" : "wall clock",
                  (unsigned long long)options->window_ms, options->error,

@@ -58,6 +58,8 @@ struct plan {
     uint32_t copies_percent, late_percent, ahead_percent, jump_percent, variant_percent;
     uint32_t marks_percent;
     bool adds_forever; /* the mode comes only with a later open */
+    bool switches;     /* windows and modes change between openings */
+    unsigned clients;  /* that submit at once in some steps */
     struct step *steps;
     size_t step_count;
 };

@@ -42,6 +42,10 @@ static void do_step(struct world *world) {
     uint64_t window_ms = world->plan.options.window_ms;
     switch (world->step->kind) {
     case STEP_APPLY:
+        if (world->plan.clients > 1 && world_one_in(world, 3)) {
+            clients_apply(world);
+            return;
+        }
         talk_apply(world, world->plan.batch, true);
         return;
     case STEP_SUBMIT:
@@ -148,6 +152,8 @@ void run_plan(uint64_t seed, size_t step_count, const bool *is_on) {
         verdict_at_step((unsigned)i);
         verdict_tell("  %zu %s", i, step_names[world.step->kind]);
         do_step(&world);
+        if (world.plan.switches && world.counter == NULL && world_one_in(&world, 2))
+            world_switch(&world);
     }
     verdict_at_step((unsigned)world.plan.step_count);
     machine_reseed(seed);

@@ -226,7 +226,7 @@ static void open_store(void *context) {
 static lethe_counter_options options_of(struct world *world) {
     lethe_counter_options options = world->plan.options;
     options.allocator = machine_allocator();
-    if (world->opens > 0) {
+    if (world->opens > 0 && !world->is_switching) {
         if (world_one_in(world, 4)) options.window_ms = 0;
         if (world_one_in(world, 4)) options.error = 0;
         if (world_one_in(world, 3)) options.event_time = LETHE_KEEP;
@@ -235,7 +235,7 @@ static lethe_counter_options options_of(struct world *world) {
     }
     if (world->plan.adds_forever && world->opens > 1) world->asks_forever = true;
     options.forever = world->asks_forever ? LETHE_ON : LETHE_KEEP;
-    if (world->opens > 0 && world->model.rules.forever) {
+    if (world->opens > 0 && world->model.rules.forever && !world->is_switching) {
         if (world_one_in(world, 3)) options.forever = LETHE_KEEP;
         if (world_one_in(world, 2)) options.ledger_capacity = 0;
     }
@@ -266,8 +266,7 @@ static bool try_to_open(struct world *world) {
     check_clock(world, from_ms, machine_true_ms(), opening.stats.clock_ms);
     world->first_try_ms = 0;
     model_match(&world->model, &shown, true, "the store");
-    if (world->asks_forever && !world->model.rules.forever)
-        model_keep_forever(&world->model, world_moment(world, from_ms, machine_true_ms()));
+    world_switched(world, world_moment(world, from_ms, machine_true_ms()));
     return true;
 }
 

@@ -2,6 +2,7 @@
  *
  *   world.c   opening, the end of processes, clocks        run.c    the steps in their order
  *   talk.c    operations, reads, waits                     harm.c   flips, checks, backups, readers
+ *   clients.c several clients at once                      switches.c  other windows and modes
  *   cascade.c a cascade by itself, in place of a store */
 #ifndef LETHE_SIMULATION_STORE_WORLD_H
 #define LETHE_SIMULATION_STORE_WORLD_H
@@ -25,6 +26,8 @@ struct world {
     const struct step *step;
     lethe_counter *counter; /* NULL: nobody has it open */
     bool exists, asks_forever;
+    bool is_switching; /* the next open that succeeds brings these rules */
+    struct rules asked;
     unsigned opens;
     unsigned faults_before; /* it was opened */
     struct waiting tickets[TICKETS];
@@ -63,6 +66,14 @@ void world_reboot(struct world *world, uint64_t down_ms);
 lethe_status world_look(lethe_counter *counter, struct shown *shown);
 uint64_t world_magnitude(struct world *world, uint64_t least, uint64_t most);
 bool world_one_in(struct world *world, uint64_t n);
+
+/* switches.c: the next open asks for another W, or other modes. */
+void world_switch(struct world *world);
+/* The store has opened with what was asked for. */
+void world_switched(struct world *world, struct moment now);
+
+/* clients.c: several threads at once. */
+void clients_apply(struct world *world);
 
 /* talk.c */
 void talk_apply(struct world *world, uint32_t most, bool waits);
