@@ -75,14 +75,13 @@ def pair(start):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "large: runs in make test-all only")
     config.addinivalue_line("markers", "long: runs in make test-long only")
 
 
 def pytest_collection_modifyitems(config, items):
     """The tests of the size that is asked for; those without a mark are of every day."""
     def size_of(item):
-        return next((size for size in ("long", "large") if item.get_closest_marker(size)), "day")
+        return "long" if item.get_closest_marker("long") else "day"
     chosen = [item for item in items if size_of(item) == SIZE]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
