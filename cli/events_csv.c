@@ -70,7 +70,8 @@ enum event_result event_parse_csv(const struct event_format *format, lethe_bytes
 }
 
 static bool has_name(lethe_bytes field, const char *name) {
-    return strlen(name) == field.size && memcmp(name, field.data, field.size) == 0;
+    return field.data != NULL && strlen(name) == field.size &&
+           memcmp(name, field.data, field.size) == 0;
 }
 
 bool event_is_header(const struct event_format *format, const lethe_bytes fields[ROLE_COUNT]) {

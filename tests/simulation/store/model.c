@@ -205,8 +205,7 @@ static bool is_out_of_time(struct model *model, const struct sent *sent, uint8_t
     if (!lenient && late && outcome != LETHE_LATE) blame(sent, outcome, "late", memory, *now);
     if (!lenient && outcome == LETHE_AHEAD && !may_be_ahead)
         blame(sent, outcome, "not ahead", memory, *now);
-    bool is_known =
-        rules->forever && memory->is_applied && age_of(model, memory, *now) == YOUNG;
+    bool is_known = rules->forever && memory->is_applied && age_of(model, memory, *now) == YOUNG;
     bool may_be_late = late || (time_ms < model->forgotten_ms && !is_known);
     if (!lenient && outcome == LETHE_LATE && !may_be_late)
         blame(sent, outcome, "not late", memory, *now);
