@@ -1,6 +1,6 @@
 # The front door of Lethe: short names for the work that CMake, CTest and the scripts in tools/
 # do. Each target first has tools/setup.sh install what it needs and this machine lacks.
-# `make help` lists the targets; HACKING.md tells how the build is put together.
+# `make help` lists the targets; HACKING.md says how the build is put together.
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -32,6 +32,7 @@ test-long:
 test-valkey:
 	@tools/setup.sh test
 	@tools/build.sh release product
+	@cmake --build build/release --target lethe_commands
 	@tools/valkey.sh
 
 bench:
@@ -57,6 +58,21 @@ format:
 	@tools/setup.sh lint
 	@tools/lint.sh format
 
+commands:
+	@tools/setup.sh run
+	@tools/build.sh release product
+	@cmake --build build/release --target lethe_commands
+	@tools/command_pages.py
+
+docs:
+	@tools/setup.sh docs
+	@tools/docs.sh
+
+speed:
+	@tools/setup.sh bench
+	@tools/build.sh release product
+	@tools/speed.py measure $(ARGS)
+
 install: all
 	cmake --install build/release --prefix "$(PREFIX)"
 
@@ -64,19 +80,21 @@ clean:
 	rm -rf build
 
 help:
-	@echo "make                   build the library and the lethe program into build/release"
-	@echo "make run               build them and show them at work on a generated stream"
-	@echo "make test              build the release and run the tests of every day, in some minutes"
+	@echo "make                   build the libraries and the lethe program into build/release"
+	@echo "make run               build, and show Lethe at work on a generated stream"
+	@echo "make test              build the release and run the daily tests, in a few minutes"
 	@echo "make test-all          the rest: larger sizes, sanitizers, fuzzed inputs, clang, mutants"
-	@echo "make test-long         run the tests that take too long for every day"
-	@echo "make test-valkey       run the module's tests in a Valkey server, fetched from Debian's backports"
-	@echo "make bench             run the benchmarks; ARGS='--json bloom' hands options to them"
+	@echo "make test-long         the tests that take hours"
+	@echo "make test-valkey       the module's tests in a Valkey server, fetched from Debian's backports"
+	@echo "make bench             run the benchmarks; ARGS='--json bloom' passes options to them"
 	@echo "make fuzz SECONDS=60   fuzz, each target for that long"
-	@echo "make simulate SECONDS=60   simulate stores and once-tables on new seeds, for that long in all"
-	@echo "make lint              check format, warnings, scripts, man pages and text files"
-	@echo "make format            rewrite the C files in the house format"
+	@echo "make simulate SECONDS=60   simulate stores and once-tables on new seeds, for that long in total"
+	@echo "make lint              check format, warnings, scripts, man pages, text files and links"
+	@echo "make format            format the C files"
+	@echo "make docs              make the API reference: build/docs/html/index.html"
+	@echo "make speed             measure counting beside its peers and draw docs/speed.svg; needs an idle machine"
 	@echo "make install           install below PREFIX ($(PREFIX)), staged in DESTDIR if set"
 	@echo "make clean             remove build/"
 	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
 
-.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format install clean help
+.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format commands docs speed install clean help

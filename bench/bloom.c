@@ -1,7 +1,7 @@
 /* bench/bloom.c - Bloom filters on 64-bit keys: ours one by one and in batches, libbloom beside.
  *
- * Every figure includes hashing the keys. A row is one filter with n keys: adds into an
- * empty filter, tests of n keys that are absent and n that are present, and the error counted over the
+ * Every figure includes hashing the keys. A row is one filter with n keys: adds into an empty
+ * filter, tests of n keys that are absent and n that are present, and the error counted over the
  * absent ones. "cold" is the first filling, in memory the process never touched. */
 #include <math.h>
 #include <stdio.h>
@@ -144,8 +144,10 @@ static bool run_lethe(struct report *report, const struct bench_options *options
                       struct bloom_run *run, const struct functions *functions,
                       lethe_bloom_options shape) {
     bench_require(lethe_bloom_new(&shape, &run->filter) == LETHE_OK, "making a filter");
-    run->seed = lethe_bloom_get_shape(run->filter).seed;
-    double bits = (double)lethe_bloom_get_shape(run->filter).bits;
+    run->seed = lethe_bloom_seed(run->filter);
+    lethe_bloom_shape made = LETHE_INIT(lethe_bloom_shape);
+    bench_require(lethe_bloom_get_shape(run->filter, &made) == LETHE_OK, "asking a filter's shape");
+    double bits = (double)made.bits;
     bool ok = run_row(report, options, name, run, functions, bits);
     lethe_bloom_free(run->filter);
     return ok;
@@ -197,10 +199,12 @@ static bool run_size(struct report *report, const struct bench_options *options,
     uint64_t *present = keys_make(options->seed, 0, count);
     uint64_t *absent = keys_make(options->seed, count, count);
     struct bloom_run run = {.present = present, .absent = absent, .count = count};
-    lethe_bloom_options one_percent = {.capacity = count, .error = 0.01};
-    lethe_bloom_options ten_bits = {.bits = count * 10, .hashes = 7};
-    lethe_bloom_options blocked = {
-        .layout = LETHE_BLOOM_BLOCKED, .bits = count * 32 / 3, .hashes = 8};
+    lethe_bloom_options one_percent =
+        LETHE_OPTIONS(lethe_bloom_options, .capacity = count, .error = 0.01);
+    lethe_bloom_options ten_bits =
+        LETHE_OPTIONS(lethe_bloom_options, .bits = count * 10, .hashes = 7);
+    lethe_bloom_options blocked = LETHE_OPTIONS(lethe_bloom_options, .layout = LETHE_BLOOM_BLOCKED,
+                                                .bits = count * 32 / 3, .hashes = 8);
     bool ok = true;
 #if defined(BENCH_HAS_LIBBLOOM)
     ok &= run_libbloom(report, options, &run);

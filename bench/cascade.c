@@ -1,10 +1,12 @@
-/* bench/cascade.c - the cascade filter: insertions far beyond memory, and lookups beside what the disk can do.
+/* bench/cascade.c - the cascade filter: insertions far beyond memory, and lookups beside what the
+ * disk can do.
  *
- * Keys are numbers, hashed as they go; one thread inserts, another one merges. Everything goes past the page
- * cache. The device's own random reads are measured in the same run, on a file as large as the cascade;
- * a lookup of an absent key must read a page of each run of its range, so `of device` is the share of those
- * reads that lookups reach. The peer is a Bloom filter on the same disk, in the same memory: disk_bloom.h.
- * LETHE_BENCH_FOLDER names where the files go (TMPDIR, /tmp); they are removed. */
+ * Keys are numbers, hashed as they go; one thread inserts, another one merges. Everything goes
+ * past the page cache. The device's own random reads are measured in the same run, on a file as
+ * large as the cascade; a lookup of an absent key must read a page of each run of its range, so
+ * `of device` is the share of those reads that lookups reach. The peer is a Bloom filter on the
+ * same disk, in the same memory: disk_bloom.h. LETHE_BENCH_FOLDER names where the files go
+ * (TMPDIR, /tmp); they are removed. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +19,7 @@
 #include <lethe/lethe.h>
 
 #include "disk_bloom.h"
+#include "folder.h"
 #include "frame.h"
 #include "keys.h"
 #include "os/block_file.h"
@@ -89,7 +92,7 @@ static void insert_all(const struct setting *setting, lethe_cascade *cascade,
         size_t count = setting->keys - first < BATCH ? (size_t)(setting->keys - first) : BATCH;
         hash_keys(setting->seed, first, count, hashes);
         double before = bench_now();
-        bench_require(lethe_cascade_insert_batch(cascade, hashes, count, 0, NULL) == LETHE_OK,
+        bench_require(lethe_cascade_add_batch(cascade, hashes, count, 0, NULL) == LETHE_OK,
                       "inserting");
         double took = bench_now() - before;
         if (took > result->longest_seconds) result->longest_seconds = took;
@@ -104,13 +107,19 @@ static void insert_all(const struct setting *setting, lethe_cascade *cascade,
 static void settle(lethe_cascade *cascade) {
     bool more = true;
     while (more)
-        bench_require(lethe_cascade_work(cascade, 1 << 20, 0, &more) == LETHE_OK, "merging");
+        bench_require(lethe_cascade_work(cascade, 0, 1 << 20, &more) == LETHE_OK, "merging");
+}
+
+static lethe_cascade_stats stats_of(lethe_cascade *cascade) {
+    lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
+    bench_require(lethe_cascade_info(cascade, 0, &stats) == LETHE_OK, "asking a cascade");
+    return stats;
 }
 
 static void look_up(const struct setting *setting, lethe_cascade *cascade, struct result *result) {
     static lethe_hash hashes[ABSENT_BATCH];
     static uint8_t present[ABSENT_BATCH];
-    uint64_t before = lethe_cascade_info(cascade, 0).pages_read, found = 0, asked = 0;
+    uint64_t before = stats_of(cascade).pages_read, found = 0, asked = 0;
     double seconds = 0;
     while (asked < setting->lookups && seconds < 20) {
         hash_keys(setting->seed, setting->keys + asked, ABSENT_BATCH, hashes);
@@ -124,7 +133,7 @@ static void look_up(const struct setting *setting, lethe_cascade *cascade, struc
         asked += ABSENT_BATCH;
     }
     result->absent_kops = (double)asked / seconds / 1e3;
-    result->reads = (double)(lethe_cascade_info(cascade, 0).pages_read - before) / (double)asked;
+    result->reads = (double)(stats_of(cascade).pages_read - before) / (double)asked;
     result->false_positives = (double)found / (double)asked;
     hash_keys(setting->seed, setting->keys / 2, BATCH, hashes);
     bench_require(lethe_cascade_test_batch(cascade, hashes, BATCH, 0, present) == LETHE_OK,
@@ -179,7 +188,7 @@ static double measure_device(const struct setting *setting, uint64_t bytes) {
 
 static void report_cascade(struct report *report, const struct setting *setting, const char *name,
                            lethe_cascade *cascade, const struct result *result, double device) {
-    lethe_cascade_stats stats = lethe_cascade_info(cascade, 0);
+    lethe_cascade_stats stats = stats_of(cascade);
     report_row(
         report,
         (struct report_cell[COLUMNS]){
@@ -203,32 +212,32 @@ static void report_cascade(struct report *report, const struct setting *setting,
         });
 }
 
-/* Returns how many thousand pages the device reads a second. */
+/* Returns how many thousand pages the device reads per second. */
 static double run_cascade(struct report *report, const struct setting *setting) {
     char path[600];
     snprintf(path, sizeof path, "%s/cascade", setting->folder);
-    lethe_cascade_options options = {.capacity = setting->keys,
-                                     .error = ERROR,
-                                     .memory_bytes = setting->memory_bytes,
-                                     .read_depth = DEPTH,
-                                     .direct = true};
+    lethe_cascade_options options =
+        LETHE_OPTIONS(lethe_cascade_options, .capacity = setting->keys, .error = ERROR,
+                      .memory_bytes = setting->memory_bytes, .read_depth = DEPTH, .direct = true);
     struct result result = {0};
     lethe_cascade *cascade;
-    bench_require(lethe_cascade_open(path, &options, &cascade) == LETHE_OK, "making a cascade");
+    bench_require(lethe_cascade_open(path, &options, &cascade, NULL) == LETHE_OK,
+                  "making a cascade");
     insert_all(setting, cascade, &result);
     settle(cascade);
-    double device = measure_device(setting, lethe_cascade_info(cascade, 0).disk_bytes);
+    double device = measure_device(setting, stats_of(cascade).disk_bytes);
     look_up(setting, cascade, &result);
     report_cascade(report, setting, "cascade", cascade, &result, device);
-    bench_require(lethe_cascade_close(cascade) == LETHE_OK, "closing a cascade");
+    bench_require(lethe_cascade_close(cascade, NULL) == LETHE_OK, "closing a cascade");
 
     options.level_filter_bytes = setting->filter_bytes;
-    bench_require(lethe_cascade_open(path, &options, &cascade) == LETHE_OK, "opening a cascade");
+    bench_require(lethe_cascade_open(path, &options, &cascade, NULL) == LETHE_OK,
+                  "opening a cascade");
     settle(cascade);
     result = (struct result){0};
     look_up(setting, cascade, &result);
     report_cascade(report, setting, "cascade, level filters", cascade, &result, device);
-    bench_require(lethe_cascade_close(cascade) == LETHE_OK, "closing a cascade");
+    bench_require(lethe_cascade_close(cascade, NULL) == LETHE_OK, "closing a cascade");
     lethe_os_folder_remove(path);
     return device;
 }
@@ -295,17 +304,13 @@ static int run(const struct bench_options *options) {
         setting.memory_bytes = 256 << 20;
         setting.filter_bytes = 768 << 20;
     }
-    const char *parent = getenv("LETHE_BENCH_FOLDER");
-    if (parent == NULL) parent = getenv("TMPDIR");
-    snprintf(setting.folder, sizeof setting.folder, "%s/lethe-bench-XXXXXX",
-             parent != NULL && parent[0] != '\0' ? parent : "/tmp");
-    bench_require(mkdtemp(setting.folder) != NULL, "making a folder");
+    bench_folder_make(setting.folder, sizeof setting.folder);
     struct report report;
     report_begin(&report, "cascade", options->json, columns, COLUMNS);
     double device = run_cascade(&report, &setting);
     run_bloom(&report, &setting, device);
     report_end(&report);
-    rmdir(setting.folder);
+    bench_folder_remove(setting.folder);
     return 0;
 }
 

@@ -1,19 +1,24 @@
-/* bench/count.c - `lethe count`, from a file of events to durable counters, beside other ways to count each once.
+/* bench/count.c - `lethe count`, from a file of events to durable counters, beside other ways to
+ * count each event once.
  *
- * The events are count_events.h's: one in ten is a copy, keys follow Zipf's law over a million. They are in the system's cache
- * when a row begins. Every row is a process of its own, from its start to its end; Redis' server is started before.
- * Commits are durable, of at most 65,536 events, and `lethe count` lets an event wait for 100 ms at most; awk and
- * Redis promise less. TMPDIR names the disk to write to.
+ * The events come from count_events.h: one in ten is a duplicate, and keys follow Zipf's law over a
+ * million. They are in the system's cache when a row begins. Every row is a process of its own,
+ * measured from its start to its end; the Redis server is started before. Commits are durable.
+ * `lethe count` commits at most 32,768 events at once and lets an event wait for at most 50 ms, its
+ * defaults; SQLite and RocksDB commit 65,536 at a time. awk and Redis promise less. TMPDIR names
+ * the disk to write to.
  *
- *   lost    new events that were taken for copies: the window's error, 1e-6, allows for some; 1e-12 and --exact for none
- *   times   how often as fast `lethe count` was with as many events
- *   memory  how often as much this one took
+ *   lost    fresh events that were taken for duplicates: an error of 1e-6 allows for some; the
+ *           default, 1e-12, and --exact for none
+ *   times   how many times as long this way took as `lethe count` with as many events
+ *   memory  how many times as much memory it took
  *
- * Each row is the best of three; a peer that is slow is run once. What was counted is compared with the truth; one event
- * too many, or more lost than allowed, ends the program. --exact, RocksDB, SQLite and Redis get a million events only,
- * which flatters them, since their tables grow; with --full they get 10 million, and `lethe count` 100 million as well.
- * The engine's rows are calls in a process that has the events in memory, without reading or parsing; and
- * the store that they made, opened again: there an event is an id that is remembered. */
+ * Each row is the best of three; a slow peer is run once. What was counted is compared with the
+ * truth: one event too many, or more lost than allowed, ends the program. --exact, RocksDB,
+ * SQLite and Redis get only a million events, which flatters them, since their tables grow. With
+ * --full they get 10 million, and `lethe count` also 100 million. The engine's rows are calls in
+ * a process that has the events in memory, without reading or parsing; and the opening of the
+ * store that they made, where an event is an id that is remembered. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +26,7 @@
 #include <unistd.h>
 
 #include "count_lethe.h"
+#include "folder.h"
 #include "frame.h"
 #include "report.h"
 
@@ -58,7 +64,7 @@ struct way {
 };
 
 static const struct way lethe = {"lethe count", count_by_lethe, NULL};
-static const struct way careful_lethe = {"lethe count --error 1e-12", count_by_careful_lethe, NULL};
+static const struct way lighter_lethe = {"lethe count --error 1e-6", count_by_lighter_lethe, NULL};
 static const struct way exact_lethe = {"lethe count --exact", count_by_exact_lethe, NULL};
 static const struct way sketching_lethe = {"lethe count --sketch 16MiB", count_by_sketching_lethe,
                                            NULL};
@@ -105,7 +111,7 @@ static void report_outcome(struct bench *bench, const char *name, uint64_t count
 
 /* Empty, whatever was there. */
 static void renew_folder(const char *folder) {
-    count_remove_folder(folder);
+    bench_folder_remove(folder);
     bench_require(mkdir(folder, 0700) == 0, "making a folder");
 }
 
@@ -135,7 +141,7 @@ static void run_way(struct bench *bench, const struct way *way, const struct cou
     struct count_outcome best = best_of(bench, way, events);
     if (way == &lethe) {
         bench->ours = best;
-    } else if (way != &careful_lethe && way != &exact_lethe && way != &sketching_lethe) {
+    } else if (way != &lighter_lethe && way != &exact_lethe && way != &sketching_lethe) {
         /* Those were checked already. */
         bench_require(best.applied == events->originals && best.sum == events->sum, way->name);
     }
@@ -143,7 +149,8 @@ static void run_way(struct bench *bench, const struct way *way, const struct cou
                    (double)events->originals - (double)best.applied, &best);
 }
 
-/* The engine alone, and the store it leaves opened again. Memory is not told, since the events are in it. */
+/* The engine alone, and the store it leaves opened again. Memory is not reported, since the events
+ * are in it. */
 static void run_engine(struct bench *bench, const struct count_events *events) {
     struct count_outcome best = {.cost.seconds = INFINITY}, opened = best;
     char folder[COUNT_PATH_BYTES / 2];
@@ -183,7 +190,7 @@ static void run_middle(struct bench *bench, uint64_t count) {
     struct way awk = find_awk(name);
     count_events_make(&events, bench->folder, count, bench->options->seed);
     run_way(bench, &lethe, &events);
-    run_way(bench, &careful_lethe, &events);
+    run_way(bench, &lighter_lethe, &events);
     run_way(bench, &sketching_lethe, &events);
     run_way(bench, &awk, &events);
     if (bench->options->full) run_slow(bench, &events);
@@ -203,14 +210,11 @@ static char folder_to_remove[COUNT_PATH_BYTES / 4];
 static pid_t owner;
 
 static void clean_up(void) {
-    if (getpid() == owner) count_remove_folder(folder_to_remove);
+    if (getpid() == owner) bench_folder_remove(folder_to_remove);
 }
 
 static void make_folder(struct bench *bench) {
-    const char *base = getenv("TMPDIR");
-    snprintf(bench->folder, sizeof bench->folder, "%s/lethe-count-XXXXXX",
-             base != NULL ? base : "/tmp");
-    bench_require(mkdtemp(bench->folder) != NULL, "making a folder");
+    bench_folder_make(bench->folder, sizeof bench->folder);
     snprintf(folder_to_remove, sizeof folder_to_remove, "%s", bench->folder);
     owner = getpid();
     bench_require(atexit(clean_up) == 0, "preparing to clean up");
@@ -225,7 +229,7 @@ static int run_count(const struct bench_options *options) {
     run_middle(&bench, options->quick ? 50000 : 10000000);
     if (options->full) run_large(&bench, options->quick ? 100000 : 100000000);
     report_end(&bench.report);
-    count_remove_folder(bench.folder);
+    bench_folder_remove(bench.folder);
     return 0;
 }
 

@@ -1,5 +1,6 @@
-/* bench/count_engine.c - the engine under `lethe count`, called from this program; see count_lethe.h. */
-#include <lethe/counter.h>
+/* bench/count_engine.c - the engine under `lethe count`, called from this program; see
+ * count_lethe.h. */
+#include <lethe/store.h>
 
 #include "count_lethe.h"
 #include "frame.h"
@@ -12,23 +13,23 @@ static void require(lethe_status status, const lethe_detail *detail) {
     bench_require(false, "a call of the engine");
 }
 
-static lethe_counter *open_store(const struct count_job *job) {
+static lethe_store *open_store(const struct count_job *job) {
     char path[COUNT_PATH_BYTES];
-    lethe_counter *counter;
+    lethe_store *store;
     lethe_detail detail = {""};
     snprintf(path, sizeof path, "%s/store", job->folder);
-    require(lethe_counter_open(path,
-                               &(lethe_counter_options){.create = true,
-                                                        .commit_interval_ms = COMMIT_INTERVAL_MS,
-                                                        .capacity = job->events->count},
-                               &counter, &detail),
+    require(lethe_store_open(path,
+                             &LETHE_OPTIONS(lethe_store_options, .create = true,
+                                            .commit_interval_ms = COMMIT_INTERVAL_MS,
+                                            .capacity = job->events->count),
+                             &store, &detail),
             &detail);
-    return counter;
+    return store;
 }
 
-static void close_store(lethe_counter *counter) {
+static void close_store(lethe_store *store) {
     lethe_detail detail = {""};
-    require(lethe_counter_close(counter, &detail), &detail);
+    require(lethe_store_close(store, &detail), &detail);
 }
 
 /* Points operations at a stretch of the file's lines. */
@@ -44,17 +45,16 @@ static void point(const char *lines, size_t count, lethe_operation *operations,
     }
 }
 
-static uint64_t submit(lethe_counter *counter, const char *lines, size_t count, uint64_t *ticket) {
+static uint64_t submit(lethe_store *store, const char *lines, size_t count, uint64_t *ticket) {
     static lethe_operation operations[COUNT_BATCH];
     static lethe_change changes[COUNT_BATCH];
     static uint8_t outcomes[COUNT_BATCH];
     lethe_detail detail = {""};
     uint64_t applied = 0;
     point(lines, count, operations, changes);
-    require(lethe_counter_submit(counter, operations, count, NULL, 0, outcomes, NULL, ticket),
-            &detail);
+    require(lethe_store_submit(store, operations, count, NULL, 0, outcomes, NULL, ticket), &detail);
     for (size_t i = 0; i < count; i++)
-        applied += outcomes[i] == LETHE_APPLIED;
+        applied += outcomes[i] == LETHE_OUTCOME_APPLIED;
     return applied;
 }
 
@@ -67,33 +67,33 @@ static bool add_value(void *context, lethe_bytes key, int64_t value) {
 static void run_engine(void *context) {
     struct count_job *job = context;
     const char *lines = count_events_map(job->events);
-    lethe_counter *counter = open_store(job);
+    lethe_store *store = open_store(job);
     lethe_detail detail = {""};
     uint64_t ticket = 0;
     double before = count_cost_now(0).cpu_seconds, started = bench_now();
     for (uint64_t i = 0; i < job->events->count; i += COUNT_BATCH) {
         uint64_t left = job->events->count - i;
-        job->out->applied += submit(counter, count_id(lines, i),
+        job->out->applied += submit(store, count_id(lines, i),
                                     left < COUNT_BATCH ? (size_t)left : COUNT_BATCH, &ticket);
     }
-    require(lethe_counter_wait(counter, ticket), &detail);
+    require(lethe_store_wait(store, ticket), &detail);
     job->out->cost = count_cost_now(started);
     job->out->cost.cpu_seconds -= before;
-    require(lethe_counter_each(counter, (lethe_bytes){.data = "", .size = 0}, add_value,
-                               &job->out->sum),
-            &detail);
-    close_store(counter);
+    require(
+        lethe_store_each(store, (lethe_bytes){.data = "", .size = 0}, add_value, &job->out->sum),
+        &detail);
+    close_store(store);
 }
 
 static void run_open(void *context) {
     struct count_job *job = context;
     double started = bench_now();
-    lethe_counter *counter = open_store(job);
+    lethe_store *store = open_store(job);
     job->out->cost = count_cost_now(started);
-    lethe_counter_stats stats;
-    lethe_counter_info(counter, &stats);
+    lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+    lethe_store_info(store, &stats);
     job->out->applied = stats.log_ids;
-    close_store(counter);
+    close_store(store);
 }
 
 void count_by_engine(const struct count_events *events, const char *folder,

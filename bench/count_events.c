@@ -1,7 +1,7 @@
 /* bench/count_events.c - makes up events; see count_events.h.
  *
- * What an original looks like follows from its number alone, so that a copy of any of them can be written without
- * remembering it. */
+ * What an original looks like follows from its number alone, so that a duplicate of any of them can
+ * be written without remembering it. */
 #include "count_events.h"
 
 #include <fcntl.h>

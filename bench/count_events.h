@@ -1,8 +1,9 @@
 /* bench/count_events.h - a file of events with copies among them, and what counting it should give.
  *
- * A line is an id like a UUID, a tab, a key, a tab, a delta from 1 to 9: all lines are of one length, which those that
- * read it in this program make use of. One in ten repeats a line from anywhere before it. Keys follow Zipf's law with
- * exponent 1 over a million. A shorter file of the same seed is the beginning of a longer one. */
+ * A line is an id like a UUID, a tab, a key, a tab, a delta from 1 to 9: all lines are of one
+ * length, which those that read it in this program make use of. One in ten repeats a line from
+ * anywhere before it. Keys follow Zipf's law with exponent 1 over a million. A shorter file of
+ * the same seed is the beginning of a longer one. */
 #ifndef LETHE_BENCH_COUNT_EVENTS_H
 #define LETHE_BENCH_COUNT_EVENTS_H
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "folder.h"
 #include "frame.h"
+#include "shell.h"
 
 /* Options for `lethe count`, and the share of new events that may be lost with them. */
 struct manner {
@@ -53,8 +55,9 @@ static bool read_counter(FILE *file, char key[COUNT_KEY_BYTES + 1], int64_t *val
     return true;
 }
 
-/* Compares the counters with the truth, both in order. A new event that was taken for a copy makes a counter smaller, or
- * keeps it from being there at all; nothing may make one larger. Returns how many are smaller. */
+/* Compares the counters with the truth, both in order. A fresh event that was taken for a duplicate
+ * makes a counter smaller, or keeps it from being there at all; nothing may make one larger.
+ * Returns how many are smaller. */
 static uint64_t compare_counters(const char *truth_path, const char *list_path) {
     FILE *truth = fopen(truth_path, "r"), *list = fopen(list_path, "r");
     bench_require(truth != NULL && list != NULL, "opening lists of counters");
@@ -77,10 +80,12 @@ static uint64_t compare_counters(const char *truth_path, const char *list_path) 
     return smaller;
 }
 
-/* Returns how many new events were taken for copies, which is not too many. */
+/* Returns how many fresh events were taken for duplicates, after checking that they are not too
+ * many. */
 static uint64_t check_applied(const struct count_events *events, double error,
                               const struct count_outcome *out) {
-    /* Of n new ids, n times the error are taken for copies, and six standard deviations more hardly ever. */
+    /* Of n fresh ids, n times the error are taken for duplicates on average; six standard
+     * deviations more are very unlikely. */
     double expected = (double)events->originals * error;
     uint64_t most = (uint64_t)(expected + 6 * sqrt(expected));
     bench_require(out->applied <= events->originals, "counting: an event was counted twice");
@@ -104,13 +109,13 @@ static void check(const char *lethe, const char *store, const struct count_event
 static void count(const struct count_events *events, const char *folder, struct manner manner,
                   struct count_outcome *out) {
     char lethe[COUNT_PATH_BYTES], store[COUNT_PATH_BYTES];
-    count_find_lethe(lethe);
+    shell_find_lethe(lethe);
     snprintf(store, sizeof store, "%s/store", folder);
     const char *words[] = {
         lethe, "count", "-q", "--db", store, events->path, manner.options[0], manner.options[1],
         NULL};
     *out = (struct count_outcome){.cost = count_run(words, NULL)};
-    out->disk_bytes = count_folder_bytes(store);
+    out->disk_bytes = bench_folder_bytes(store);
     read_stat(lethe, store, folder, manner.has_sketch, out);
     if (!manner.has_sketch) {
         check(lethe, store, events, folder, manner.error, out);
@@ -121,12 +126,12 @@ static void count(const struct count_events *events, const char *folder, struct 
 
 void count_by_lethe(const struct count_events *events, const char *folder,
                     struct count_outcome *out) {
-    count(events, folder, (struct manner){.error = 1e-6}, out);
+    count(events, folder, (struct manner){.error = 1e-12}, out);
 }
 
-void count_by_careful_lethe(const struct count_events *events, const char *folder,
+void count_by_lighter_lethe(const struct count_events *events, const char *folder,
                             struct count_outcome *out) {
-    count(events, folder, (struct manner){.options = {"--error", "1e-12"}, .error = 1e-12}, out);
+    count(events, folder, (struct manner){.options = {"--error", "1e-6"}, .error = 1e-6}, out);
 }
 
 void count_by_exact_lethe(const struct count_events *events, const char *folder,
@@ -137,6 +142,6 @@ void count_by_exact_lethe(const struct count_events *events, const char *folder,
 void count_by_sketching_lethe(const struct count_events *events, const char *folder,
                               struct count_outcome *out) {
     count(events, folder,
-          (struct manner){.options = {"--sketch", "16MiB"}, .error = 1e-6, .has_sketch = true},
+          (struct manner){.options = {"--sketch", "16MiB"}, .error = 1e-12, .has_sketch = true},
           out);
 }

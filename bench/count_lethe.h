@@ -4,15 +4,17 @@
 
 #include "count_peers.h"
 
-/* `lethe count` as it is; with --error 1e-12; with --exact; and with --sketch 16MiB. Beside what peers check, each counter is compared with what
- * it should be. The program ends if one is too large, or more are too small than the window's error allows. Of a sketch
- * the total is. */
+/* `lethe count` with its defaults (an error of 1e-12); with --error 1e-6; with --exact; and with
+ * --sketch 16MiB. In addition to what peers check, each counter is compared with its true value;
+ * of a sketch only the total is. The program ends if a counter is too large, or if more counters
+ * are too small than the window's error allows. */
 count_peer count_by_lethe;
-count_peer count_by_careful_lethe;
+count_peer count_by_lighter_lethe;
 count_peer count_by_exact_lethe;
 count_peer count_by_sketching_lethe;
 
-/* The engine without files and parsing: operations that lie in memory, up to when the last is durable. Leaves a store. */
+/* The engine without files and parsing: operations that lie in memory, up to when the last is
+ * durable. Leaves a store. */
 count_peer count_by_engine;
 /* Opens that store again: applied is the number of ids that the window is filled with. */
 count_peer count_open_store;

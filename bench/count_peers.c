@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "folder.h"
 #include "frame.h"
 
 void count_peer_fork(void (*run)(void *job), const char *name, const struct count_events *events,
@@ -42,8 +43,8 @@ void count_by_awk(const struct count_events *events, const char *folder,
                            "!s[$1]++ { c[$2] += $3 } END { for (k in c) print k \"\\t\" c[k] }",
                            events->path, NULL};
     *out = (struct count_outcome){.cost = count_run(words, output),
-                                  .disk_bytes = count_folder_bytes(folder),
+                                  .disk_bytes = bench_folder_bytes(folder),
                                   .sum = count_sum_lines(output)};
-    /* It does not tell; but every delta is positive. */
+    /* It does not report that number; but every delta is positive. */
     out->applied = out->sum == events->sum ? events->originals : 0;
 }

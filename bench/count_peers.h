@@ -1,7 +1,7 @@
 /* bench/count_peers.h - other ways to count each event once, beside `lethe count`.
  *
- * Each counts a file of events in a process of its own, leaves its data in a folder that it is given empty, and tells what
- * came out of it. */
+ * Each counts a file of events in a process of its own, leaves its data in a folder that it is
+ * given empty, and reports the outcome. */
 #ifndef LETHE_BENCH_COUNT_PEERS_H
 #define LETHE_BENCH_COUNT_PEERS_H
 
@@ -9,7 +9,7 @@
 
 struct count_outcome {
     struct count_cost cost;
-    uint64_t applied;    /* events that were not taken for copies */
+    uint64_t applied;    /* events not taken for duplicates */
     int64_t sum;         /* of all counters */
     uint64_t disk_bytes; /* of what is left */
     double log_bytes;    /* lethe: of the ids' log */
@@ -24,7 +24,8 @@ count_peer count_by_sqlite;
 count_peer count_by_rocksdb;
 /* Two arrays in memory, printed at the end. */
 count_peer count_by_awk;
-/* A script with SET NX EX and HINCRBY, pipelined; appended to a file that is synced every second. */
+/* A script with SET NX EX and HINCRBY, pipelined; appended to a file that is synced every
+ * second. */
 count_peer count_by_redis;
 
 /* What the process of a peer is given. */
@@ -35,8 +36,8 @@ struct count_job {
     double started;
 };
 
-/* Runs a peer's function with a job, in a process of its own. The function notes in out->cost what it took before it adds up
- * the counters to check them. */
+/* Runs a peer's function with a job, in a process of its own. The function notes in out->cost
+ * what it took before it adds up the counters to check them. */
 void count_peer_fork(void (*run)(void *job), const char *name, const struct count_events *events,
                      const char *folder, struct count_outcome *out);
 

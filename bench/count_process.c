@@ -1,9 +1,9 @@
-/* bench/count_process.c - processes, what they cost, and what they leave on disk; see count_process.h. */
+/* bench/count_process.c - processes, what they cost, and what they leave on disk; see
+ * count_process.h. */
 #include "count_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,6 @@
 #endif
 
 #include "frame.h"
-
-enum { OPEN_FOLDERS = 16 };
 
 static volatile sig_atomic_t caught;
 
@@ -122,17 +120,6 @@ void *count_shared(size_t size) {
     return memory;
 }
 
-void count_find_lethe(char path[COUNT_PATH_BYTES]) {
-    char own[COUNT_PATH_BYTES / 2];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(own, '/');
-    if (slash != NULL) *slash = '\0';
-    snprintf(path, COUNT_PATH_BYTES, "%s/lethe", own);
-    if (access(path, X_OK) != 0) snprintf(path, COUNT_PATH_BYTES, "%s/../../bin/lethe", own);
-    bench_require(access(path, X_OK) == 0, "finding lethe beside lethe-bench");
-}
-
 bool count_find_command(const char *name, char path[COUNT_PATH_BYTES]) {
     const char *folders = getenv("PATH");
     while (folders != NULL && *folders != '\0') {
@@ -142,30 +129,4 @@ bool count_find_command(const char *name, char path[COUNT_PATH_BYTES]) {
         folders += length + (folders[length] == ':');
     }
     return false;
-}
-
-static uint64_t bytes_found;
-
-static int add_file(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    (void)path;
-    (void)place;
-    if (kind == FTW_F) bytes_found += (uint64_t)status->st_size;
-    return 0;
-}
-
-uint64_t count_folder_bytes(const char *folder) {
-    bytes_found = 0;
-    bench_require(nftw(folder, add_file, OPEN_FOLDERS, FTW_PHYS) == 0, "looking at a folder");
-    return bytes_found;
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-void count_remove_folder(const char *folder) {
-    nftw(folder, remove_one, OPEN_FOLDERS, FTW_PHYS | FTW_DEPTH);
 }

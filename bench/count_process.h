@@ -1,7 +1,8 @@
-/* bench/count_process.h - runs what is measured in processes of their own, so that the memory of each is its own.
+/* bench/count_process.h - runs what is measured in processes of their own, so that the memory of
+ * each is its own.
  *
- * The most memory that a process had, as the system tells it, includes what its parent had when it
- * started it: so the workload that starts them keeps nothing large itself. */
+ * The most memory that a process had, as the system reports it, includes what its parent had when
+ * it started it: so the workload that starts them keeps nothing large itself. */
 #ifndef LETHE_BENCH_COUNT_PROCESS_H
 #define LETHE_BENCH_COUNT_PROCESS_H
 
@@ -18,19 +19,20 @@ struct count_cost {
     double memory_mib;  /* the most it had */
 };
 
-/* From now on SIGINT and SIGTERM end what runs, and then this program as exit() does, so that it can clean up. */
+/* From now on SIGINT and SIGTERM end what runs, and then this program as exit() does, so that it
+ * can clean up. */
 void count_catch_signals(void);
 
-/* Starts a program, found by PATH if its name has no slash, whose output goes to a file, or nowhere if that is NULL. It does
- * not outlive the caller. */
+/* Starts a program, found by PATH if its name has no slash, whose output goes to a file, or
+ * nowhere if that is NULL. It does not outlive the caller. */
 pid_t count_start(const char *const *words, const char *output);
 /* Waits for it. Ends this program with a message if it failed. */
 struct count_cost count_wait(pid_t child, double started, const char *name);
 /* Both in one. */
 struct count_cost count_run(const char *const *words, const char *output);
 
-/* Calls a function in a process of its own and waits. What it leaves in memory is lost, but for what it writes to
- * memory of count_shared. */
+/* Calls a function in a process of its own and waits. What it leaves in memory is lost, except what
+ * it writes to memory of count_shared. */
 struct count_cost count_fork(void (*run)(void *context), void *context, const char *name);
 /* The costs of this process up to now, started at that time. */
 struct count_cost count_cost_now(double started);
@@ -38,13 +40,7 @@ struct count_cost count_cost_now(double started);
 /* Zeroed memory that forked processes share. */
 void *count_shared(size_t size);
 
-/* Where the program lethe is: beside this one, or where an installation has it. */
-void count_find_lethe(char path[COUNT_PATH_BYTES]);
 /* Where the command of a name is, as execvp finds it; false if it is nowhere. */
 bool count_find_command(const char *name, char path[COUNT_PATH_BYTES]);
-
-/* The size of all files in a folder. */
-uint64_t count_folder_bytes(const char *folder);
-void count_remove_folder(const char *folder);
 
 #endif

@@ -1,8 +1,10 @@
-/* bench/count_redis.c - each event once by Redis: a script sets the id unless it is there, and then counts.
+/* bench/count_redis.c - each event once by Redis: a script sets the id unless it is there, and then
+ * counts.
  *
- * The server is started in the folder, listens there only, and ends with the process that started it. Its log is synced
- * every second, so that up to a second of what it has answered can be lost: it promises less than the others. Scripts are
- * sent a thousand at a time. Memory is the server's; the time of both processors is counted. */
+ * The server is started in the folder, listens there only, and ends with the process that
+ * started it. Its log is synced every second, so that up to a second of what it has answered can
+ * be lost: it promises less than the others. Scripts are sent a thousand at a time. Memory is
+ * the server's; the time of both processors is counted. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "count_peers.h"
+#include "folder.h"
 #include "frame.h"
 
 enum { DEPTH = 1000, COMMAND_BYTES = 256, TRIES = 1000, TRY_MICROSECONDS = 10000, DIGEST = 40 };
@@ -166,7 +169,7 @@ static void run(void *context) {
     struct count_cost cost = count_wait(server, job->started, "redis-server");
     job->out->cost.memory_mib = cost.memory_mib;
     job->out->cost.cpu_seconds += cost.cpu_seconds;
-    job->out->disk_bytes = count_folder_bytes(".");
+    job->out->disk_bytes = bench_folder_bytes(".");
 }
 
 void count_by_redis(const struct count_events *events, const char *folder,

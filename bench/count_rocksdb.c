@@ -1,8 +1,10 @@
-/* bench/count_rocksdb.c - each event once by RocksDB alone: a key for each id, and counters beside them.
+/* bench/count_rocksdb.c - each event once by RocksDB alone: a key for each id, and counters beside
+ * them.
  *
- * A batch is what Lethe's commit is, and synced like it. Within a batch, ids and counters are kept in tables in memory; what is
- * not there is looked up. Bloom filters keep most lookups of new ids from the tables on disk and in memory; a batch is
- * written in the order of its keys, which RocksDB takes faster; the cache has 256 MiB. */
+ * A batch is what Lethe's commit is, and synced like it. Within a batch, ids and counters are
+ * kept in tables in memory; what is not there is looked up. Bloom filters keep most lookups of
+ * new ids from the tables on disk and in memory; a batch is written in the order of its keys,
+ * which RocksDB takes faster; the cache has 256 MiB. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include <rocksdb/c.h>
 
 #include "count_peers.h"
+#include "folder.h"
 #include "frame.h"
 
 enum { SLOTS = 4 * COUNT_BATCH, CACHE_BYTES = 256 << 20, FAMILIES = 2, IDS = 0, COUNTERS = 1 };
@@ -185,7 +188,7 @@ static void run(void *context) {
     close_store(&store);
     job->out->cost = count_cost_now(job->started);
     count_batches_close(&batches);
-    job->out->disk_bytes = count_folder_bytes(job->folder);
+    job->out->disk_bytes = bench_folder_bytes(job->folder);
     open_store(&store, job->folder);
     job->out->sum = sum_counters(&store);
     close_store(&store);

@@ -1,10 +1,11 @@
 /* bench/count_sqlite.c - each event once by SQLite: an id that can be inserted is new.
  *
- * Both tables are their own index (WITHOUT ROWID). A transaction holds as many events as a commit of Lethe's.
- * The cache has 256 MiB instead of the 2 MiB that SQLite takes by default. */
+ * Both tables are their own index (WITHOUT ROWID). A transaction holds as many events as a
+ * commit of Lethe's. The cache has 256 MiB instead of the 2 MiB that SQLite takes by default. */
 #include <sqlite3.h>
 
 #include "count_peers.h"
+#include "folder.h"
 #include "frame.h"
 
 struct tables {
@@ -87,7 +88,7 @@ static void run(void *context) {
     bench_require(sqlite3_close(tables.database) == SQLITE_OK, "closing an SQLite database");
     job->out->cost = count_cost_now(job->started);
     count_batches_close(&batches);
-    job->out->disk_bytes = count_folder_bytes(job->folder);
+    job->out->disk_bytes = bench_folder_bytes(job->folder);
     job->out->sum = sum_counters(job->folder);
 }
 

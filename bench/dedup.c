@@ -1,14 +1,17 @@
-/* bench/dedup.c - each line once: `lethe dedup` beside sort -u with the same memory, and awk with all it wants.
+/* bench/dedup.c - each line once: `lethe dedup` beside sort -u with the same memory, and awk with
+ * all it wants.
  *
- * Lines are ids like UUIDs, a tenth of them copies of earlier ones. Memory is that of the process. All in the C
- * locale, where sort is fastest; it uses both cores, and so does lethe. 10 million lines; with --full 200 million,
- * 7.4 GB, for which awk is left out: it would need 30 GB. Files are read twice by lethe; from a pipe, a filter on disk is
- * asked. What it prints is counted, and compared with what awk prints where there is that and no filter.
- * TMPDIR names where the files go. */
+ * Lines are ids like UUIDs, a tenth of them copies of earlier ones. Memory is that of the
+ * process. All in the C locale, where sort is fastest; it uses both cores, and so does lethe. 10
+ * million lines; with --full 200 million, 7.4 GB, for which awk is left out: it would need 30
+ * GB. Files are read twice by lethe; from a pipe, a filter on disk is asked. What it prints is
+ * counted, and compared with what awk prints where there is that and no filter. TMPDIR names
+ * where the files go. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "folder.h"
 #include "frame.h"
 #include "keys.h"
 #include "report.h"
@@ -59,7 +62,8 @@ static void report_way(struct report *report, const char *way, uint64_t count,
                        });
 }
 
-/* Of new lines one in a million may be dropped, no copy may be printed: at most six standard deviations less. */
+/* Of new lines one in a million may be dropped, no copy may be printed: at most six standard
+ * deviations less. */
 static void count_lines(const char *folder, uint64_t originals) {
     char command[COMMAND_BYTES];
     snprintf(command, sizeof command,
@@ -85,10 +89,8 @@ static int run_dedup(const struct bench_options *options) {
     static const char *const memories[] = {"256MiB", "64MiB"};
     uint64_t count = options->full ? 200000000 : options->quick ? 200000 : 10000000;
     int runs = options->full ? 1 : options->runs;
-    const char *base = getenv("TMPDIR");
     char folder[SHELL_PATH_BYTES / 4], command[COMMAND_BYTES];
-    snprintf(folder, sizeof folder, "%s/lethe-lines-XXXXXX", base != NULL ? base : "/tmp");
-    bench_require(mkdtemp(folder) != NULL, "making a folder");
+    bench_folder_make(folder, sizeof folder);
     snprintf(command, sizeof command, "%s/lines", folder);
     uint64_t originals = write_lines(command, count, options->seed);
     struct report report;
@@ -112,8 +114,7 @@ static int run_dedup(const struct bench_options *options) {
     run_lethe(&report, folder, memories[0], true, count, runs, sort.seconds);
     count_lines(folder, originals);
     report_end(&report);
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    shell_run(command);
+    bench_folder_remove(folder);
     return 0;
 }
 

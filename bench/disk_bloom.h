@@ -1,8 +1,8 @@
 /* bench/disk_bloom.h - the peer of the cascade: a Bloom filter on disk, with a buffer in memory.
  *
- * As good as it can be made here: all the bits of a key are in one page of 4 KiB, so a lookup reads one
- * page; keys are gathered in memory, and a full buffer is sorted by region and worked in with one sequential
- * pass over the file, by two threads. */
+ * As good as it can be made here: all the bits of a key are in one page of 4 KiB, so a lookup
+ * reads one page; keys are gathered in memory, and a full buffer is sorted by region and worked
+ * in with one sequential pass over the file, by two threads. */
 #ifndef LETHE_BENCH_DISK_BLOOM_H
 #define LETHE_BENCH_DISK_BLOOM_H
 

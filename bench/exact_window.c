@@ -1,11 +1,12 @@
 /* bench/exact_window.c - hash sets with expiry by generation.
  *
- * IDEA    Four generations to a window. Ids go into the newest set and are looked for in all five: the
- *         oldest may still hold ids that came less than W ago. When a quarter of W is over
- *         the oldest set is emptied and becomes the newest.
+ * IDEA    Four generations to a window. Ids go into the newest set and are looked for in all five:
+ *         the oldest may still hold ids that came less than W ago. When a quarter of W is over the
+ *         oldest set is emptied and becomes the newest.
  * LAYOUT  One array a set, linear probing, 0 is an empty place; the id 0 has a flag of its own.
- * WHY     Written to be a fair peer: one multiplication as the hash, the same place in all sets, huge
- *         pages from the same allocator, and in batches a prefetch in all sets 16 ids ahead. */
+ * WHY     Written to be a fair peer: one multiplication as the hash, the same place in all sets,
+ *         huge pages from the same allocator, and in batches a prefetch in all sets 16 ids
+ *         ahead. */
 #include "exact_window.h"
 
 #include <string.h>
@@ -94,7 +95,7 @@ static inline void advance(exact_window *window, uint64_t now_ms) {
         begin_period(window);
 }
 
-/* The id 0 can't be told from an empty place. */
+/* The id 0 can't be distinguished from an empty place. */
 static bool check_and_record_zero(exact_window *window) {
     for (int i = 0; i < SETS; i++) {
         if (window->sets[i].has_zero) return true;

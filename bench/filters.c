@@ -1,10 +1,12 @@
-/* bench/filters.c - every filter of Lethe that lives in memory, in equal memory: what it errs and how fast it is.
+/* bench/filters.c - every filter of Lethe that lives in memory, in equal memory: what it errs and
+ * how fast it is.
  *
- * Ten million 64-bit keys go into a filter that may have 8, 12 or 16 bits for each, with the parameters that err least in them; the
- * Gaussian filter in slots of 2 and of 4 bits. Windows can't be told a size: theirs is what an error of 10%
- * or 1% takes, with all keys recorded within W. Keys are added and tested in batches, hashing included;
- * the error is counted over ten million absent keys. Time is that of the CPU, the best of several runs, so that other work on the
- * machine changes the figures less. These are the figures of docs/choosing.md. */
+ * Ten million 64-bit keys go into a filter that may have 8, 12 or 16 bits for each, with the
+ * parameters that err least in them; the Gaussian filter in slots of 2 and of 4 bits. Windows
+ * can't be told a size: theirs is what an error of 10% or 1% takes, with all keys recorded
+ * within W. Keys are added and tested in batches, hashing included; the error is counted over
+ * ten million absent keys. Time is that of the CPU, the best of several runs, so that other work
+ * on the machine changes the figures less. These are the figures of docs/choosing.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,7 @@ static const struct report_column columns[] = {
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* What a kind of filter has to offer; made anew for every run, since not all can be cleared. */
+/* What a kind of filter has to offer; made again for every run, since not all can be cleared. */
 struct kind {
     void *(*make)(double bits_per_key, uint64_t keys);
     void (*add)(void *filter, const lethe_hash *hashes, size_t count, uint64_t now_ms);
@@ -55,17 +57,18 @@ static void *require(void *made) {
 
 static void *make_bloom(double bits_per_key, uint64_t keys) {
     lethe_bloom *filter = NULL;
-    lethe_bloom_options options = {.bits = (uint64_t)(bits_per_key * (double)keys),
-                                   .hashes = best_hashes(bits_per_key)};
+    lethe_bloom_options options =
+        LETHE_OPTIONS(lethe_bloom_options, .bits = (uint64_t)(bits_per_key * (double)keys),
+                      .hashes = best_hashes(bits_per_key));
     return lethe_bloom_new(&options, &filter) == LETHE_OK ? filter : NULL;
 }
 
 /* 8 hashes err least up to 16 bits, of the multiples of 8 that there are. */
 static void *make_blocked(double bits_per_key, uint64_t keys) {
     lethe_bloom *filter = NULL;
-    lethe_bloom_options options = {.layout = LETHE_BLOOM_BLOCKED,
-                                   .bits = (uint64_t)(bits_per_key * (double)keys),
-                                   .hashes = 8};
+    lethe_bloom_options options =
+        LETHE_OPTIONS(lethe_bloom_options, .layout = LETHE_BLOOM_BLOCKED,
+                      .bits = (uint64_t)(bits_per_key * (double)keys), .hashes = 8);
     return lethe_bloom_new(&options, &filter) == LETHE_OK ? filter : NULL;
 }
 
@@ -79,7 +82,9 @@ static void test_bloom(void *filter, const lethe_hash *hashes, size_t count, uin
 }
 
 static double bloom_bytes(void *filter) {
-    return (double)lethe_bloom_get_shape(filter).bits / 8;
+    lethe_bloom_shape shape = LETHE_INIT(lethe_bloom_shape);
+    bench_require(lethe_bloom_get_shape(filter, &shape) == LETHE_OK, "asking a filter's shape");
+    return (double)shape.bits / 8;
 }
 
 static void drop_bloom(void *filter) {
@@ -89,9 +94,9 @@ static void drop_bloom(void *filter) {
 static void *make_gaussian(double bits_per_key, uint64_t keys, uint32_t slot_bits) {
     lethe_gaussian *filter = NULL;
     double slots_per_key = bits_per_key / slot_bits;
-    lethe_gaussian_options options = {.slots = (uint64_t)(slots_per_key * (double)keys),
-                                      .hashes = best_hashes(slots_per_key),
-                                      .slot_bits = slot_bits};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = (uint64_t)(slots_per_key * (double)keys),
+                      .hashes = best_hashes(slots_per_key), .slot_bits = slot_bits);
     return lethe_gaussian_new(&options, &filter) == LETHE_OK ? filter : NULL;
 }
 
@@ -113,7 +118,9 @@ static void test_gaussian(void *filter, const lethe_hash *hashes, size_t count, 
 }
 
 static double gaussian_bytes(void *filter) {
-    return (double)lethe_gaussian_get_shape(filter).memory_bytes;
+    lethe_gaussian_shape shape = LETHE_INIT(lethe_gaussian_shape);
+    bench_require(lethe_gaussian_get_shape(filter, &shape) == LETHE_OK, "asking a filter");
+    return (double)shape.memory_bytes;
 }
 
 static void drop_gaussian(void *filter) {
@@ -125,8 +132,8 @@ static void *make_quotient(double bits_per_key, uint64_t keys) {
     lethe_quotient *filter = NULL;
     double remainder_bits = floor(bits_per_key * QUOTIENT_LOAD - QUOTIENT_METADATA_BITS);
     double slots = bits_per_key * (double)keys / (remainder_bits + QUOTIENT_METADATA_BITS);
-    lethe_quotient_options options = {.slots = (uint64_t)slots,
-                                      .remainder_bits = (uint32_t)remainder_bits};
+    lethe_quotient_options options = LETHE_OPTIONS(lethe_quotient_options, .slots = (uint64_t)slots,
+                                                   .remainder_bits = (uint32_t)remainder_bits);
     return lethe_quotient_new(&options, &filter) == LETHE_OK ? filter : NULL;
 }
 
@@ -140,7 +147,9 @@ static void test_quotient(void *filter, const lethe_hash *hashes, size_t count, 
 }
 
 static double quotient_bytes(void *filter) {
-    return (double)lethe_quotient_info(filter).memory_bytes;
+    lethe_quotient_stats stats = LETHE_INIT(lethe_quotient_stats);
+    bench_require(lethe_quotient_info(filter, &stats) == LETHE_OK, "asking a filter");
+    return (double)stats.memory_bytes;
 }
 
 static void drop_quotient(void *filter) {
@@ -150,8 +159,9 @@ static void drop_quotient(void *filter) {
 /* For windows "bits_per_key" is the error. */
 static void *make_window(double error, uint64_t keys, lethe_window_kind kind) {
     lethe_window *window = NULL;
-    lethe_window_options options = {
-        .kind = kind, .window_ms = WINDOW_MS, .error = error, .capacity = keys};
+    lethe_window_options options =
+        LETHE_OPTIONS(lethe_window_options, .kind = kind, .window_ms = WINDOW_MS, .error = error,
+                      .capacity = keys);
     return lethe_window_new(&options, &window) == LETHE_OK ? window : NULL;
 }
 
@@ -160,22 +170,25 @@ static void *make_window_quotient(double error, uint64_t keys) {
 }
 
 static void *make_window_bloom(double error, uint64_t keys) {
-    return make_window(error, keys, LETHE_WINDOW_BLOOM);
+    return make_window(error, keys, LETHE_WINDOW_FORGETFUL);
 }
 
 static void add_window(void *window, const lethe_hash *hashes, size_t count, uint64_t now_ms) {
-    bench_require(lethe_window_record_batch(window, hashes, count, now_ms) == LETHE_OK,
+    bench_require(lethe_window_add_batch(window, hashes, count, now_ms, NULL) == LETHE_OK,
                   "recording");
 }
 
 static void test_window(void *window, const lethe_hash *hashes, size_t count, uint8_t *present) {
-    lethe_window_check_batch(window, hashes, count, WINDOW_MS, present);
+    bench_require(lethe_window_test_batch(window, hashes, count, WINDOW_MS, present) == LETHE_OK,
+                  "testing");
     for (size_t i = 0; i < count; i++)
-        present[i] = present[i] != LETHE_FRESH;
+        present[i] = present[i] != LETHE_ANSWER_FRESH;
 }
 
 static double window_bytes(void *window) {
-    return (double)lethe_window_info(window, WINDOW_MS).memory_bytes;
+    lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
+    bench_require(lethe_window_info(window, WINDOW_MS, &stats) == LETHE_OK, "asking a window");
+    return (double)stats.memory_bytes;
 }
 
 static void drop_window(void *window) {

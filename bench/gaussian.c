@@ -1,11 +1,12 @@
 /* bench/gaussian.c - the Gaussian Bloom filter beside our own classical one, in one run.
  *
- * Two comparisons. At equal slots: the classical filter of the same m and k, as in the paper, whose array is
- * slot_bits times smaller. At equal bytes: the classical filter of slot_bits * m bits and the same k. Keys are
- * added and tested in batches, with k = 5; every figure includes hashing the keys. Filters are filled to a quarter
- * and to all of what is best for a Bloom filter of m bits, once in the second-level cache and once far outside any.
- * "+%" is the time of an operation over that of the classical filter; the runs of both take turns, and the best
- * of each counts. */
+ * Two comparisons. At equal slots: the classical filter of the same m and k, as in the paper,
+ * whose array is slot_bits times smaller. At equal bytes: the classical filter of slot_bits * m
+ * bits and the same k. Keys are added and tested in batches, with k = 5; every figure includes
+ * hashing the keys. Filters are filled to a quarter and to all of what is best for a Bloom
+ * filter of m bits, once in the second-level cache and once far outside any. "+%" is the time of
+ * an operation over that of the classical filter; the runs of both take turns, and the best of
+ * each counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,12 +144,15 @@ static const char *type_name(uint32_t slot_bits, char text[32]) {
     return text;
 }
 
-/* One Gaussian filter of so many bytes and a classical one beside it; whether both kept their keys. */
+/* One Gaussian filter of that many bytes and a classical one beside it; returns whether both kept
+ * their keys. */
 static bool run_pair(struct report *report, const struct bench_options *options, uint64_t bytes,
                      uint32_t slot_bits, double load, bool equal_bytes) {
     uint64_t slots = bytes * 8 / slot_bits;
-    lethe_gaussian_options shape = {.slots = slots, .hashes = HASHES, .slot_bits = slot_bits};
-    lethe_bloom_options classic_shape = {.bits = equal_bytes ? bytes * 8 : slots, .hashes = HASHES};
+    lethe_gaussian_options shape = LETHE_OPTIONS(lethe_gaussian_options, .slots = slots,
+                                                 .hashes = HASHES, .slot_bits = slot_bits);
+    lethe_bloom_options classic_shape = LETHE_OPTIONS(
+        lethe_bloom_options, .bits = equal_bytes ? bytes * 8 : slots, .hashes = HASHES);
     struct subject gaussian = {.bytes = bytes}, classic = {.bytes = classic_shape.bits / 8};
     bench_require(lethe_gaussian_new(&shape, &gaussian.gaussian) == LETHE_OK, "making a filter");
     bench_require(lethe_bloom_new(&classic_shape, &classic.bloom) == LETHE_OK, "making a filter");

@@ -17,7 +17,7 @@ struct heap {
 
 /* The heap must stay where it is while something is allocated from it. */
 void heap_init(struct heap *heap);
-/* The peak begins anew from what is allocated now. */
+/* The peak begins again from what is allocated now. */
 void heap_reset_peak(struct heap *heap);
 
 #endif

@@ -1,14 +1,15 @@
 /* bench/leveldb.c - the time that random reads of LevelDB take, with its own filter and with ours.
  *
- * The reads are those of leveldb-tables: half of the keys were written; from the database as it was written, where a read may ask
- * five tables, and compacted, where it asks one. All databases are made first, and are then read in turns, so that
- * whatever else the machine does hits all alike; the median of the turns counts. All of it is in the
- * system's cache: a read in vain costs a search in a block, and would cost far more on a disk.
+ * The reads are those of leveldb-tables: half of the keys were written; from the database as it was
+ * written, where a read may ask five tables, and compacted, where it asks one. All databases are
+ * made first, and are then read in turns, so that whatever else the machine does hits all alike;
+ * the median of the turns counts. All of it is in the system's cache: a read in vain costs a search
+ * in a block, and would cost far more on a disk.
  *
- * "seconds" are those of the clock; "CPU us a read" is what a reader costs, and what is left of the time on a machine that does
- * nothing else, since no read waits for a disk: the last column compares that with LevelDB's own filter
- * above, turn by turn, and is the median of these ratios.
- * "bits/key" is what the filters add to the tables, LevelDB's own list of them included. */
+ * "seconds" are those of the clock; "CPU us a read" is what a reader costs, and what is left of
+ * the time on a machine that does nothing else, since no read waits for a disk: the last column
+ * compares that with LevelDB's own filter above, turn by turn, and is the median of these
+ * ratios. "bits/key" is what the filters add to the tables, LevelDB's own list of them included. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include <lethe/leveldb.h>
 
+#include "folder.h"
 #include "frame.h"
 #include "leveldb_store.h"
 #include "report.h"
@@ -31,22 +33,24 @@ static const struct report_column columns[] = {
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 /* LevelDB's own filter comes before those of ours that are measured against it. */
+#define OPTIONS(...) LETHE_OPTIONS(lethe_leveldb_options, __VA_ARGS__)
+
 static const struct subject {
     const char *name;
     const char *kind; /* NULL: LevelDB's own; "": no filter */
     lethe_leveldb_options options;
 } subjects[] = {
-    {"none", "", {.bits_per_key = 0}},
-    {"LevelDB's, 10 bits", NULL, {.bits_per_key = 10}},
-    {"bloom, 10 bits", "bloom", {.bits_per_key = 10}},
-    {"blocked, 10 bits", "blocked", {.bits_per_key = 10}},
-    {"quotient, 10 bits", "quotient", {.bits_per_key = 10}},
-    {"gaussian, 5 slots of 2", "gaussian", {.bits_per_key = 10, .slot_bits = 2}},
-    {"gaussian, 10 slots of 4", "gaussian", {.bits_per_key = 40, .slot_bits = 4}},
-    {"LevelDB's, 5 bits", NULL, {.bits_per_key = 5}},
-    {"bloom, 5 bits", "bloom", {.bits_per_key = 5}},
-    {"quotient, 5 bits", "quotient", {.bits_per_key = 5}},
-    {"gaussian, 5 slots of 4", "gaussian", {.bits_per_key = 20, .slot_bits = 4}},
+    {"none", "", OPTIONS(.bits_per_key = 0)},
+    {"LevelDB's, 10 bits", NULL, OPTIONS(.bits_per_key = 10)},
+    {"bloom, 10 bits", "bloom", OPTIONS(.bits_per_key = 10)},
+    {"blocked, 10 bits", "blocked", OPTIONS(.bits_per_key = 10)},
+    {"quotient, 10 bits", "quotient", OPTIONS(.bits_per_key = 10)},
+    {"gaussian, 5 slots of 2", "gaussian", OPTIONS(.bits_per_key = 10, .slot_bits = 2)},
+    {"gaussian, 10 slots of 4", "gaussian", OPTIONS(.bits_per_key = 40, .slot_bits = 4)},
+    {"LevelDB's, 5 bits", NULL, OPTIONS(.bits_per_key = 5)},
+    {"bloom, 5 bits", "bloom", OPTIONS(.bits_per_key = 5)},
+    {"quotient, 5 bits", "quotient", OPTIONS(.bits_per_key = 5)},
+    {"gaussian, 5 slots of 4", "gaussian", OPTIONS(.bits_per_key = 20, .slot_bits = 4)},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
@@ -77,7 +81,7 @@ static struct keys draw_keys(const struct store_load *load) {
     return keys;
 }
 
-/* Reads all, and tells whether every key that was written was found. */
+/* Reads all, and returns whether every key that was written was found. */
 static bool read_all(struct store *store, const struct keys *keys, double *seconds,
                      double *cpu_seconds) {
     uint64_t found = 0;
@@ -157,7 +161,7 @@ static int run_leveldb(const struct bench_options *options) {
     int turns = options->quick ? 1 : options->runs < LEAST_TURNS ? LEAST_TURNS : options->runs;
     if (turns > MOST_TURNS) turns = MOST_TURNS;
     char folder[STORE_PATH_BYTES];
-    store_folder_make(folder);
+    bench_folder_make(folder, sizeof folder);
     struct keys keys = draw_keys(&load);
     static struct store stores[SUBJECTS];
     for (int i = 0; i < SUBJECTS; i++) {
@@ -179,7 +183,7 @@ static int run_leveldb(const struct bench_options *options) {
     report_end(&report);
     for (int i = 0; i < SUBJECTS; i++)
         store_close(&stores[i]);
-    store_folder_remove(folder);
+    bench_folder_remove(folder);
     free(keys.texts);
     if (!ok) fprintf(stderr, "lethe-bench: a key that was written was not found\n");
     return ok ? 0 : 3;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "folder.h"
 #include "frame.h"
 #include "keys.h"
 
@@ -22,29 +23,14 @@ enum {
     RECORD_BYTES = 128
 };
 
-/* What part of the keys each generation has, in thousandths: level 1 takes 10 MB, level 2 takes 100. */
+/* What part of the keys each generation has, in thousandths: level 1 takes 10 MB, level 2 takes
+ * 100. */
 static const uint64_t parts[STORE_GENERATIONS] = {700, 60, 80, 80, 80};
 
 static void check(char *error) {
     if (error == NULL) return;
     fprintf(stderr, "lethe-bench: leveldb: %s\n", error);
     exit(4);
-}
-
-void store_folder_make(char path[STORE_PATH_BYTES]) {
-    const char *base = getenv("TMPDIR");
-    snprintf(path, STORE_PATH_BYTES, "%s/lethe-bench-XXXXXX",
-             base != NULL && base[0] != '\0' ? base : "/tmp");
-    bench_require(mkdtemp(path) != NULL, "making a folder");
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at) {
-    (void)status, (void)type, (void)at;
-    return remove(path);
-}
-
-void store_folder_remove(const char *path) {
-    (void)nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
 void store_open(struct store *store, const char *folder, const char *name,
@@ -158,7 +144,8 @@ bool store_get(struct store *store, const char *key) {
     return value != NULL;
 }
 
-/* The thread is held up in the making of a filter, for a table of one key in a database of its own. */
+/* The thread is held up in the making of a filter, for a table of one key in a database of its
+ * own. */
 static struct {
     sem_t reached, go_on;
     pthread_t compacting;
@@ -215,7 +202,7 @@ void store_let_go(void) {
     char path[STORE_PATH_BYTES];
     memcpy(path, hold.store.path, sizeof path);
     store_close(&hold.store);
-    store_folder_remove(path);
+    bench_folder_remove(path);
     sem_destroy(&hold.reached);
     sem_destroy(&hold.go_on);
 }

@@ -1,12 +1,14 @@
-/* bench/leveldb_tables.c - which reads of LevelDB's tables a Bloom and a Gaussian filter could not skip.
+/* bench/leveldb_tables.c - which reads of LevelDB's tables a Bloom and a Gaussian filter could not
+ * skip.
  *
- * The experiment behind Table 1 of the paper on the Gaussian filter, which is `lethe paper gbf-table-1`. As there, every
- * filter is both at once: a classical one for an error of 10%, and a Gaussian one with the same slots and hash
- * functions, 4 bits a slot. A million random keys are read, of which half were written: from the database as it was written, in
- * five generations that overlap, and from the same after a compaction.
+ * The experiment of Table 1 of the paper on the Gaussian filter, which is `lethe paper
+ * gbf-table-1`. As there, every filter is both at once: a classical one for an error of 10%, and a
+ * Gaussian one with the same slots and hash functions, 4 bits per slot. A million random keys are
+ * read, of which half were written: from the database as it was written, in five generations that
+ * overlap, and from the same after a compaction.
  *
- * A row is a table: how often its filters were asked, how often in vain, since the table has the key, and how
- * often each filter could not tell that it has not. */
+ * A row is a table: how often its filters were asked, how often in vain, since the table has the
+ * key, and how often each filter did not show that it has not. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 
 #include <lethe/packed.h>
 
+#include "folder.h"
 #include "frame.h"
 #include "leveldb_store.h"
 #include "report.h"
@@ -48,8 +51,9 @@ struct experiment {
     int generation; /* that has the key which is being read */
 };
 
-/* A filter is a block of each kind and the generation: the Gaussian array has slot_bits times the bytes of the
- * other, so that both have the same number of slots, and k and seed make them the same Bloom filter. */
+/* A filter is a block of each kind and the generation: the Gaussian array has slot_bits times
+ * the bytes of the other, so that both have the same number of slots, and k and seed make them
+ * the same Bloom filter. */
 static size_t array_of(size_t size) {
     return (size - NOTES - TAG_BYTES) / (1 + SLOT_BITS);
 }
@@ -181,8 +185,9 @@ static bool run_state(struct experiment *experiment, struct report *report, cons
 
 static lethe_packed *make_packed(lethe_packed_kind kind, double bits_per_key, uint32_t slot_bits) {
     lethe_packed *packed;
-    lethe_packed_options options = {
-        .kind = kind, .bits_per_key = bits_per_key, .hashes = HASHES, .slot_bits = slot_bits};
+    lethe_packed_options options =
+        LETHE_OPTIONS(lethe_packed_options, .kind = kind, .bits_per_key = bits_per_key,
+                      .hashes = HASHES, .slot_bits = slot_bits);
     bench_require(lethe_packed_new(&options, &packed) == LETHE_OK, "making a filter");
     return packed;
 }
@@ -196,7 +201,7 @@ static int run_leveldb_tables(const struct bench_options *options) {
     experiment.gaussian = make_packed(LETHE_PACKED_GAUSSIAN, bits_per_key * SLOT_BITS, SLOT_BITS);
 
     char folder[STORE_PATH_BYTES];
-    store_folder_make(folder);
+    bench_folder_make(folder, sizeof folder);
     store_open(&experiment.store, folder, "database",
                leveldb_filterpolicy_create(&experiment, destroy, create, match, name),
                &experiment.load);
@@ -212,7 +217,7 @@ static int run_leveldb_tables(const struct bench_options *options) {
     ok &= run_state(&experiment, &report, folder, "compacted");
     report_end(&report);
     store_close(&experiment.store);
-    store_folder_remove(folder);
+    bench_folder_remove(folder);
     lethe_packed_free(experiment.bloom);
     lethe_packed_free(experiment.gaussian);
     if (!ok) fprintf(stderr, "lethe-bench: a filter denied a key, or passed too many\n");

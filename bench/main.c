@@ -22,7 +22,7 @@ static void print_usage(FILE *to) {
                 "Runs the named workloads, or all of them.\n\n");
     for (int i = 0; i < WORKLOADS; i++)
         fprintf(to, "  %-14s %s\n", workloads[i]->name, workloads[i]->summary);
-    fprintf(to, "\n  --json     one JSON object a workload, with the machine and compiler\n"
+    fprintf(to, "\n  --json     one JSON object per workload, with the machine and compiler\n"
                 "  --quick    small sizes, one run: shows that it works, not how fast it is\n"
                 "  --full     the largest sizes of workloads that have them, such as sketch-words\n"
                 "  --runs N   best of N (3)\n"

@@ -1,10 +1,10 @@
-/* bench/quotient.c - quotient filters on 64-bit keys: one by one, in batches, removing, merging, reading through; a
- * blocked Bloom filter beside, which can do less.
+/* bench/quotient.c - quotient filters on 64-bit keys: one by one, in batches, removing, merging,
+ * reading through; a blocked Bloom filter beside, which can do less.
  *
- * Every figure of keys includes hashing them. A row is one filter with n keys at the load that its name says, filled from empty.
- * "merge" makes it anew from two filters that hold half of the keys each, in entries of the result; "read" goes
- * through all its entries with a cursor. "over" is all of its memory, in bits a slot, less the
- * remainder: what it takes to describe a slot. */
+ * Every figure of keys includes hashing them. A row is one filter with n keys at the load that
+ * its name says, filled from empty. "merge" makes it again from two filters that hold half of the
+ * keys each, in entries of the result; "read" goes through all its entries with a cursor. "over" is
+ * all of its memory, in bits per slot, less the remainder: what it takes to describe a slot. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static void drop_merged(void *context) {
 static void merge(void *context) {
     struct quotient_run *run = context;
     const lethe_quotient *halves[] = {run->halves[0], run->halves[1]};
-    bench_require(lethe_quotient_merge(halves, 2, &run->merged) == LETHE_OK, "merging");
+    bench_require(lethe_quotient_new_merged(halves, 2, &run->merged) == LETHE_OK, "merging");
 }
 
 static void read_through(void *context) {
@@ -189,13 +189,19 @@ static double seconds(void (*setup)(void *), void (*task)(void *), struct quotie
     return bench_time(&(struct task){setup, task, run}, options->runs).best_seconds;
 }
 
+static lethe_quotient_stats stats_of(const lethe_quotient *filter) {
+    lethe_quotient_stats stats = LETHE_INIT(lethe_quotient_stats);
+    bench_require(lethe_quotient_info(filter, &stats) == LETHE_OK, "asking a filter");
+    return stats;
+}
+
 /* Times one row and returns whether nothing was lost. */
 static bool run_quotient(struct report *report, const struct bench_options *options,
                          const char *name, struct quotient_run *run,
                          const struct functions *functions, lethe_quotient_options shape) {
     run->options = shape;
     bench_require(lethe_quotient_new(&shape, &run->filter) == LETHE_OK, "making a filter");
-    run->seed = lethe_quotient_get_shape(run->filter).seed;
+    run->seed = lethe_quotient_seed(run->filter);
     double n = (double)run->count;
     double add = seconds(clear, functions->add, run, options);
     double absent = seconds(NULL, functions->test_absent, run, options);
@@ -203,34 +209,35 @@ static bool run_quotient(struct report *report, const struct bench_options *opti
     double present = seconds(NULL, functions->test_present, run, options);
     bool ok = run->hits == run->count;
     double removal = NAN, merging = NAN, reading = NAN;
-    lethe_quotient_stats stats = lethe_quotient_info(run->filter);
+    lethe_quotient_stats stats = stats_of(run->filter);
     if (functions == &batched) {
         reading = n / seconds(NULL, read_through, run, options);
         ok &= run->hits == run->count;
         removal = n / seconds(refill, remove_batch, run, options);
-        ok &= lethe_quotient_info(run->filter).slots_used == 0;
+        ok &= stats_of(run->filter).slots_used == 0;
         make_halves(run);
         merging = n / seconds(drop_merged, merge, run, options);
-        ok &= lethe_quotient_info(run->merged).distinct == stats.distinct;
+        ok &= stats_of(run->merged).distinct == stats.distinct;
         drop_merged(run);
         lethe_quotient_free(run->halves[0]);
         lethe_quotient_free(run->halves[1]);
     }
+    lethe_quotient_shape made = LETHE_INIT(lethe_quotient_shape);
+    bench_require(lethe_quotient_get_shape(run->filter, &made) == LETHE_OK, "asking a filter");
     double bits = 8 * (double)stats.memory_bytes;
-    report_row(report,
-               (struct report_cell[COLUMNS]){
-                   REPORT_TEXT(name),
-                   REPORT_NUMBER(n),
-                   REPORT_NUMBER(bits / n),
-                   REPORT_NUMBER(bits / (double)stats.shape.slots - stats.shape.remainder_bits),
-                   REPORT_NUMBER(error),
-                   REPORT_NUMBER(n / add * 1e-6),
-                   REPORT_NUMBER(n / absent * 1e-6),
-                   REPORT_NUMBER(n / present * 1e-6),
-                   REPORT_NUMBER(removal * 1e-6),
-                   REPORT_NUMBER(merging * 1e-6),
-                   REPORT_NUMBER(reading * 1e-6),
-               });
+    report_row(report, (struct report_cell[COLUMNS]){
+                           REPORT_TEXT(name),
+                           REPORT_NUMBER(n),
+                           REPORT_NUMBER(bits / n),
+                           REPORT_NUMBER(bits / (double)made.slots - made.remainder_bits),
+                           REPORT_NUMBER(error),
+                           REPORT_NUMBER(n / add * 1e-6),
+                           REPORT_NUMBER(n / absent * 1e-6),
+                           REPORT_NUMBER(n / present * 1e-6),
+                           REPORT_NUMBER(removal * 1e-6),
+                           REPORT_NUMBER(merging * 1e-6),
+                           REPORT_NUMBER(reading * 1e-6),
+                       });
     lethe_quotient_free(run->filter);
     run->filter = NULL;
     return ok;
@@ -252,10 +259,10 @@ static void bloom_add(void *context) {
 static bool run_bloom(struct report *report, const struct bench_options *options,
                       struct quotient_run *run, double bits_per_key) {
     double n = (double)run->count;
-    lethe_bloom_options shape = {
-        .layout = LETHE_BLOOM_BLOCKED, .bits = (uint64_t)(bits_per_key * n), .hashes = 8};
+    lethe_bloom_options shape = LETHE_OPTIONS(lethe_bloom_options, .layout = LETHE_BLOOM_BLOCKED,
+                                              .bits = (uint64_t)(bits_per_key * n), .hashes = 8);
     bench_require(lethe_bloom_new(&shape, &run->bloom) == LETHE_OK, "making a Bloom filter");
-    run->seed = lethe_bloom_get_shape(run->bloom).seed;
+    run->seed = lethe_bloom_seed(run->bloom);
     double add = seconds(bloom_clear, bloom_add, run, options);
     double absent = seconds(NULL, test_absent_batch, run, options);
     double error = (double)run->hits / n;
@@ -283,7 +290,8 @@ static bool run_size(struct report *report, const struct bench_options *options,
     uint64_t *absent = keys_make(options->seed, count, count);
     struct quotient_run run = {.present = present, .absent = absent, .count = count};
     uint64_t at_90 = (uint64_t)((double)count / 0.9), at_95 = (uint64_t)((double)count / 0.9499);
-    lethe_quotient_options shape = {.slots = at_90, .remainder_bits = 8};
+    lethe_quotient_options shape =
+        LETHE_OPTIONS(lethe_quotient_options, .slots = at_90, .remainder_bits = 8);
     bool ok = run_quotient(report, options, "r = 8, 90%", &run, &singly, shape);
     ok &= run_quotient(report, options, "r = 8, 90%, batch", &run, &batched, shape);
     shape.slots = at_95;
@@ -293,7 +301,8 @@ static bool run_size(struct report *report, const struct bench_options *options,
         uint32_t bits;
     } wide[] = {{"r = 10, 90%, batch", 10}, {"r = 16, 90%, batch", 16}, {"r = 39, 90%, batch", 39}};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
-        shape = (lethe_quotient_options){.slots = at_90, .remainder_bits = wide[i].bits};
+        shape =
+            LETHE_OPTIONS(lethe_quotient_options, .slots = at_90, .remainder_bits = wide[i].bits);
         ok &= run_quotient(report, options, wide[i].name, &run, &batched, shape);
     }
     ok &= run_bloom(report, options, &run, 11.25);

@@ -5,7 +5,8 @@
  * timed, and afterwards counts what was wrong with the answers:
  *
  *   missed  a retry that was answered `fresh`, although its id had been recorded. An id that was
- *           taken for a duplicate when it first came was never recorded, so its retries don't count.
+ *           taken for a duplicate when it first came was never recorded, so its retries don't
+ *           count.
  *   false   a fresh id that was answered `duplicate`. */
 #ifndef LETHE_BENCH_RETRIES_H
 #define LETHE_BENCH_RETRIES_H

@@ -10,7 +10,7 @@ struct shell_cost {
 
 /* Runs a shell's command and waits for it; it must succeed. */
 struct shell_cost shell_run(const char *command);
-/* The fastest of so many runs. */
+/* The fastest of a number of runs. */
 struct shell_cost shell_best(const char *command, int runs);
 
 /* The program lethe: beside this one, or where an installation has it. */

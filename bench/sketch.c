@@ -1,10 +1,10 @@
-/* bench/sketch.c - sketches on 64-bit keys, one core: ours one by one and in batches, beside a plain
- * Count-Min sketch.
+/* bench/sketch.c - sketches on 64-bit keys, one core: ours one by one and in batches, beside a
+ * plain Count-Min sketch.
  *
  * Every figure includes hashing the keys. The shape is that of the FID paper: 4 rows of 30,000
- * counters of 32 bits. A row is one sketch: the keys added, then each of them queried. Keys are uniform
- * among 100,000, or follow Zipf's law. "2 readers" is what two threads that query at the same time do
- * together, as a multiple of one. */
+ * counters of 32 bits. A row is one sketch: the keys added, then each of them queried. Keys are
+ * uniform among 100,000, or follow Zipf's law. "2 readers" is what two threads that query at the
+ * same time do together, as a multiple of one. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void query_single(void *context) {
     uint64_t sum = 0;
     for (size_t i = 0; i < run->count; i++) {
         lethe_hash hash = lethe_hash_u64(run->seed, run->stream[i]);
-        sum += lethe_sketch_query_hash(run->sketch, hash).count;
+        sum += lethe_sketch_count_hash(run->sketch, hash, NULL);
     }
     run->sum = sum;
 }
@@ -69,7 +69,7 @@ static void add_batch(void *context) {
     for (size_t done = 0; done < run->count; done += BATCH) {
         size_t count = run->count - done < BATCH ? run->count - done : BATCH;
         lethe_hash_u64_batch(run->seed, run->stream + done, count, hashes);
-        bench_require(lethe_sketch_add_batch(run->sketch, hashes, NULL, count) == LETHE_OK,
+        bench_require(lethe_sketch_add_batch(run->sketch, hashes, count, NULL, NULL) == LETHE_OK,
                       "adding");
     }
 }
@@ -81,7 +81,7 @@ static void query_batch(void *context) {
     for (size_t done = 0; done < run->count; done += BATCH) {
         size_t count = run->count - done < BATCH ? run->count - done : BATCH;
         lethe_hash_u64_batch(run->seed, run->stream + done, count, hashes);
-        lethe_sketch_query_batch(run->sketch, hashes, count, counts, NULL);
+        (void)lethe_sketch_count_batch(run->sketch, hashes, count, counts, NULL);
         for (size_t i = 0; i < count; i++)
             sum += counts[i];
     }
@@ -132,8 +132,8 @@ static void query_by_two(void *context) {
         bench_require(pthread_join(threads[i], NULL) == 0, "a thread's end");
 }
 
-/* Times one row. The sum over the stream of each key's frequency is the same for all, so what the answers
- * exceed it by is the error. */
+/* Times one row. The sum over the stream of each key's frequency is the same for all, so what
+ * the answers exceed it by is the error. */
 static void run_row(struct report *report, const struct bench_options *options, const char *name,
                     const char *keys, struct sketch_run *run, const struct functions *functions,
                     double bytes, double truth) {
@@ -160,9 +160,11 @@ static void run_row(struct report *report, const struct bench_options *options, 
 static void run_lethe(struct report *report, const struct bench_options *options,
                       const char *const names[2], const char *keys, struct sketch_run *run,
                       lethe_sketch_kind kind, double truth) {
-    lethe_sketch_options shape = {.kind = kind, .width = WIDTH, .depth = DEPTH};
+    lethe_sketch_options shape =
+        LETHE_OPTIONS(lethe_sketch_options, .kind = kind, .width = WIDTH, .depth = DEPTH);
     bench_require(lethe_sketch_new(&shape, &run->sketch) == LETHE_OK, "making a sketch");
-    lethe_sketch_shape made = lethe_sketch_get_shape(run->sketch);
+    lethe_sketch_shape made = LETHE_INIT(lethe_sketch_shape);
+    bench_require(lethe_sketch_get_shape(run->sketch, &made) == LETHE_OK, "asking a sketch");
     run->seed = made.seed;
     double bytes = (double)made.memory_bytes;
     run_row(report, options, names[0], keys, run, &singly, bytes, truth);

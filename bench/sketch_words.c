@@ -1,16 +1,17 @@
-/* bench/sketch_words.c - the hundred most frequent of many words: `lethe freq build --top` beside what a shell
- * has, sort | uniq -c | sort -rn | head.
+/* bench/sketch_words.c - the hundred most frequent of many words: `lethe freq build --top` beside
+ * what a shell has, sort | uniq -c | sort -rn | head.
  *
- * The words, one a line, are drawn from a million different ones by Zipf's law, and written to a file
- * first. Memory is that of the largest process. "listed" tells how many of the pipeline's hundred
- * are in lethe's list. The pipeline runs in the C locale, where it is fastest. 10 million words; with --full 100
- * million, for which the pipeline takes minutes. */
+ * The words, one per line, are drawn from a million different ones by Zipf's law, and written to a
+ * file first. Memory is that of the largest process. "listed" is how many of the pipeline's hundred
+ * are in lethe's list. The pipeline runs in the C locale, where it is fastest. 10 million words;
+ * with --full 100 million, for which the pipeline takes minutes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "frame.h"
 #include "keys.h"
 #include "report.h"
@@ -89,10 +90,8 @@ static int run_sketch_words(const struct bench_options *options) {
         {"lethe freq build --kind fid --top 100", "--kind fid --top 100"},
     };
     size_t count = options->full ? 100000000 : options->quick ? 200000 : 10000000;
-    const char *base = getenv("TMPDIR");
     char folder[SHELL_PATH_BYTES / 4], lethe[SHELL_PATH_BYTES], command[COMMAND_BYTES];
-    snprintf(folder, sizeof folder, "%s/lethe-words-XXXXXX", base != NULL ? base : "/tmp");
-    bench_require(mkdtemp(folder) != NULL, "making a folder");
+    bench_folder_make(folder, sizeof folder);
     shell_find_lethe(lethe);
     snprintf(command, sizeof command, "%s/words", folder);
     write_words(command, count, options->seed);
@@ -115,8 +114,7 @@ static int run_sketch_words(const struct bench_options *options) {
                    count_listed(folder));
     }
     report_end(&report);
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    shell_run(command);
+    bench_folder_remove(folder);
     return 0;
 }
 

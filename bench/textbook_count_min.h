@@ -1,5 +1,5 @@
-/* bench/textbook_count_min.h - Count-Min as a textbook has it, to measure against: a hash for each row,
- * a remainder, an increment. Compiled with -O2 whatever the rest is compiled with. */
+/* bench/textbook_count_min.h - Count-Min as a textbook has it, to measure against: a hash for
+ * each row, a remainder, an increment. Compiled with -O2 whatever the rest is compiled with. */
 #ifndef LETHE_BENCH_TEXTBOOK_COUNT_MIN_H
 #define LETHE_BENCH_TEXTBOOK_COUNT_MIN_H
 

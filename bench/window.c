@@ -1,40 +1,32 @@
-/* bench/window.c - windows in steady state: ours of both kinds, the paper's filter, and an exact set.
+/* bench/window.c - windows in steady state: ours of both kinds, the paper's filter, and an exact
+ * set.
  *
- * A row is one window that n ids pass through every W = 600 s, with 10% retries: retries.h. It is filled
- * for 1.25 W first, in batches, and then timed over whole Ws, slow ones over quarters of one; hashing is
- * included. Bits are the most memory it had meanwhile, over the n ids of the last W: slack and spare
- * room count. The peak is the most it ever had, growing included. "grown" is a window that was not told
- * how many ids to expect; it has 3 W to find out. "rebuilt" is one that gets its ids as records from a
- * log, and "announced" one that is told of each id 16 ids before. False duplicates are counted from the
- * end of the filling. A missed duplicate makes the run fail. */
+ * A row is one window that n ids pass through every W = 600 s, with 10% retries: retries.h. It
+ * is filled for 1.25 W first, in batches, and then timed over whole Ws, slow ones over quarters
+ * of one; hashing is included. Bits are the most memory it had meanwhile, over the n ids of the
+ * last W: slack and spare room count. The peak is the most it ever had, growing included.
+ * "grown" is a window that was not told how many ids to expect; it has 3 W to find out.
+ * "rebuilt" is one that gets its ids as records from a log, and "announced" one that is told of
+ * each id 16 ids before. False duplicates are counted from the end of the filling. A missed
+ * duplicate makes the run fail. */
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <lethe/lethe.h>
-
-#include "exact_window.h"
 #include "frame.h"
-#include "heap.h"
 #include "report.h"
-#include "retries.h"
+#include "window_feed.h"
 
 enum {
-    BATCH = 1024,
     STRIPES = 16,
-    STREAMS = 2,
     FILL_QUARTERS = 5,
     LARGE_PAPER_QUARTERS = 2,
     GROW_QUARTERS = 12,
     PAPER_PAST = 4, /* N: with it the paper's filter forgets by 1.2 W */
-    LEAST_EVENTS = 5,
-    ANNOUNCED = 16
+    LEAST_EVENTS = 5
 };
 
-/* A row that took this long is not repeated; and one that is slower still does not get a whole W. */
+/* A row that took this long is not repeated; and one that is slower still does not get a whole
+ * W. */
 #define REPEAT_SECONDS 4.0
 #define MOST_SECONDS 4.0
 
@@ -47,173 +39,6 @@ static const struct report_column columns[] = {
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
-
-/* A window of any sort and what passes through it. */
-struct subject {
-    lethe_window *window;
-    lethe_forgetful *paper;
-    exact_window *exact;
-    uint64_t hash_seed;
-    uint64_t n;
-    double error;
-    struct heap heap;
-    size_t peak_bytes; /* before the heap's was last reset */
-    struct retries streams[STREAMS];
-    int stream_count;
-    bool ok; /* every call succeeded */
-};
-
-/* Feeds a subject the operations its streams have ready. */
-typedef void feed(struct subject *subject);
-
-static void feed_single(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    bool ok = true;
-    for (size_t i = 0; i < stream->count; i++) {
-        lethe_window_answer answer;
-        lethe_hash hash = lethe_hash_u64(subject->hash_seed, stream->ids[i]);
-        ok &= lethe_window_check_and_record(subject->window, hash, retries_now_ms(stream, i),
-                                            &answer) == LETHE_OK;
-        stream->answers[i] = (uint8_t)answer;
-    }
-    subject->ok &= ok;
-}
-
-/* Each id is announced some ids before it is asked about. */
-static void feed_announced(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    lethe_hash hashes[ANNOUNCED];
-    bool ok = true;
-    for (size_t i = 0; i < stream->count + ANNOUNCED; i++) {
-        lethe_hash due = hashes[i % ANNOUNCED];
-        if (i < stream->count) {
-            hashes[i % ANNOUNCED] = lethe_hash_u64(subject->hash_seed, stream->ids[i]);
-            lethe_window_prefetch(subject->window, hashes[i % ANNOUNCED]);
-        }
-        if (i < ANNOUNCED) continue;
-        lethe_window_answer answer;
-        size_t at = i - ANNOUNCED;
-        ok &= lethe_window_check_and_record(subject->window, due, retries_now_ms(stream, at),
-                                            &answer) == LETHE_OK;
-        stream->answers[at] = (uint8_t)answer;
-    }
-    subject->ok &= ok;
-}
-
-/* Records the operations whatever they are, as from a log; what would have been answered is not known. */
-static void feed_records(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    lethe_hash hashes[BATCH];
-    for (size_t first = 0; first < stream->count; first += BATCH) {
-        size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
-        lethe_hash_u64_batch(subject->hash_seed, stream->ids + first, count, hashes);
-        subject->ok &= lethe_window_record_batch(subject->window, hashes, count,
-                                                 retries_now_ms(stream, first)) == LETHE_OK;
-    }
-    memcpy(stream->answers, stream->is_retry, stream->count);
-}
-
-/* One batch of a stream, beginning at first; returns whether all went well. */
-static bool feed_one_batch(struct subject *subject, struct retries *stream, size_t first) {
-    lethe_hash hashes[BATCH];
-    size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
-    lethe_hash_u64_batch(subject->hash_seed, stream->ids + first, count, hashes);
-    return lethe_window_check_and_record_batch(subject->window, hashes, count,
-                                               retries_now_ms(stream, first),
-                                               stream->answers + first) == LETHE_OK;
-}
-
-/* By turns, where there are two streams. */
-static void feed_batches(struct subject *subject) {
-    for (size_t first = 0; first < subject->streams[0].count; first += BATCH) {
-        for (int i = 0; i < subject->stream_count; i++)
-            subject->ok &= feed_one_batch(subject, &subject->streams[i], first);
-    }
-}
-
-/* One of two threads. They must not drift apart, or the time that the faster one tells the window
- * would make it forget ids too soon for the slower one. */
-struct feeder {
-    struct subject *subject;
-    struct retries *stream;
-    atomic_size_t *own, *other; /* operations done */
-    bool ok;
-};
-
-static void *feed_in_step(void *context) {
-    struct feeder *feeder = context;
-    size_t count = feeder->stream->count, lead = count / 16 + 2 * (size_t)BATCH;
-    feeder->ok = true;
-    for (size_t first = 0; first < count; first += BATCH) {
-        while (first > atomic_load_explicit(feeder->other, memory_order_relaxed) + lead)
-            sched_yield();
-        feeder->ok &= feed_one_batch(feeder->subject, feeder->stream, first);
-        atomic_store_explicit(feeder->own, first, memory_order_relaxed);
-    }
-    return NULL;
-}
-
-static void feed_by_two_threads(struct subject *subject) {
-    static _Alignas(128) struct {
-        atomic_size_t done;
-        char apart[120];
-    } progress[STREAMS];
-    struct feeder feeders[STREAMS];
-    for (int i = 0; i < STREAMS; i++) {
-        atomic_store(&progress[i].done, 0);
-        feeders[i] = (struct feeder){.subject = subject,
-                                     .stream = &subject->streams[i],
-                                     .own = &progress[i].done,
-                                     .other = &progress[1 - i].done};
-    }
-    pthread_t second;
-    bench_require(pthread_create(&second, NULL, feed_in_step, &feeders[1]) == 0,
-                  "starting a thread");
-    feed_in_step(&feeders[0]);
-    pthread_join(second, NULL);
-    subject->ok &= feeders[0].ok && feeders[1].ok;
-}
-
-static void feed_paper_single(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    for (size_t i = 0; i < stream->count; i++) {
-        bool is_duplicate;
-        lethe_hash hash = lethe_hash_u64(subject->hash_seed, stream->ids[i]);
-        subject->ok &=
-            lethe_forgetful_check_and_record(subject->paper, hash, retries_now_ms(stream, i),
-                                             &is_duplicate) == LETHE_OK;
-        stream->answers[i] = is_duplicate;
-    }
-}
-
-static void feed_paper_batches(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    lethe_hash hashes[BATCH];
-    for (size_t first = 0; first < stream->count; first += BATCH) {
-        size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
-        lethe_hash_u64_batch(subject->hash_seed, stream->ids + first, count, hashes);
-        subject->ok &= lethe_forgetful_check_and_record_batch(
-                           subject->paper, hashes, count, retries_now_ms(stream, first),
-                           stream->answers + first, NULL) == LETHE_OK;
-    }
-}
-
-static void feed_exact_single(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    for (size_t i = 0; i < stream->count; i++) {
-        stream->answers[i] = exact_window_check_and_record(subject->exact, stream->ids[i],
-                                                           retries_now_ms(stream, i));
-    }
-}
-
-static void feed_exact_batches(struct subject *subject) {
-    struct retries *stream = &subject->streams[0];
-    for (size_t first = 0; first < stream->count; first += BATCH) {
-        size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
-        exact_window_check_and_record_batch(subject->exact, stream->ids + first, count,
-                                            retries_now_ms(stream, first), stream->answers + first);
-    }
-}
 
 static void subject_init(struct subject *subject, const struct bench_options *options, uint64_t n,
                          double error, int stream_count) {
@@ -324,7 +149,7 @@ static void make_window(struct subject *subject, lethe_window_options shape) {
 static void run_quotient(struct bench *bench, uint64_t n, double error) {
     struct subject subject;
     subject_init(&subject, bench->options, n, error, 1);
-    make_window(&subject, (lethe_window_options){.capacity = n});
+    make_window(&subject, LETHE_OPTIONS(lethe_window_options, .capacity = n));
     fill(&subject, feed_batches, FILL_QUARTERS);
     run_row(bench, &subject, "quotient batch", feed_batches, NAN);
     run_row(bench, &subject, "quotient single", feed_single, NAN);
@@ -337,15 +162,15 @@ static void run_rebuild(struct bench *bench, uint64_t n, double error) {
     struct subject subject;
     subject_init(&subject, bench->options, n, error, 1);
     /* A record of a retry extends its id's life, so that more than n are remembered. */
-    make_window(&subject, (lethe_window_options){.capacity = n + n / 8});
+    make_window(&subject, LETHE_OPTIONS(lethe_window_options, .capacity = n + n / 8));
     run_row(bench, &subject, "quotient rebuilt, batch", feed_records, NAN);
     subject_drop(&subject);
 }
 
 static void run_striped(struct bench *bench, uint64_t n, double error) {
     struct subject subject;
-    subject_init(&subject, bench->options, n, error, STREAMS);
-    make_window(&subject, (lethe_window_options){.capacity = n, .stripes = STRIPES});
+    subject_init(&subject, bench->options, n, error, FEED_STREAMS);
+    make_window(&subject, LETHE_OPTIONS(lethe_window_options, .capacity = n, .stripes = STRIPES));
     fill(&subject, feed_batches, FILL_QUARTERS);
     double one = run_row(bench, &subject, "quotient striped, 1 thread", feed_batches, NAN);
     run_row(bench, &subject, "quotient striped, 2 threads", feed_by_two_threads, one);
@@ -355,7 +180,7 @@ static void run_striped(struct bench *bench, uint64_t n, double error) {
 static void run_grown(struct bench *bench, uint64_t n, double error) {
     struct subject subject;
     subject_init(&subject, bench->options, n, error, 1);
-    make_window(&subject, (lethe_window_options){0});
+    make_window(&subject, (lethe_window_options)LETHE_INIT(lethe_window_options));
     fill(&subject, feed_batches, GROW_QUARTERS);
     run_row(bench, &subject, "quotient grown, batch", feed_batches, NAN);
     subject_drop(&subject);
@@ -364,15 +189,16 @@ static void run_grown(struct bench *bench, uint64_t n, double error) {
 static void run_bloom_kind(struct bench *bench, uint64_t n, double error) {
     struct subject subject;
     subject_init(&subject, bench->options, n, error, 1);
-    make_window(&subject, (lethe_window_options){.kind = LETHE_WINDOW_BLOOM, .capacity = n});
+    make_window(&subject,
+                LETHE_OPTIONS(lethe_window_options, .kind = LETHE_WINDOW_FORGETFUL, .capacity = n));
     fill(&subject, feed_batches, FILL_QUARTERS);
     run_row(bench, &subject, "Bloom (elastic FBF) batch", feed_batches, NAN);
     run_row(bench, &subject, "Bloom (elastic FBF) single", feed_single, NAN);
     subject_drop(&subject);
 }
 
-/* The paper's Equation 3 at the end of a period of so many ids, when the newest filter has those of
- * one period and the others those of two. */
+/* The paper's Equation 3 at the end of a period of that many ids, when the newest filter has those
+ * of one period and the others those of two. */
 static double paper_error(double bits, unsigned hashes, double ids) {
     double newest = pow(-expm1(-(double)hashes * ids / bits), hashes);
     double other = pow(-expm1(-(double)hashes * 2 * ids / bits), hashes);
@@ -393,14 +219,13 @@ static lethe_forgetful_options plan_paper(uint64_t n, double error) {
             high = middle;
         }
     }
-    return (lethe_forgetful_options){.setting = LETHE_FORGETFUL_PAPER,
-                                     .bits = (uint64_t)high,
-                                     .hashes = hashes,
-                                     .past = PAPER_PAST,
-                                     .period_ms = RETRIES_WINDOW_MS / (PAPER_PAST + 1)};
+    return LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER,
+                         .bits = (uint64_t)high, .hashes = hashes, .past = PAPER_PAST,
+                         .period_ms = RETRIES_WINDOW_MS / (PAPER_PAST + 1));
 }
 
-/* A large one is filled for half a W only, since it is slow; that it is emptier than it will be flatters it. */
+/* A large one is filled for half a W only, since it is slow; that it is emptier than it will be
+ * flatters it. */
 static void run_paper(struct bench *bench, uint64_t n, double error, bool is_large) {
     struct subject subject;
     subject_init(&subject, bench->options, n, error, 1);

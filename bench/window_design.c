@@ -1,17 +1,18 @@
-/* bench/window_design.c - the choice behind the quotient kind: ages in the slots, or a ring of tables?
+/* bench/window_design.c - how the quotient kind was chosen: ages in the slots, or a ring of tables?
  *
  * Ages   One table for the whole window whose entries carry their age: the window as it is.
- * Ring   One table a generation, entries without age. All are looked into, the newest is written, the
- *        oldest is dropped whole. Of g + 1 tables each holds 1/g of a window's ids and has 1/(g + 1)
- *        of the error, and an id is forgotten by W (1 + 1/g).
+ * Ring   One table a generation, entries without age. All are looked into, the newest is written,
+ *        the oldest is dropped whole. Of g + 1 tables each holds 1/g of a window's ids and has 1/(g
+ *        + 1) of the error, and an id is forgotten by W (1 + 1/g).
  *
- * The ring is made of the same tables with the same code, so that nothing but the design differs. Its
- * entries need neither ages nor stamps, so its bits are counted as of tables without.
+ * The ring is made of the same tables with the same code, so that nothing but the design differs.
+ * Its entries need neither ages nor stamps, so its bits are counted as of tables without.
  *
- * Beside the window stands what memory alone allows: a bare loop over as much memory, which does nothing for an
- * operation but read two random lines and write to one of them. In batches it asks for them 32 operations
- * ahead, as the window does. Alone, each operation begins when the one before has its lines: a CPU
- * that looks far enough ahead may beat that, and where it does the loop is the slower. */
+ * Beside the window stands what memory alone allows: a bare loop over as much memory, which does
+ * nothing for an operation but read two random lines and write to one of them. In batches it
+ * asks for them 32 operations ahead, as the window does. Alone, each operation begins when the
+ * one before has its lines: a CPU that looks far enough ahead may beat that, and where it does
+ * the loop is the slower. */
 #include <math.h>
 #include <stdio.h>
 
@@ -76,14 +77,15 @@ static inline void ring_advance(struct ring *ring, uint64_t now_ms) {
 
 static inline bool ring_check_and_record(struct ring *ring, lethe_hash id) {
     for (unsigned i = 0; i < ring->count; i++) {
-        if (ring->tables[i]->operations->check(ring->tables[i], id, 0)) return true;
+        if (ring->tables[i]->operations->test(ring->tables[i], id, 0)) return true;
     }
     lethe_table_result result = ring->tables[0]->operations->insert(ring->tables[0], id, 0);
     bench_require(result == LETHE_TABLE_ADDED, "recording an id");
     return false;
 }
 
-/* What a ring made for the purpose would take: remainders, and a byte a block for how many there are. */
+/* What a ring made for the purpose would take: remainders, and a byte a block for how many there
+ * are. */
 static uint64_t ring_bytes(const struct ring *ring) {
     const struct lethe_table_shape *shape = &ring->shape;
     return ring->count * shape->segments * shape->blocks *
@@ -109,9 +111,8 @@ static void feed_single(struct subject *subject) {
             stream->answers[i] = ring_check_and_record(&subject->ring, id);
             continue;
         }
-        lethe_window_answer answer;
-        bench_require(lethe_window_check_and_record(subject->window, id, now_ms, &answer) ==
-                          LETHE_OK,
+        lethe_answer answer;
+        bench_require(lethe_window_add_and_test(subject->window, id, now_ms, &answer) == LETHE_OK,
                       "recording an id");
         stream->answers[i] = (uint8_t)answer;
     }
@@ -130,11 +131,11 @@ static void feed_batches(struct subject *subject) {
             struct ring *ring = &subject->ring;
             ring_advance(ring, now_ms);
             lethe_table_result result;
-            ok = ring->tables[0]->operations->check_and_insert_batch(
+            ok = ring->tables[0]->operations->add_and_test_batch(
                      ring->tables, ring->count, ids, count, 0, answers, &result) == count;
         } else {
-            ok = lethe_window_check_and_record_batch(subject->window, ids, count, now_ms,
-                                                     answers) == LETHE_OK;
+            ok = lethe_window_add_and_test_batch(subject->window, ids, count, now_ms, answers) ==
+                 LETHE_OK;
         }
         bench_require(ok, "recording ids");
     }
@@ -142,7 +143,7 @@ static void feed_batches(struct subject *subject) {
 
 typedef void feed(struct subject *subject);
 
-/* Millions of operations a second over a whole W. */
+/* Millions of operations per second over a whole W. */
 static double measure(struct subject *subject, feed *function, int quarters) {
     double seconds = 0;
     for (int i = 0; i < quarters; i++) {
@@ -173,7 +174,7 @@ static inline struct lines lines_of(unsigned char *memory, uint64_t count, uint6
                           memory + ((random >> 32) * count >> 32) * LINE_BYTES};
 }
 
-/* Seconds for so many operations: one after another, or each asked for ahead. */
+/* Seconds for a number of operations: one after another, or each asked for ahead. */
 static double touch_lines(unsigned char *memory, uint64_t line_count, uint64_t operations,
                           uint64_t first, bool ahead) {
     uint64_t seen = 0; /* stays 0, which the compiler can't know */
@@ -223,7 +224,7 @@ static void run_floor(struct report *report, const struct bench_options *options
                        });
 }
 
-/* A ring of so many tables, or with 0 the window. Returns whether nothing was missed. */
+/* A ring of that many tables, or with 0 the window. Returns whether nothing was missed. */
 static bool run_row(struct report *report, const struct bench_options *options, uint64_t n,
                     double error, unsigned tables) {
     struct subject subject = {.hash_seed = LETHE_DEFAULT_SEED};
@@ -232,12 +233,13 @@ static bool run_row(struct report *report, const struct bench_options *options, 
     char name[32] = "ages in the slots";
     double slack;
     if (tables == 0) {
-        lethe_window_options shape = {.window_ms = RETRIES_WINDOW_MS,
-                                      .error = error,
-                                      .capacity = n,
-                                      .allocator = &subject.heap.allocator};
+        lethe_window_options shape =
+            LETHE_OPTIONS(lethe_window_options, .window_ms = RETRIES_WINDOW_MS, .error = error,
+                          .capacity = n, .allocator = &subject.heap.allocator);
         bench_require(lethe_window_new(&shape, &subject.window) == LETHE_OK, "making a window");
-        slack = lethe_window_info(subject.window, 0).slack;
+        lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
+        bench_require(lethe_window_info(subject.window, 0, &stats) == LETHE_OK, "asking a window");
+        slack = stats.slack;
     } else {
         ring_init(&subject.ring, n, error, tables, &subject.heap.allocator);
         snprintf(name, sizeof name, "ring of %u tables", tables);

@@ -1,5 +1,5 @@
-/* bench/window_memory.c - what a window of the quotient kind weighs, at sizes between which its plan
- * might round differently.
+/* bench/window_memory.c - what a window of the quotient kind weighs, at sizes between which its
+ * plan might round differently.
  *
  * A row is one window that was told to expect n ids in W and got them, for 2 W: retries.h. Bits
  * are all its memory over n. The floor is what no structure can do without: log2(1/e). */
@@ -32,9 +32,9 @@ static void feed_quarter(lethe_window *window, struct retries *stream) {
     for (size_t first = 0; first < stream->count; first += BATCH) {
         size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
         lethe_hash_u64_batch(lethe_window_seed(window), stream->ids + first, count, hashes);
-        bench_require(lethe_window_check_and_record_batch(window, hashes, count,
-                                                          retries_now_ms(stream, first),
-                                                          stream->answers + first) == LETHE_OK,
+        bench_require(lethe_window_add_and_test_batch(window, hashes, count,
+                                                      retries_now_ms(stream, first),
+                                                      stream->answers + first) == LETHE_OK,
                       "recording ids");
     }
     retries_count(stream);
@@ -46,15 +46,16 @@ static bool run_row(struct report *report, uint64_t seed, uint64_t n, double err
     heap_init(&heap);
     struct retries stream;
     retries_init(&stream, n, seed, 0);
-    lethe_window_options shape = {.window_ms = RETRIES_WINDOW_MS,
-                                  .error = error,
-                                  .capacity = n,
-                                  .allocator = &heap.allocator};
+    lethe_window_options shape =
+        LETHE_OPTIONS(lethe_window_options, .window_ms = RETRIES_WINDOW_MS, .error = error,
+                      .capacity = n, .allocator = &heap.allocator);
     lethe_window *window;
     bench_require(lethe_window_new(&shape, &window) == LETHE_OK, "making a window");
     for (int i = 0; i < QUARTERS; i++)
         feed_quarter(window, &stream);
-    lethe_window_stats stats = lethe_window_info(window, retries_now_ms(&stream, stream.count - 1));
+    lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
+    uint64_t now_ms = retries_now_ms(&stream, stream.count - 1);
+    bench_require(lethe_window_info(window, now_ms, &stats) == LETHE_OK, "asking a window");
     report_row(report, (struct report_cell[COLUMNS]){
                            REPORT_NUMBER((double)n),
                            REPORT_NUMBER(error),

@@ -1,6 +1,6 @@
 /* main.c - where lethe begins and ends. */
-#include "command.h"
-#include "output.h"
+#include "frame/command.h"
+#include "output/output.h"
 
 int main(int count, char **words) {
     output_begin();

@@ -7,14 +7,14 @@ include(CMakePackageConfigHelpers)
 
 set_target_properties(lethe_shared PROPERTIES EXPORT_NAME lethe)
 set_target_properties(lethe_static PROPERTIES EXPORT_NAME lethe-static)
-set_target_properties(lethe_counter_shared PROPERTIES EXPORT_NAME lethe_counter)
-set_target_properties(lethe_counter_static PROPERTIES EXPORT_NAME lethe_counter-static)
-install(TARGETS lethe_shared lethe_static lethe_counter_shared lethe_counter_static EXPORT lethe-targets)
+set_target_properties(lethe_store_shared PROPERTIES EXPORT_NAME lethe_store)
+set_target_properties(lethe_store_static PROPERTIES EXPORT_NAME lethe_store-static)
+install(TARGETS lethe_shared lethe_static lethe_store_shared lethe_store_static EXPORT lethe-targets)
 install(DIRECTORY include/lethe TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS lethe)
 install(TARGETS lethe_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/lethe)
-add_custom_target(product DEPENDS lethe_shared lethe_static lethe_counter_shared
-    lethe_counter_static lethe lethe_module documents)
+add_custom_target(product DEPENDS lethe_shared lethe_static lethe_store_shared
+    lethe_store_static lethe lethe_module documents)
 if(TARGET lethe_leveldb_shared)
     set_target_properties(lethe_leveldb_shared PROPERTIES EXPORT_NAME lethe_leveldb)
     set_target_properties(lethe_leveldb_static PROPERTIES EXPORT_NAME lethe_leveldb-static)
@@ -28,7 +28,7 @@ if(TARGET lethe-bench)
 endif()
 
 # find_package(lethe): lethe::lethe is the shared library, lethe::lethe-static the static one; the engine is
-# lethe::lethe_counter and lethe::lethe_counter-static, the plug-in of LevelDB lethe::lethe_leveldb and
+# lethe::lethe_store and lethe::lethe_store-static, the plug-in of LevelDB lethe::lethe_leveldb and
 # lethe::lethe_leveldb-static.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lethe)
 install(EXPORT lethe-targets NAMESPACE lethe:: DESTINATION ${package_dir})
@@ -57,7 +57,7 @@ else()
     set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-set(packages lethe lethe_counter)
+set(packages lethe lethe_store)
 if(TARGET lethe_leveldb_shared)
     list(APPEND packages lethe_leveldb)
 endif()

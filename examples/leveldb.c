@@ -1,4 +1,4 @@
-/* LevelDB with a filter of Lethe's: a read of a key that is not there mostly does not touch the disk.
+/* LevelDB with one of Lethe's filters: most reads of keys that are not there do not touch the disk.
  * cc leveldb.c $(pkg-config --cflags --libs lethe_leveldb) && ./a.out FOLDER */
 #include <lethe/leveldb.h>
 #include <leveldb/c.h>

@@ -1,4 +1,4 @@
-/* LevelDB with a filter of Lethe's, from C++.
+/* LevelDB with one of Lethe's filters, from C++.
  * c++ leveldb.cc $(pkg-config --cflags --libs lethe_leveldb) && ./a.out FOLDER */
 #include <iostream>
 #include <memory>

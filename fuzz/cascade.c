@@ -1,5 +1,6 @@
-/* Fuzzes what reads a cascade's files: the manifest, a page, a record of the log. The first byte chooses. Checksums are made
- * right, so that what is behind them is reached: whoever writes hostile files can do that too. */
+/* Fuzzes what reads a cascade's files: the manifest, a page, a record of the log. The first byte
+ * chooses. Checksums are made right, so that what is behind them is reached: whoever writes
+ * hostile files can do that too. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

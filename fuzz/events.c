@@ -1,11 +1,12 @@
-/* Fuzzes the parsers of events: the input's first byte picks a format, the rest is a file. It is read twice, in one
- * piece and record by record in small pieces, and both must find the same. What is accepted is in range. */
+/* Fuzzes the parsers of events: the input's first byte picks a format, the rest is a file. It is
+ * read twice, in one piece and record by record in small pieces, and both must find the same. What
+ * is accepted is in range. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "events_frame.h"
-#include "events_parse.h"
+#include "events/frame.h"
+#include "events/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

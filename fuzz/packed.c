@@ -1,5 +1,5 @@
-/* Fuzzes the filters without a header: the input's first byte picks a kind, the rest is a block. Whatever it is
- * gets an answer; and a block made from it as keys has them all. */
+/* Fuzzes the filters without a header: the input's first byte picks a kind, the rest is a block.
+ * Whatever it is gets an answer; and a block made from it as keys has them all. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -24,7 +24,8 @@ static void build_and_ask(const lethe_packed *packed, const uint8_t *data, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
-    lethe_packed_options options = {.kind = (lethe_packed_kind)(data[0] % 3)};
+    lethe_packed_options options =
+        LETHE_OPTIONS(lethe_packed_options, .kind = (lethe_packed_kind)(data[0] % 3));
     if (options.kind == LETHE_PACKED_GAUSSIAN) options.slot_bits = 1 + data[0] / 3 % 4;
     lethe_packed *packed;
     if (lethe_packed_new(&options, &packed) != LETHE_OK) return 0;

@@ -1,32 +1,32 @@
-/* Fuzzes the readers of the log's records: what they accept keeps the rules of its format, and what was read and is written
- * again is the same. The first byte chooses the reader. */
+/* Fuzzes the readers of the log's records: what they accept keeps the rules of its format, and
+ * what was read and is written again is the same. The first byte chooses the reader. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/segment.h"
+#include "engine/log/segment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_ids(lethe_bytes segment) {
-    lethe_ids ids;
-    if (lethe_ids_open(segment, &ids) != LETHE_OK) return;
+    lethe_id_segment ids;
+    if (lethe_id_segment_open(segment, &ids) != LETHE_OK) return;
     uint64_t total = 0;
     for (uint32_t i = 0; i < ids.run_count; i++) {
-        total += lethe_ids_run(&ids, i).count;
+        total += lethe_id_segment_run(&ids, i).count;
     }
     assert(total == ids.count);
     lethe_buffer copy = {0};
     lethe_id_run *runs = calloc(ids.run_count + 1, sizeof *runs);
-    if (runs == NULL || lethe_ids_begin(&copy) != LETHE_OK) abort();
+    if (runs == NULL || lethe_id_segment_begin(&copy) != LETHE_OK) abort();
     for (uint32_t i = 0; i < ids.count; i++) {
         if (!lethe_buffer_reserve(&copy, LETHE_LOG_ID_BYTES)) abort();
-        lethe_ids_append(&copy, lethe_log_id_load(ids.ids + (size_t)i * LETHE_LOG_ID_BYTES));
+        lethe_id_segment_append(&copy, lethe_log_id_load(ids.ids + (size_t)i * LETHE_LOG_ID_BYTES));
     }
     for (uint32_t i = 0; i < ids.run_count; i++) {
-        runs[i] = lethe_ids_run(&ids, i);
+        runs[i] = lethe_id_segment_run(&ids, i);
     }
-    if (lethe_ids_end(&copy, runs, ids.run_count) != LETHE_OK) abort();
+    if (lethe_id_segment_end(&copy, runs, ids.run_count) != LETHE_OK) abort();
     assert(copy.size == segment.size && memcmp(copy.data, segment.data, copy.size) == 0);
     lethe_buffer_free(&copy);
     free(runs);

@@ -1,9 +1,10 @@
-/* Fuzzes the parsers of counts, sizes, durations and probabilities: what they accept is in range. */
+/* Fuzzes the parsers of counts, sizes, durations and probabilities: what they accept is in
+ * range. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "frame/units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

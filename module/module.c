@@ -2,32 +2,38 @@
  *
  *   redis-server --loadmodule lethe.so
  *
- * The data types: the once-table (ONCE.*), counters that take every operation once; the forgetful Bloom filter
- * (FBF.*); the quotient filter (QF.*), a multiset; the Gaussian Bloom filter (GBF.*); and the FID sketch of frequencies (FID.*).
- * docs/design/module.md says why they are as they are, docs/guarantees.md what they promise and what not. A further type is one file with its struct value_type, and a row here. */
+ * The data types are the once-table (ONCE.*), counters that apply every operation once; the
+ * forgetful Bloom filter (FBF.*); the quotient filter (QF.*), a multiset; the Gaussian Bloom
+ * filter (GBF.*); and the FID-sketch of frequencies (FID.*). docs/commands describes the
+ * commands, docs/guarantees.md what is promised, docs/design/module.md why it is built this way. A
+ * new type is one file with its struct value_type, and a row here. */
 #include <string.h>
 #include <strings.h>
 
-#include "frame.h"
+#include "command/command.h"
+#include "server/settings.h"
+#include "types.h"
+#include "value/registry.h"
+#include "value/value.h"
 
-static const struct value_type *const types[] = {&once_type, &fbf_type, &fid_type, &qf_type,
-                                                 &gbf_type};
-enum { TYPES = sizeof types / sizeof types[0] };
+const struct value_type *const value_types[] = {&once_type, &fbf_type, &fid_type,
+                                                &qf_type,   &gbf_type, NULL};
 
 const struct value_type *type_of_handle(const redis_type *handle) {
-    for (unsigned i = 0; handle != NULL && i < TYPES; i++) {
-        if (*types[i]->handle == handle) return types[i];
+    for (unsigned i = 0; handle != NULL && value_types[i] != NULL; i++) {
+        if (*value_types[i]->handle == handle) return value_types[i];
     }
     return NULL;
 }
 
 const struct value_type *type_of_command(const redis_string *name) {
     const char *text = redis.StringPtrLen(name, NULL);
-    for (unsigned i = 1; i < TYPES; i++) {
-        size_t size = strlen(types[i]->prefix);
-        if (strncasecmp(text, types[i]->prefix, size) == 0 && text[size] == '.') return types[i];
+    for (unsigned i = 1; value_types[i] != NULL; i++) {
+        size_t size = strlen(value_types[i]->prefix);
+        if (strncasecmp(text, value_types[i]->prefix, size) == 0 && text[size] == '.')
+            return value_types[i];
     }
-    return types[0];
+    return value_types[0];
 }
 
 static void add_info(redis_info *info, int for_crash_report) {
@@ -36,17 +42,17 @@ static void add_info(redis_info *info, int for_crash_report) {
     redis.InfoAddFieldCString(info, "version", LETHE_VERSION);
     redis.InfoAddFieldULongLong(info, "keys", registry_counts.values);
     redis.InfoAddFieldULongLong(info, "effects_sent", registry_counts.effects);
-    redis.InfoAddFieldULongLong(info, "rotations_sent", registry_counts.ticks);
-    redis.InfoAddFieldULongLong(info, "keys_too_large_to_migrate_soon", registry_counts.large);
-    /* An evicted once-table has forgotten its ids: operations sent again are applied again. */
-    redis.InfoAddFieldULongLong(info, "keys_evicted_and_forgotten", registry_counts.evicted);
+    redis.InfoAddFieldULongLong(info, "ticks_sent", registry_counts.ticks);
+    redis.InfoAddFieldULongLong(info, "keys_nearly_too_large_to_migrate", registry_counts.large);
+    /* An evicted once-table has forgotten its ids: duplicates are applied again. */
+    redis.InfoAddFieldULongLong(info, "keys_evicted", registry_counts.evicted);
 }
 
 static bool start(redis_context *context) {
     redis.SetModuleOptions(context, REDIS_HANDLES_IO_ERRORS | REDIS_SIGNALS_CHANGES_ITSELF);
     if (!settings_register(context)) return false;
-    for (unsigned i = 0; i < TYPES; i++) {
-        if (!value_type_register(context, types[i]) || !commands_register(context, types[i]))
+    for (const struct value_type *const *type = value_types; *type != NULL; type++) {
+        if (!value_type_register(context, *type) || !commands_register(context, *type))
             return false;
     }
     if (redis.RegisterInfoFunc(context, add_info) != REDIS_OK) return false;

@@ -22,7 +22,7 @@ if ! cmake --preset "$preset" "${options[@]}" >"$folder/configure.log" 2>&1; the
     exit 1
 fi
 
-# On a terminal ninja shows its progress in one line; elsewhere that would be a line a file.
+# On a terminal ninja shows its progress in one line; elsewhere that would be one line per file.
 build=(cmake --build "$folder" --target "$target" -j "${JOBS:-$(nproc)}")
 if [ -t 1 ]; then
     "${build[@]}"

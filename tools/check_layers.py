@@ -5,7 +5,9 @@ usage: tools/check_layers.py [ROOT]
 
     include/lethe    public headers: each other and standard C, nothing else
     src/core src/os  <-  src/filter, src/sketch  <-  src/window  <-  src/engine
-    cli module plugins examples: public headers, and their own folder (examples: not even that)
+    structures       public headers
+    cli module       public headers, structures, and their own folder
+    plugins examples public headers, and their own folder (examples: not even that)
 
 Nothing includes upwards, and filters and sketches do not know of each other. Only src/os may use
 the operating system's headers, and each foreign library belongs to one place (FOREIGN, below).
@@ -29,16 +31,17 @@ LAYERS = {
     "src/window": {"include", "src/core", "src/os", "src/filter", "src/sketch", "src/window"},
     "src/engine": {"include", "src/core", "src/os", "src/filter", "src/sketch", "src/window",
                    "src/engine"},
-    "cli": {"include", "cli"},
-    "module": {"include", "module"},
+    "structures": {"include", "structures"},
+    "cli": {"include", "structures", "cli"},
+    "module": {"include", "structures", "module"},
     "plugins": {"include", "plugins"},
     "examples": {"include"},
 }
 
 # Libraries of others: the headers, and the only place that may know of them.
 FOREIGN = [
-    (re.compile(r"rocksdb/"), re.compile(r"src/engine/"), "RocksDB", "src/engine"),
-    (re.compile(r"hiredis"), re.compile(r"cli/"), "hiredis", "cli"),
+    (re.compile(r"rocksdb/"), re.compile(r"src/engine/disk/"), "RocksDB", "src/engine/disk"),
+    (re.compile(r"hiredis"), re.compile(r"cli/redis/"), "hiredis", "cli/redis"),
     (re.compile(r"(redis|valkey)module\.h$"), re.compile(r"module/"), "the Redis module API",
      "module"),
     (re.compile(r"leveldb/"), re.compile(r"(plugins|examples)/"), "LevelDB",
@@ -80,7 +83,10 @@ def layer_of(path):
 def own_header(root, path, name, quoted):
     """The path from the root of the project's header that an include means; None if foreign."""
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-    for candidate in ([beside] if quoted else []) + ["src/" + name, "include/" + name, name]:
+    # These include from their own folder, whose folders may have names that src/ has too.
+    own = layer_of(path)
+    first = [own + "/" + name] if own in ("cli", "module") else []
+    for candidate in ([beside] if quoted else []) + first + ["src/" + name, "include/" + name, name]:
         candidate = posixpath.normpath(candidate)
         if os.path.isfile(os.path.join(root, candidate)):
             return candidate

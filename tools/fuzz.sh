@@ -4,7 +4,7 @@
 #
 # New inputs that reach new code are kept in build/fuzz/corpus/TARGET, for the next run; the
 # stored corpus in fuzz/corpus/TARGET is only read. An input that crashes is kept in
-# build/fuzz/crashes: once the mistake is mended, it belongs into the stored corpus.
+# build/fuzz/crashes: once the bug is fixed, it belongs in the stored corpus.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=$1

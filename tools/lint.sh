@@ -1,8 +1,8 @@
 #!/bin/bash
-# Checks the source without running it, or puts the C files into the house format.
+# Checks the source without running it, or formats the C files.
 # usage: tools/lint.sh [format]
 #
-# Every check runs, also after one has failed; the last line names those that did. A check
+# Every check runs, even after one has failed; the last line names those that failed. A check
 # prints only what it finds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,11 +20,11 @@ find_in() {
 }
 
 c_files() {
-    find_in '*.[ch]' include src cli module plugins examples tests bench fuzz
+    find_in '*.[ch]' include src structures cli module plugins examples tests bench fuzz
     find_in '*.cc' examples
     find_in '*.hpp' plugins
 }
-ours() { find_in '*.c' src cli module plugins; }
+ours() { find_in '*.c' src structures cli module plugins; }
 
 if [ "${1:-}" = format ]; then
     c_files | xargs -0 -r clang-format -i
@@ -45,6 +45,15 @@ check() {
     fi
 }
 
+# Folders of C files in which no line is longer than 100 columns, comments included.
+narrow=(include src cli module plugins structures examples fuzz bench tests)
+columns() {
+    local long
+    long=$({ find_in '*.[ch]' "${narrow[@]}"; find_in '*.hpp' plugins; } |
+        { xargs -0 -r grep -nHE '.{101}' || true; })
+    [ -z "$long" ] || { echo "$long"; return 1; }
+}
+
 format() { c_files | xargs -0 -r clang-format --dry-run -Werror; }
 
 # clang-tidy counts the warnings of system headers aloud; those lines are dropped.
@@ -56,7 +65,7 @@ tidy() {
 cppcheck_all() {
     ours | xargs -0 -r cppcheck --quiet -j "$jobs" --std=c11 --enable=warning,performance,portability \
         --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
-        -I include -I src
+        -I include -I src -I cli -I module -I .
 }
 
 shell() {
@@ -71,7 +80,9 @@ tools/build.sh release product
 mkdir -p build/lint
 
 check format format
+check columns columns
 check text python3 tools/check_text.py
+check docs python3 tools/check_docs.py
 check layers python3 tools/check_layers.py
 check shell shell
 check man-pages man_pages

@@ -62,7 +62,7 @@ def targets_of(test, known):
         return [name for name in ("test_" + subject, "test_" + subject.removeprefix("cli_")) if name in known]
     if test.startswith("simulate-") and "test_" + test.replace("-", "_") in known:
         return ["test_" + test.replace("-", "_")]
-    return [name for name in ("lethe", "lethe_module", "lethe_faults", "cascade_driver", "module_skew")
+    return [name for name in ("lethe", "lethe_module", "lethe_commands", "lethe_faults", "cascade_driver", "module_skew")
             if name in known]
 
 

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Shows Lethe at work on a stream that it makes up, and checks the answers against the truth.
+# Shows Lethe at work on a generated stream, and checks the answers against the truth.
 # usage: tools/run.sh     (after tools/build.sh release product)
 #
-# The story is the first paper's experiment: senders that get no answer in time send an event again, here 6% of
-# five million. Whoever adds up all lines counts too much. Lethe recognises the copies, also when it
-# is killed in the middle and run again.
+# The story is the first paper's experiment: senders that get no answer in time send an event again,
+# here 6% of five million. Adding up all lines counts too much. Lethe recognises the duplicates, even
+# when it is killed in the middle and run again.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PWD/build/release:$PATH
@@ -15,7 +15,6 @@ cd build/run
 
 events=5M
 retries=6%
-error=1e-12 # so small that none of the five million will be mistaken for a copy
 
 # Prints a command and runs it; with "> FILE" at its end the output goes there.
 show() {
@@ -29,19 +28,19 @@ show() {
     fi
 }
 
-echo "Five million clicks come in; $retries of the lines are retries of one that had arrived already."
+echo "Five million clicks arrive; $retries of the lines are retries of a click that had already arrived."
 show lethe sample events --count $events --retries $retries --truth truth.tsv ">" clicks.tsv
 head -n 2 clicks.tsv
 echo "..."
 
 echo
-echo "Counting them, but killed after a second: what was acknowledged is on disk, and the next run goes on there."
+echo "Count them, and kill the process after a second. What was acknowledged is on disk; the next run continues there."
 echo
-echo "\$ timeout -s KILL 1 lethe count --db clicks --error $error clicks.tsv"
-# As that, but timeout would not wait until the process is gone, which on a busy disk takes a moment; and the shell
-# would report the kill in its own words.
+echo "\$ timeout -s KILL 1 lethe count --db clicks clicks.tsv"
+# The same as timeout, which would not wait until the process is gone (on a busy disk that takes a
+# moment); and the shell would report the kill in its own words.
 {
-    lethe count --db clicks --error $error clicks.tsv &
+    lethe count --db clicks clicks.tsv &
     counting=$!
     sleep 1
     kill -KILL $counting || true
@@ -49,7 +48,7 @@ echo "\$ timeout -s KILL 1 lethe count --db clicks --error $error clicks.tsv"
 } 2>killed.log
 show lethe count --db clicks clicks.tsv
 echo
-echo "A sender that lost track sends the last million again:"
+echo "A sender that is not sure sends the last million again:"
 echo
 echo "\$ tail -n 1000000 clicks.tsv | lethe count --db clicks"
 tail -n 1000000 clicks.tsv | lethe count --db clicks
@@ -60,7 +59,7 @@ lethe list --db clicks >counted.tsv
 awk -F '\t' '{ sum[$2] += $3 } END { for (key in sum) print key "\t" sum[key] }' clicks.tsv | sort >summed.tsv
 
 echo
-echo "Against the truth:"
+echo "Compared with the truth:"
 row() { printf '%-28s %12s %10s %16s\n' "$@"; }
 total() { awk -F '\t' '{ sum += $2 } END { printf "%.0f", sum }' "$1"; }
 # Counters that differ from the truth, or are in only one of the two.

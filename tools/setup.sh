@@ -1,18 +1,18 @@
 #!/bin/bash
-# Makes sure that what one kind of work needs is installed.
-# usage: tools/setup.sh run|test|lint|bench|all
+# Makes sure that the packages for one kind of work are installed.
+# usage: tools/setup.sh run|test|lint|bench|docs|all
 #
-# On Debian and its relatives the packages that are missing are named, each with its reason,
-# and installed with apt-get, by root or through sudo. When nothing is missing the script asks
-# dpkg once, says nothing and ends.
+# On Debian and its relatives it names the missing packages, each with its reason, and installs
+# them with apt-get, as root or through sudo. If nothing is missing, it asks dpkg once and prints
+# nothing.
 #
-# On another system, or without the right to install, it looks for what those packages would
-# bring, prints the list of what it did not find, and goes on if the work can be done without.
+# On another system, or without the right to install, it looks for what those packages contain,
+# lists what it did not find, and continues if the work can be done without it.
 set -eu
 
-# Package; the kinds of work that need it (what "run" needs, all need); a command, C header or
-# Python module by which to find it on other systems, in parentheses if the work can be done
-# without it, or - if it comes with another; and the reason.
+# The columns: the package; the kinds of work that need it (all kinds need what "run" needs); a
+# command, C header or Python module that shows on other systems that it is there, in parentheses
+# if the work can be done without it, or - if it comes with another package; and the reason.
 table() {
     cat <<'TABLE'
 gcc              run         cc              compiles everything
@@ -22,8 +22,10 @@ ninja-build      run         ninja           runs the build
 libxxhash-dev    run         xxhash.h        the hash under every filter, compiled in
 liburing-dev     run         liburing.h      reads of many pages at once, for filters on disk
 librocksdb-dev   run         rocksdb/c.h     the store under the counters
-zlib1g-dev       run         zlib.h          reads events from gzip files
-libzstd-dev      run         zstd.h          reads events from zstd files
+zlib1g-dev       run         zlib.h          reads gzip files
+libzstd-dev      run         zstd.h          reads zstd files
+libbz2-dev       run         bzlib.h         reads bzip2 files
+liblzma-dev      run         lzma.h          reads xz files
 libjansson-dev   run         jansson.h       reads events from JSON lines
 libleveldb-dev   run         (leveldb/c.h)   the host of the filter policy, liblethe_leveldb
 libhiredis-dev   run         hiredis/hiredis.h  speaks to servers, for lethe count --redis
@@ -50,6 +52,7 @@ clang-format     lint        clang-format    checks the format of the C files
 clang-tidy       lint        clang-tidy      looks for mistakes in the C files
 cppcheck         lint        cppcheck        looks for other mistakes in the C files
 shellcheck       lint        shellcheck      looks for mistakes in the scripts
+doxygen          docs,test   (doxygen)       makes the API reference from the headers
 TABLE
 }
 
@@ -74,8 +77,8 @@ found() { # whether a row's third column is there
     esac
 }
 
-# Instead of installing: names what of the given rows is not to be found, and fails if that
-# stops the work.
+# Instead of installing: names the given rows that were not found, and fails if the work cannot be
+# done without one of them.
 advise() {
     local why=$1 name uses evidence reason absent="" stop=0
     while read -r name uses evidence reason; do
@@ -96,9 +99,9 @@ advise() {
 
 work=${1:-}
 case $work in
-run | test | lint | bench | all) ;;
+run | test | lint | bench | docs | all) ;;
 *)
-    echo "usage: tools/setup.sh run|test|lint|bench|all" >&2
+    echo "usage: tools/setup.sh run|test|lint|bench|docs|all" >&2
     exit 2
     ;;
 esac

@@ -2,8 +2,8 @@
 # Runs the simulators on new seeds: tests/simulation/README.md says what they are.
 # usage: tools/simulate.sh SECONDS [NAME...]     (after tools/build.sh release all)
 #
-# The time is shared by all that are named, or by all there are. The first failure ends it; it prints the seed and a
-# shortened list of steps, and stays in build/release/simulate-NAME.log.
+# The named simulators, or all of them, share the time. The first failure ends the run: it prints the
+# seed and a shortened list of steps, which stay in build/release/simulate-NAME.log.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=$1

@@ -2,14 +2,14 @@
 # Builds the project and runs its tests.
 # usage: tools/test.sh day|all|long
 #
-#   day    release only: every test, at a size for every day
+#   day    release only: every test, at its daily size
 #   all    what takes longer: larger sizes of the release's tests; the other builds and their tests;
-#          and the mutants, which prove that the tests notice what they are there for
+#          and the mutants, which show that the tests notice the mistakes they were written for
 #   long   the tests labelled "long", which take hours
 #
 # The builds:
 #   release   gcc, as shipped
-#   asan      address and undefined-behaviour sanitizers: every test but those of packaging
+#   asan      address and undefined-behaviour sanitizers: every test except those of packaging
 #   tsan      thread sanitizer: the tests labelled "threads"
 #   fuzz      clang and libFuzzer: replays each fuzz target's corpus
 #   clang     compiled only, for the second opinion of its warnings
@@ -20,7 +20,7 @@ cd "$(dirname "$0")/.."
 size=${1:-day}
 # Two tests more than cores: some wait for disks and servers.
 jobs=$((${JOBS:-$(nproc)} + 2))
-# The time limit, in seconds a test, is only there to end one that hangs.
+# The time limit, in seconds per test, is only there to end one that hangs.
 limit=900
 passed=0
 failed=0

@@ -1,9 +1,10 @@
 /* loop.c - how long a server's main thread works between two waits for its clients.
  *
- * Preloaded into redis-server, it takes the place of epoll_wait. What the thread has used of the CPU since it last
- * waited is a pause that every client saw, whatever else the machine was doing meanwhile. The file that LOOP_FILE names has the
- * longest and the number above five milliseconds, of all and of those with page faults, and the sum, for another process to read and
- * to set to zero. */
+ * Preloaded into redis-server, it replaces epoll_wait. The CPU time that the thread has used since
+ * it last waited is a pause that every client saw, whatever else the machine was doing. The file
+ * that LOOP_FILE names holds the longest pause, the number of pauses above five milliseconds (of
+ * all, and of those with page faults), and their sum. Another process reads them and sets them to
+ * zero. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>

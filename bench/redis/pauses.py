@@ -3,7 +3,7 @@
 
 usage: bench/redis/pauses.py [--module build/release/lethe.so] [--ids N] [--window SECONDS] [--runs N] [--together N]
 
-Ids come in commands of fifty, so many of them in a client's pipeline (--together): the server may answer those one after
+Ids come in commands of fifty, a number of them in a client's pipeline (--together): the server may answer those one after
 another before it looks at other clients.
 
 A loop is what the server's main thread worked between two waits for clients, in milliseconds of CPU (loop.c, which is compiled
@@ -12,7 +12,7 @@ something else counts as the server's. So there is a phase without the module, "
 keys that are not there; and the whole can be repeated, each time with a new server (--runs). The work is the same each
 time, so what the server needs is in every run and what befell it isn't: of the longest loops of the runs, "least" is the
 shortest, "most" the longest. "over 5" is the number of loops above five milliseconds, in all runs. "faulting" is the same of
-loops with page faults only: those that took memory, or touched it for the first time; the last line tells what a first touch
+loops with page faults only: those that took memory, or touched it for the first time; the last line says what a first touch
 costs on this machine. "CPU" is the seconds that the thread worked, in all runs.
 
 "ping" is what another process saw that sends PING every millisecond, in milliseconds on the wall, the 99.99th percentile and
@@ -72,7 +72,7 @@ class Loop:
 
 
 def send(port, head, answer, first, count, together):
-    """So many ids in commands that are short themselves, of which so many are on their way at a time."""
+    """Sends `count` ids in short commands, of which `together` are on their way at a time."""
     template, left = head + BATCH * ID, 0
     with socket.create_connection(("127.0.0.1", port)) as link:
         for at in range(first, first + count, BATCH):

@@ -7,17 +7,17 @@ One server, started for this and killed at the end, no persistence, no replica; 
 Each way is measured in turn, and the whole round is repeated: the best of all runs counts. Ids are of the length of a
 UUID.
 
-    HINCRBY        counts copies of an operation again
+    HINCRBY        counts duplicates of an operation again
     Lua            SET id NX EX 600, and HINCRBY if that was new
-    ONCE.INCRBY    one operation a command
-    ONCE.MINCRBY   fifty operations a command; its figures are operations, not commands
+    ONCE.INCRBY    one operation per command
+    ONCE.MINCRBY   fifty operations per command; its figures are operations, not commands
 
-Beside the operations a second there is what one takes of the CPU in the server's main thread, as the server counts it,
-in microseconds: that depends less on what else the machine does, and on how fast the client is.
+Beside the operations per second there is what one takes of the CPU in the server's main thread, as the server counts
+it, in microseconds: that depends less on what else the machine does, and on how fast the client is.
 
-Memory is what the server says it uses more after so many different ids (--ids), per id, and what is resident of it; and
-what MEMORY USAGE says of the table. The allocator rounds the window's segments up and never touches the rest, so the
-first is more than the other two. The window was told how many would come (CAPACITY), with an error of 1e-6."""
+Memory is how much more the server says it uses after a number of different ids (--ids), per id, and what is resident
+of it; and what MEMORY USAGE says of the table. The allocator rounds the window's segments up and never touches the
+rest, so the first is more than the other two. The window knew how many would come (CAPACITY), with an error of 1e-6."""
 
 import argparse
 import json
@@ -67,7 +67,7 @@ def start(folder, module, environment=None):
 
 
 def ways(client):
-    """Name, command, and operations a command."""
+    """Name, command, and operations per command."""
     sha = client.script_load(SCRIPT)
     pairs = [word for _ in range(BATCH) for word in (UUID, "clicks", "1")]
     return [("HINCRBY", ["HINCRBY", "plain", "clicks", "1"], 1),

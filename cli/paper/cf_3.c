@@ -1,21 +1,21 @@
-/* paper/cf_3.c - Figure 3: insertions over time, the cascade filter beside two Bloom filters on the same disk. Measures
- * time.
+/* paper/cf_3.c - Figure 3: insertions over time, the cascade filter beside two Bloom filters on the
+ * same disk. Measures time.
  *
- * The paper's 8.59 G keys with 256 MiB are scaled down by 256, keys and memory alike, so that data and memory are in the same
- * proportion; `--full` takes its own sizes. The Bloom filters get ten seconds, which is enough to see how fast they
- * are. */
+ * The paper's 8.59 G keys with 256 MiB are scaled down by 256, keys and memory alike, so that data
+ * and memory are in the same proportion; `--full` takes its own sizes. The Bloom filters get ten
+ * seconds, which is enough to see how fast they are. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "cascade_worker.h"
-#include "exit_code.h"
-#include "message.h"
+#include "filter/cascade_worker.h"
+#include "frame/clock.h"
+#include "frame/exit_code.h"
+#include "output/temporary.h"
 #include "paper/disk_bloom.h"
 #include "paper/paper.h"
-#include "temporary.h"
+#include "say/message.h"
 
 enum { BATCH = 4096, SAMPLES = 1000, ROWS = 20, SCALE = 256, BLOOM_HASHES = 11 };
 
@@ -44,12 +44,6 @@ struct setting {
     char folder[TEMPORARY_BYTES];
 };
 
-static double now_s(void) {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void hash_keys(uint64_t first, size_t count, lethe_hash *out) {
     uint64_t keys[BATCH];
     for (size_t i = 0; i < count; i++)
@@ -68,15 +62,15 @@ static void note(struct course *course, double seconds, uint64_t keys) {
 static int insert_all(lethe_cascade *cascade, uint64_t keys, struct course *course,
                       double *longest_s) {
     static lethe_hash hashes[BATCH];
-    double start = now_s();
+    double start = clock_seconds();
     uint64_t every = keys / SAMPLES + 1, next = every;
     for (uint64_t done = 0; done < keys;) {
         size_t size = keys - done < BATCH ? (size_t)(keys - done) : BATCH;
         hash_keys(done, size, hashes);
-        double before = now_s();
-        lethe_status status = lethe_cascade_insert_batch(cascade, hashes, size, 0, NULL);
+        double before = clock_seconds();
+        lethe_status status = lethe_cascade_add_batch(cascade, hashes, size, 0, NULL);
         if (status != LETHE_OK) return message_fail_file(status, "write", "the cascade filter");
-        double after = now_s();
+        double after = clock_seconds();
         if (after - before > *longest_s) *longest_s = after - before;
         done += size;
         if (done >= next || done == keys) {
@@ -90,19 +84,17 @@ static int insert_all(lethe_cascade *cascade, uint64_t keys, struct course *cour
 static int run_cascade(const struct setting *setting, struct course *course, double *longest_s) {
     char folder[TEMPORARY_BYTES + 16];
     snprintf(folder, sizeof folder, "%s/cascade", setting->folder);
-    lethe_cascade_options options = {.capacity = setting->keys,
-                                     .error = PAPER_ERROR,
-                                     .memory_bytes = setting->memory_bytes,
-                                     .growth = 2, /* as published */
-                                     .durability = LETHE_CASCADE_CHECKPOINTED,
-                                     .direct = true};
+    lethe_cascade_options options =
+        LETHE_OPTIONS(lethe_cascade_options, .capacity = setting->keys, .error = PAPER_ERROR,
+                      .memory_bytes = setting->memory_bytes, .growth = 2, /* as published */
+                      .durability = LETHE_CASCADE_CHECKPOINTED, .direct = true);
     lethe_cascade *cascade;
-    lethe_status status = lethe_cascade_open(folder, &options, &cascade);
+    lethe_status status = lethe_cascade_open(folder, &options, &cascade, NULL);
     if (status != LETHE_OK) return message_fail_file(status, "make", folder);
     struct cascade_worker *worker = cascade_worker_start(cascade);
     int code = insert_all(cascade, setting->keys, course, longest_s);
     cascade_worker_stop(worker);
-    status = lethe_cascade_close(cascade);
+    status = lethe_cascade_close(cascade, NULL);
     if (code == EXIT_DONE && status != LETHE_OK) code = message_fail_file(status, "close", folder);
     return code;
 }
@@ -114,12 +106,12 @@ static int run_bloom(const struct setting *setting, bool is_elevator, struct cou
     struct disk_bloom *filter =
         disk_bloom_make(path, bits, BLOOM_HASHES, (size_t)setting->memory_bytes, is_elevator);
     static lethe_hash hashes[BATCH];
-    double start = now_s(), seconds = 0, noted = 0;
+    double start = clock_seconds(), seconds = 0, noted = 0;
     bool fine = filter != NULL;
     for (uint64_t done = 0; fine && done < setting->keys && seconds < BLOOM_SECONDS; done++) {
         if (done % BATCH == 0) hash_keys(done, BATCH, hashes);
         fine = disk_bloom_insert(filter, hashes[done % BATCH]);
-        seconds = now_s() - start;
+        seconds = clock_seconds() - start;
         if (seconds - noted >= BLOOM_SECONDS / (double)SAMPLES || done + 1 == setting->keys) {
             note(course, seconds, done + 1);
             noted = seconds;

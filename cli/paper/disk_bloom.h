@@ -1,8 +1,9 @@
-/* paper/disk_bloom.h - the two Bloom filters on disk that the paper compares the cascade filter with.
+/* paper/disk_bloom.h - the two Bloom filters on disk that the paper compares the cascade filter
+ * with.
  *
- * Both set k bits for a key, anywhere in a file, past the page cache. The traditional one changes a page for each bit, and
- * has all memory as a cache of pages. The elevator one queues bits in all memory, and when that is full goes over the file
- * once, in order. */
+ * Both set k bits for a key, anywhere in a file, past the page cache. The traditional one changes a
+ * page for each bit, and has all memory as a cache of pages. The elevator one queues bits in all
+ * memory, and when that is full goes over the file once, in order. */
 #ifndef LETHE_CLI_PAPER_DISK_BLOOM_H
 #define LETHE_CLI_PAPER_DISK_BLOOM_H
 

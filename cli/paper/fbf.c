@@ -1,14 +1,23 @@
 /* paper/fbf.c - see fbf.h. */
 #include "paper/fbf.h"
 
-#include "message.h"
+#include "say/message.h"
 
 #define PROBE_MARK (UINT64_C(1) << 63)
+
+/* The budget of a call that does work which is due. */
+enum { FBF_WORK = 8 };
+
+lethe_forgetful_stats fbf_stats(const struct fbf *fbf) {
+    lethe_forgetful_stats stats = LETHE_INIT(lethe_forgetful_stats);
+    (void)lethe_forgetful_info(fbf->filter, fbf->now_ms, &stats);
+    return stats;
+}
 
 void fbf_begin(struct fbf *fbf, const lethe_forgetful_options *options, uint64_t round) {
     *fbf = (struct fbf){.next_id = round << 40, .next_probe = PROBE_MARK | round << 40};
     fbf->status = lethe_forgetful_new(options, &fbf->filter);
-    if (fbf->status == LETHE_OK) fbf->period_ms = lethe_forgetful_info(fbf->filter, 0).period_ms;
+    if (fbf->status == LETHE_OK) fbf->period_ms = fbf_stats(fbf).period_ms;
 }
 
 void fbf_end(struct fbf *fbf) {
@@ -19,11 +28,12 @@ void fbf_end(struct fbf *fbf) {
 void fbf_record(struct fbf *fbf, uint64_t now_ms, uint64_t count) {
     if (fbf->status != LETHE_OK) return;
     fbf->now_ms = now_ms;
-    while (lethe_forgetful_advance(fbf->filter, now_ms))
-        continue;
+    bool more = true;
+    while (more && fbf->status == LETHE_OK)
+        fbf->status = lethe_forgetful_work(fbf->filter, now_ms, FBF_WORK, &more);
     for (; count > 0 && fbf->status == LETHE_OK; count--) {
         lethe_hash hash = lethe_hash_u64(LETHE_DEFAULT_SEED, fbf->next_id++);
-        fbf->status = lethe_forgetful_record(fbf->filter, hash, now_ms);
+        fbf->status = lethe_forgetful_add(fbf->filter, hash, now_ms);
     }
 }
 
@@ -39,14 +49,14 @@ double fbf_measure(struct fbf *fbf, uint64_t probes) {
     uint64_t hits = 0;
     for (uint64_t i = 0; i < probes; i++) {
         lethe_hash hash = lethe_hash_u64(LETHE_DEFAULT_SEED, fbf->next_probe++);
-        hits += lethe_forgetful_check(fbf->filter, hash, fbf->now_ms);
+        hits += lethe_forgetful_test(fbf->filter, hash, fbf->now_ms);
     }
     return (double)hits / (double)probes;
 }
 
 double fbf_estimate(const struct fbf *fbf) {
     if (fbf->status != LETHE_OK) return 0;
-    return lethe_forgetful_info(fbf->filter, fbf->now_ms).error_estimate;
+    return fbf_stats(fbf).error_estimate;
 }
 
 struct fbf_rates fbf_rates_at(const lethe_forgetful_options *options, uint64_t count, bool steady,

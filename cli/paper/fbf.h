@@ -20,10 +20,14 @@ struct fbf {
 void fbf_begin(struct fbf *fbf, const lethe_forgetful_options *options, uint64_t round);
 void fbf_end(struct fbf *fbf);
 
+/* The stats of the filter now. */
+lethe_forgetful_stats fbf_stats(const struct fbf *fbf);
+
 /* Moves time to now_ms, then records that many fresh ids. */
 void fbf_record(struct fbf *fbf, uint64_t now_ms, uint64_t count);
 
-/* Spreads count ids evenly over so many periods from now on, ending a millisecond before their end. */
+/* Spreads count ids evenly over so many periods from now on, ending a millisecond before their
+ * end. */
 void fbf_load(struct fbf *fbf, uint64_t count, uint64_t periods);
 
 /* The share of so many fresh ids that is taken for duplicates. */
@@ -37,8 +41,8 @@ struct fbf_rates {
     double measured, estimated;
 };
 
-/* Loads a new filter with count ids in two periods (as the paper does), or, steady, at the same rate
- * until every filter has been through it. In both cases a period is just ending. Probes
+/* Loads a new filter with count ids in two periods (as the paper does), or, steady, at the same
+ * rate until every filter has been through it. In both cases a period is just ending. Probes
  * FBF_PROBES ids, and all that with other ids in each of so many rounds. */
 struct fbf_rates fbf_rates_at(const lethe_forgetful_options *options, uint64_t count, bool steady,
                               unsigned rounds, lethe_status *status);

@@ -1,4 +1,5 @@
-/* paper/fbf_10.c - Figure 10: Equation 3 against the measured rate, over the size of the filters. */
+/* paper/fbf_10.c - Figure 10: Equation 3 against the measured rate, over the size of the
+ * filters. */
 #include "paper/fbf.h"
 
 static const struct column columns[] = {
@@ -14,8 +15,9 @@ enum { ELEMENTS = 300 };
 
 static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
-    lethe_forgetful_options options = {
-        .setting = LETHE_FORGETFUL_PAPER, .hashes = 5, .past = 1, .period_ms = 5000};
+    lethe_forgetful_options options =
+        LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .hashes = 5,
+                      .past = 1, .period_ms = 5000);
     static const uint64_t sizes[] = {2000, 2500,  3000,  4000,  5000,  6250,
                                      7500, 10000, 15000, 20000, 25000, 30000};
     lethe_status status = LETHE_OK;

@@ -20,11 +20,8 @@ enum { STEP_MS = 50, PERIODS = 4, PROBES = 100000 };
 static const uint64_t periods_ms[PERIODS] = {5000, 3000, 2000, 1000};
 
 static lethe_forgetful_options options_of(uint64_t period_ms) {
-    return (lethe_forgetful_options){.setting = LETHE_FORGETFUL_PAPER,
-                                     .bits = 25000,
-                                     .hashes = 5,
-                                     .past = 1,
-                                     .period_ms = period_ms};
+    return LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 25000,
+                         .hashes = 5, .past = 1, .period_ms = period_ms);
 }
 
 /* The highest estimate within each stretch of the growing load, by its rate: at a refresh the

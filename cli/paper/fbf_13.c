@@ -42,17 +42,14 @@ static void advance_second(struct run *run, uint64_t second) {
 
 static void begin(struct run *run) {
     *run = (struct run){.owed = 0};
-    lethe_forgetful_options options = {.setting = LETHE_FORGETFUL_PAPER,
-                                       .bits = 6250,
-                                       .hashes = 5,
-                                       .past = 1,
-                                       .period_ms = 11000,
-                                       .error = TARGET,
-                                       .max_memory_bytes = UINT64_C(524288)};
+    lethe_forgetful_options options = LETHE_OPTIONS(
+        lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 6250, .hashes = 5,
+        .past = 1, .period_ms = 11000, .error = TARGET, .max_memory_bytes = UINT64_C(524288));
     fbf_begin(&run->fixed, &options, 0);
     options.adapt = LETHE_FORGETFUL_ADAPT_FILTERS | LETHE_FORGETFUL_ADAPT_PERIOD;
     fbf_begin(&run->resized, &options, 0);
-    fbf_begin(&run->elastic, &(lethe_forgetful_options){.window_ms = 22000, .error = TARGET}, 0);
+    fbf_begin(&run->elastic,
+              &LETHE_OPTIONS(lethe_forgetful_options, .window_ms = 22000, .error = TARGET), 0);
 }
 
 /* What the sentences below the table tell. */
@@ -65,7 +62,7 @@ struct story {
 
 static void tell_second(struct run *run, uint64_t second, struct report *report,
                         struct story *story) {
-    lethe_forgetful_stats stats = lethe_forgetful_info(run->resized.filter, run->resized.now_ms);
+    lethe_forgetful_stats stats = fbf_stats(&run->resized);
     double elastic = fbf_estimate(&run->elastic);
     double measured = fbf_measure(&run->resized, PROBES);
     REPORT_ROW(report, (double)second, rate_at((double)second), stats.error_estimate, measured,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h"
+#include "say/message.h"
 
 enum { BATCH = 1024 };
 
@@ -80,7 +80,8 @@ lethe_sketch *fid_sketch(struct fid_stream *stream, enum fid_kind kind, uint64_t
         [FID_LOG] = LETHE_SKETCH_LOG,
         [FID_FID] = LETHE_SKETCH_FID,
     };
-    lethe_sketch_options options = {.kind = kinds[kind], .width = width, .depth = depth};
+    lethe_sketch_options options =
+        LETHE_OPTIONS(lethe_sketch_options, .kind = kinds[kind], .width = width, .depth = depth);
     if (kind == FID_LOG) options.width *= 2; /* its counters have 16 bits */
     if (kind == FID_FID) options.is_width = FID_IS_WIDTH;
     if (kind == FID_CONSERVATIVE) options.removal = LETHE_SKETCH_REMOVAL_SUBTRACTION;
@@ -101,8 +102,8 @@ static void apply(struct fid_stream *stream, lethe_sketch *sketch, size_t first,
             hashes[i] = stream->hashes[item];
             stream->exact[item] += removes ? UINT64_MAX : 1;
         }
-        stream->status = removes ? lethe_sketch_remove_batch(sketch, hashes, NULL, count, NULL)
-                                 : lethe_sketch_add_batch(sketch, hashes, NULL, count);
+        stream->status = removes ? lethe_sketch_remove_batch(sketch, hashes, count, NULL, NULL)
+                                 : lethe_sketch_add_batch(sketch, hashes, count, NULL, NULL);
     }
 }
 
@@ -124,7 +125,7 @@ double fid_error(struct fid_stream *stream, const lethe_sketch *sketch, double *
         if (errors != NULL) errors[item] = -1;
         if (stream->exact[item] == 0) continue;
         double exact = (double)stream->exact[item];
-        double count = (double)lethe_sketch_query_hash(sketch, stream->hashes[item]).count;
+        double count = (double)lethe_sketch_count_hash(sketch, stream->hashes[item], NULL);
         double error = fabs(count - exact) / exact;
         if (errors != NULL) errors[item] = error;
         if (under != NULL) *under += count < exact;

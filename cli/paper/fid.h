@@ -1,8 +1,9 @@
-/* paper/fid.h - what the figures of the FID-sketch share: streams of items, and sketches filled from them.
+/* paper/fid.h - what the figures of the FID-sketch share: streams of items, and sketches filled
+ * from them.
  *
- * The paper's parameters unless a figure varies them: 4 arrays of 30,000 counters, an IS part of 4 times 300,000, 10
- * million insertions of 100,000 different items. A failure sticks in status, and the figure asks once, at
- * its end. */
+ * The paper's parameters unless a figure varies them: 4 arrays of 30,000 counters, an IS part of 4
+ * times 300,000, 10 million insertions of 100,000 different items. A failure sticks in status, and
+ * the figure asks once, at its end. */
 #ifndef LETHE_CLI_PAPER_FID_H
 #define LETHE_CLI_PAPER_FID_H
 
@@ -17,7 +18,8 @@ enum {
     FID_LENGTH = 10000000
 };
 
-/* Items in the order they arrive. Item i is drawn as often as any other, or in proportion to 1/(i+1). */
+/* Items in the order they arrive. Item i is drawn as often as any other, or in proportion to
+ * 1/(i+1). */
 struct fid_stream {
     uint32_t *items;
     size_t length;
@@ -50,8 +52,9 @@ lethe_sketch *fid_sketch(struct fid_stream *stream, enum fid_kind kind, uint64_t
 void fid_insert(struct fid_stream *stream, lethe_sketch *sketch, size_t first, size_t last);
 void fid_remove(struct fid_stream *stream, lethe_sketch *sketch, size_t first, size_t last);
 
-/* The mean over all items present of |estimate - frequency| / frequency: the paper's ARE. errors, unless
- * NULL, gets that of each item, -1 of one that is not there. under, unless NULL, the items estimated too low. */
+/* The mean over all items present of |estimate - frequency| / frequency: the paper's ARE. errors,
+ * unless NULL, gets that of each item, -1 of one that is not there. under, unless NULL, the items
+ * estimated too low. */
 double fid_error(struct fid_stream *stream, const lethe_sketch *sketch, double *errors,
                  uint64_t *under);
 
@@ -61,11 +64,6 @@ void fid_errors_of_all(struct fid_stream *stream, uint64_t width, uint32_t depth
 
 /* EXIT_DONE, or says that memory ran out. Ends the stream. */
 int fid_code(struct fid_stream *stream);
-
-/* The figures come in pairs, for the two laws. */
-int fid_run_insertions(struct report *report, bool zipf);
-int fid_run_distribution(struct report *report, bool zipf);
-int fid_run_deletions(struct report *report, bool zipf);
 
 /* How the pictures draw the five sketches over a column. */
 #define FID_PLOT(x)                                                                     \

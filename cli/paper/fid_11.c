@@ -1,5 +1,5 @@
 /* paper/fid_11.c - Figure 11: the error and the number of different items. */
-#include "exit_code.h"
+#include "frame/exit_code.h"
 #include "paper/fid.h"
 
 static const struct column columns[] = {{"items", "items", COLUMN_WHOLE}, FID_COLUMNS};

@@ -2,10 +2,10 @@
  *
  * The one figure that is a measurement of time: its numbers differ from run to run. */
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "exit_code.h"
+#include "frame/clock.h"
+#include "frame/exit_code.h"
 #include "paper/fid.h"
 
 static const struct column columns[] = {
@@ -40,17 +40,11 @@ static void *ask(void *context) {
         const uint32_t *items = asker->stream->items + first;
         for (size_t i = 0; i < BATCH; i++)
             hashes[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, items[i]);
-        lethe_sketch_query_batch(asker->sketch, hashes, BATCH, counts, NULL);
+        (void)lethe_sketch_count_batch(asker->sketch, hashes, BATCH, counts, NULL);
         for (size_t i = 0; i < BATCH; i++)
             asker->sum += counts[i];
     }
     return NULL;
-}
-
-static double now_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 /* Million queries a second of so many threads, the best of a few rounds. */
@@ -60,14 +54,14 @@ static double measure(const struct fid_stream *stream, const lethe_sketch *sketc
         struct asker askers[MOST];
         pthread_t handles[MOST];
         int started = 0;
-        double start = now_seconds();
+        double start = clock_seconds();
         for (; started < threads; started++) {
             askers[started] = (struct asker){stream, sketch, ASKED, 0};
             if (pthread_create(&handles[started], NULL, ask, &askers[started]) != 0) break;
         }
         for (int i = 0; i < started; i++)
             pthread_join(handles[i], NULL);
-        double rate = (double)ASKED * started / (now_seconds() - start) / 1e6;
+        double rate = (double)ASKED * started / (clock_seconds() - start) / 1e6;
         if (started == threads && rate > best) best = rate;
     }
     return best;

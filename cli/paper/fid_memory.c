@@ -1,5 +1,5 @@
 /* paper/fid_memory.c - our own figure: the error in equal memory, counted in two ways. */
-#include "exit_code.h"
+#include "frame/exit_code.h"
 #include "paper/fid.h"
 
 static const struct column columns[] = {
@@ -13,7 +13,8 @@ static const uint64_t kilobytes[] = {240, 480, 960, 1920, 5760};
 enum { ROWS = sizeof kilobytes / sizeof kilobytes[0], ROW_BYTES = 4 * FID_DEPTH, FID_PARTS = 12 };
 
 static double error_of(struct fid_stream *stream, lethe_sketch_kind kind, uint64_t width) {
-    lethe_sketch_options options = {.kind = kind, .width = width, .depth = FID_DEPTH};
+    lethe_sketch_options options =
+        LETHE_OPTIONS(lethe_sketch_options, .kind = kind, .width = width, .depth = FID_DEPTH);
     lethe_sketch *sketch = NULL;
     if (stream->status == LETHE_OK) stream->status = lethe_sketch_new(&options, &sketch);
     fid_stream_forget(stream);

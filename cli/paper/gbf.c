@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "message.h"
+#include "say/message.h"
 
 enum { INSTANCES = 101 };
 
@@ -19,8 +19,9 @@ static double median(double *values) {
 
 struct gbf_rates gbf_rates_at(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
                               uint64_t elements, lethe_status *status) {
-    lethe_gaussian_options options = {
-        .slots = GBF_SLOTS, .hashes = hashes, .slot_bits = slot_bits, .spacing = spacing};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = GBF_SLOTS, .hashes = hashes,
+                      .slot_bits = slot_bits, .spacing = spacing);
     lethe_gaussian *filter = NULL;
     double gaussian[INSTANCES] = {0}, bloom[INSTANCES] = {0};
     if (*status == LETHE_OK) *status = lethe_gaussian_new(&options, &filter);
@@ -28,7 +29,8 @@ struct gbf_rates gbf_rates_at(uint32_t slot_bits, lethe_gaussian_spacing spacing
         lethe_gaussian_clear(filter);
         for (uint64_t i = 0; i < elements; i++)
             lethe_gaussian_add_hash(filter, lethe_hash_u64(instance + 1, i));
-        lethe_gaussian_stats stats = lethe_gaussian_info(filter);
+        lethe_gaussian_stats stats = LETHE_INIT(lethe_gaussian_stats);
+        *status = lethe_gaussian_info(filter, &stats);
         gaussian[instance] = stats.error_estimate;
         bloom[instance] = stats.bloom_error;
     }

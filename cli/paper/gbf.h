@@ -1,9 +1,10 @@
-/* paper/gbf.h - what the figures of the Gaussian Bloom filter share: the rates of many small filters.
+/* paper/gbf.h - what the figures of the Gaussian Bloom filter share: the rates of many small
+ * filters.
  *
- * The paper fills a filter with random strings, asks it for 100 others, and repeats that; it shows medians.
- * Here the rate of a filter is not sampled: the positions of a fresh key are independent and even, so
- * its chance is the product, over the hash functions, of the share of slots where that function's bell would be
- * found. lethe_gaussian_info counts them. */
+ * The paper fills a filter with random strings, asks it for 100 others, and repeats that; it shows
+ * medians. Here the rate of a filter is not sampled: the positions of a fresh key are independent
+ * and even, so its chance is the product, over the hash functions, of the share of slots where that
+ * function's bell would be found. lethe_gaussian_info counts them. */
 #ifndef LETHE_CLI_PAPER_GBF_H
 #define LETHE_CLI_PAPER_GBF_H
 

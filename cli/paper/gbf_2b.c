@@ -14,11 +14,10 @@ static const struct column columns[] = {
 
 /* The widest bell of a filter made with this exponential, in *out. */
 static lethe_status make(lethe_gaussian_exponential exponential, lethe_gaussian **out) {
-    lethe_gaussian_options options = {.slots = GBF_SLOTS,
-                                      .hashes = HASHES,
-                                      .slot_bits = LETHE_GAUSSIAN_DOUBLE_BITS,
-                                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED,
-                                      .exponential = exponential};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = GBF_SLOTS, .hashes = HASHES,
+                      .slot_bits = LETHE_GAUSSIAN_DOUBLE_BITS,
+                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED, .exponential = exponential);
     return lethe_gaussian_new(&options, out);
 }
 

@@ -1,4 +1,5 @@
-/* paper/gbf_5.c - Figure 5: what slots of four bits keep of the gain, as published and with our spacing. */
+/* paper/gbf_5.c - Figure 5: what slots of four bits keep of the gain, as published and with our
+ * spacing. */
 #include "paper/gbf.h"
 
 enum { SHOWN_AT = 30 };

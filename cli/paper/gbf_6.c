@@ -1,4 +1,5 @@
-/* paper/gbf_6.c - Figure 6: the time that variants take to insert a thousand strings. Measures time. */
+/* paper/gbf_6.c - Figure 6: the time that variants take to insert a thousand strings. Measures
+ * time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static size_t put_string(char text[32], int number) {
     return (size_t)snprintf(text, 32, "random string %08x", (unsigned)number * 2654435761U);
 }
 
-/* Every slot of the field, and the exponential for each: what the three-sigma rule saves. Microseconds for
- * STRINGS strings, by a smaller number. */
+/* Every slot of the field, and the exponential for each: what the three-sigma rule saves.
+ * Microseconds for STRINGS strings, by a smaller number. */
 static double time_global(uint32_t hashes, double *slots) {
     double began = now_us();
     char text[32];
@@ -44,8 +45,9 @@ static double time_global(uint32_t hashes, double *slots) {
 
 static double time_gaussian(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
                             lethe_status *status) {
-    lethe_gaussian_options options = {
-        .slots = SLOTS, .hashes = hashes, .slot_bits = slot_bits, .spacing = spacing};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = SLOTS, .hashes = hashes,
+                      .slot_bits = slot_bits, .spacing = spacing);
     lethe_gaussian *filter = NULL;
     if (*status == LETHE_OK) *status = lethe_gaussian_new(&options, &filter);
     double best = INFINITY;
@@ -62,7 +64,8 @@ static double time_gaussian(uint32_t slot_bits, lethe_gaussian_spacing spacing, 
 }
 
 static double time_bloom(uint32_t hashes, lethe_status *status) {
-    lethe_bloom_options options = {.bits = SLOTS, .hashes = hashes};
+    lethe_bloom_options options =
+        LETHE_OPTIONS(lethe_bloom_options, .bits = SLOTS, .hashes = hashes);
     lethe_bloom *filter = NULL;
     if (*status == LETHE_OK) *status = lethe_bloom_new(&options, &filter);
     double best = INFINITY;

@@ -1,4 +1,5 @@
-/* paper/gbf_spacing.c - our own: the published deviations beside evenly spaced ones, in slots of every size. */
+/* paper/gbf_spacing.c - our own: the published deviations beside evenly spaced ones, in slots of
+ * every size. */
 #include "paper/gbf.h"
 
 enum { SLOTS_PER_HASH = 4000, ELEMENTS = 2000, LAST = 10 };
@@ -13,16 +14,16 @@ static const struct column columns[] = {
 /* The share of the Bloom filter's false positives that is left, in one large filter. */
 static double share(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
                     lethe_status *status) {
-    lethe_gaussian_options options = {.slots = (uint64_t)SLOTS_PER_HASH * hashes,
-                                      .hashes = hashes,
-                                      .slot_bits = slot_bits,
-                                      .spacing = spacing};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = (uint64_t)SLOTS_PER_HASH * hashes,
+                      .hashes = hashes, .slot_bits = slot_bits, .spacing = spacing);
     lethe_gaussian *filter = NULL;
     if (*status == LETHE_OK) *status = lethe_gaussian_new(&options, &filter);
     if (*status != LETHE_OK) return 0;
     for (uint64_t i = 0; i < ELEMENTS; i++)
         lethe_gaussian_add_hash(filter, lethe_hash_u64(1, i));
-    lethe_gaussian_stats stats = lethe_gaussian_info(filter);
+    lethe_gaussian_stats stats = LETHE_INIT(lethe_gaussian_stats);
+    *status = lethe_gaussian_info(filter, &stats);
     lethe_gaussian_free(filter);
     return stats.error_estimate / stats.bloom_error;
 }

@@ -1,7 +1,8 @@
-/* paper/gbf_table_1.c - Table 1: reads of a real store that Bloom and Gaussian filters could not skip.
+/* paper/gbf_table_1.c - Table 1: reads of a real store that Bloom and Gaussian filters could not
+ * skip.
  *
- * The store is LevelDB, which lethe does not link: lethe-bench does, and its workload leveldb-tables makes the numbers. Here it is
- * run, and what it writes is read. */
+ * The store is LevelDB, which lethe does not link: lethe-bench does, and its workload
+ * leveldb-tables makes the numbers. Here it is run, and what it writes is read. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -10,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "message.h"
+#include "frame/program.h"
 #include "paper/paper.h"
-#include "program.h"
+#include "say/message.h"
 
 static const struct column columns[] = {
     {"state", "state", COLUMN_WHOLE},       {"table", "table", COLUMN_WHOLE},
@@ -117,7 +118,8 @@ static void report_tables(struct report *report, const json_t *rows, struct coun
         report_counts(report, state + 1, NAN, &totals[state]);
 }
 
-/* Of the reads that found nothing and that the Bloom filter let pass, the per cent that the Gaussian filter did not. */
+/* Of the reads that found nothing and that the Bloom filter let pass, the per cent that the
+ * Gaussian filter did not. */
 static double per_cent_less(const struct counts *counts) {
     return 100 * (counts->bloom - counts->gaussian) / (counts->bloom - counts->held);
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "message.h"
+#include "frame/arguments.h"
+#include "frame/commands.h"
+#include "frame/suggest.h"
 #include "paper/figures.h"
-#include "suggest.h"
+#include "say/message.h"
 
 #define FIGURE_ROW(name) &figure_##name,
 static const struct figure *const figures[] = {FIGURES(FIGURE_ROW) NULL};
@@ -85,7 +85,7 @@ static int make_figure(const struct figure *figure, const char *folder, bool qui
     return code;
 }
 
-static int run(const struct arguments *arguments) {
+int run_paper(const struct arguments *arguments) {
     if (arguments->operand_count == 0) {
         list_figures();
         return EXIT_DONE;
@@ -111,47 +111,3 @@ static int run(const struct arguments *arguments) {
     }
     return code;
 }
-
-const struct command command_paper = {
-    .path = "paper",
-    .summary = "make the figures of the papers behind Lethe again",
-    .synopses = (const char *const[]){"[--out DIR] [--full] [--quiet] [NAME...]", NULL},
-    .description =
-        (const char *const[]){
-            "Runs the experiment behind a figure with Lethe's own code, on virtual time and from "
-            "fixed seeds, in seconds. Prints its numbers as a table, followed by what the paper "
-            "claims and what came out, also where that differs. Writes the table as `NAME.csv`, "
-            "and a picture of it as `NAME.svg`, which gnuplot draws by the script "
-            "`NAME.gnuplot`. Without gnuplot there is no picture; the rest is the same. Every run "
-            "makes the same bytes, but for fid-12, gbf-6, cf-3 and qf, which measure time.",
-            "Without a name, lists the figures there are. The name `all` stands for every one. "
-            "Figures fbf-8 to fbf-13 are those of the paper on the forgetful Bloom filter; "
-            "fbf-salt shows what a salt for each filter does. Figures fid-3 to fid-12 are those of "
-            "the "
-            "paper on the FID-sketch; fid-memory compares sketches in equal memory. Figures gbf-2 "
-            "to gbf-6 are those of the paper on the Gaussian Bloom filter; gbf-spacing shows what "
-            "other deviations do; gbf-table-1, its Table 1, has `lethe-bench` make a LevelDB "
-            "database "
-            "in TMPDIR and takes a minute. Figures cf-3 and qf are of the paper on cascade and "
-            "quotient filters.",
-            NULL},
-    .options =
-        (const struct option[]){
-            {.name = "out",
-             .value = "DIR",
-             .help = "the folder for the files, made if need be; default `paper`",
-             .completion = COMPLETE_FILES},
-            {.name = "full",
-             .help =
-                 "cf-3: in the paper's own size, 8.59 G keys, which takes half an hour and 50 GB"},
-            OPTION_QUIET,
-            {0}},
-    .examples =
-        (const struct example[]){
-            {"See whether more filters lower the error", "lethe paper fbf-12"},
-            {"Make the pictures of the documentation", "lethe paper --out docs/papers all"},
-            {0}},
-    .exit_done = "the figures were made, or listed",
-    .operands_most = OPERANDS_UNLIMITED,
-    .run = run,
-};

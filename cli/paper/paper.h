@@ -1,9 +1,10 @@
 /* paper/paper.h - how a figure of a paper is made again: the frame of `lethe paper`.
  *
- * A figure is one file that defines a struct figure, and one row in figures.h. Its run function makes
- * the numbers, on virtual time and from fixed seeds, and hands them to a report: a table, and
- * sentences that say what the paper claims and what came out. The frame prints them, writes them as
- * CSV and has gnuplot draw them. The same bytes come out of every run. */
+ * A figure is a struct figure in a file of its own or of a few that belong together, and one row in
+ * figures.h. Its run function makes the numbers, on virtual time and from fixed seeds, and hands
+ * them to a report: a table, and sentences that say what the paper claims and what came out. The
+ * frame prints them, writes them as CSV and has gnuplot draw them. The same bytes come out of every
+ * run. */
 #ifndef LETHE_CLI_PAPER_PAPER_H
 #define LETHE_CLI_PAPER_PAPER_H
 
@@ -73,8 +74,8 @@ int report_write_csv(const struct figure *figure, const struct report *report, c
 
 void report_free(struct report *report);
 
-/* Writes FOLDER/NAME.gnuplot and has gnuplot make FOLDER/NAME.svg of it and of the CSV. Without gnuplot
- * *drawn is false, after a message that says what to install; that is no failure. */
+/* Writes FOLDER/NAME.gnuplot and has gnuplot make FOLDER/NAME.svg of it and of the CSV. Without
+ * gnuplot *drawn is false, after a message that says what to install; that is no failure. */
 int plot_draw(const struct figure *figure, const char *folder, bool *drawn);
 
 /* Opens FOLDER/NAME.ENDING for writing and stores its path; or says why not. */

@@ -1,15 +1,15 @@
 /* paper/plot.c - has gnuplot draw a figure.
  *
- * The script is kept beside the picture, so that anybody can draw it differently. It names its files
- * without their folder and is run from there. */
+ * The script is kept beside the picture, so that anybody can draw it differently. It names its
+ * files without their folder and is run from there. */
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "message.h"
 #include "paper/paper.h"
+#include "say/message.h"
 
 /* What all pictures share. Colours are told apart in grey and by the colour-blind, and lines
  * have points of different shapes. */

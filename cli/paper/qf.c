@@ -1,14 +1,15 @@
-/* paper/qf.c - the quotient filter against a Bloom filter in memory, of the same elements and error.
+/* paper/qf.c - the quotient filter against a Bloom filter in memory, of the same elements and
+ * error.
  *
- * A measurement of time: its numbers differ from run to run. The paper gives only averages, and says how they change while
- * the filters fill. */
+ * A measurement of time: its numbers differ from run to run. The paper gives only averages, and
+ * says how they change while the filters fill. */
 #include <time.h>
 
-#include "exit_code.h"
+#include "frame/exit_code.h"
 #include "lethe/bloom.h"
 #include "lethe/quotient.h"
-#include "message.h"
 #include "paper/paper.h"
+#include "say/message.h"
 
 static const struct column columns[] = {
     {"load_percent", "load %", COLUMN_WHOLE}, {"qf_inserts", "QF ins.", COLUMN_TENTH},
@@ -137,20 +138,26 @@ static lethe_status run_rounds(struct race *race) {
 
 /* Eleven bits of remainder, and the Bloom filter planned for as many keys at the same error. */
 static lethe_status make_filters(struct race *race) {
-    lethe_quotient_options options = {.slots = SLOTS, .remainder_bits = 11};
+    lethe_quotient_options options =
+        LETHE_OPTIONS(lethe_quotient_options, .slots = SLOTS, .remainder_bits = 11);
     lethe_status status = lethe_quotient_new(&options, &race->quotient);
     if (status != LETHE_OK) return status;
     double keys = (double)STEPS * STEP;
-    lethe_bloom_options same = {
-        .capacity = (uint64_t)keys,
-        .error = keys / ((double)lethe_quotient_get_shape(race->quotient).max_fingerprint + 1)};
+    lethe_quotient_shape made = LETHE_INIT(lethe_quotient_shape);
+    (void)lethe_quotient_get_shape(race->quotient, &made);
+    lethe_bloom_options same = LETHE_OPTIONS(lethe_bloom_options, .capacity = (uint64_t)keys,
+                                             .error = keys / ((double)made.max_fingerprint + 1));
     return lethe_bloom_new(&same, &race->bloom);
 }
 
 static void tell(struct report *report, const struct race *race) {
     double keys = (double)STEPS * STEP / 1e6;
-    double qf_bits = 8 * (double)lethe_quotient_info(race->quotient).memory_bytes / (keys * 1e6);
-    double bf_bits = (double)lethe_bloom_get_shape(race->bloom).bits / (keys * 1e6);
+    lethe_quotient_stats stats = LETHE_INIT(lethe_quotient_stats);
+    (void)lethe_quotient_info(race->quotient, &stats);
+    double qf_bits = 8 * (double)stats.memory_bytes / (keys * 1e6);
+    lethe_bloom_shape shape = LETHE_INIT(lethe_bloom_shape);
+    (void)lethe_bloom_get_shape(race->bloom, &shape);
+    double bf_bits = (double)shape.bits / (keys * 1e6);
     double qf_look = 0, bf_look = 0;
     for (int i = 0; i < STEPS; i++) {
         qf_look += race->steps[i].lookups[0] / STEPS;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exit_code.h"
+#include "frame/exit_code.h"
+#include "frame/text.h"
 #include "paper/paper.h"
-#include "text.h"
 
 enum { LEAST_WIDTH = 8, GAP = 2, LABEL_WIDTH = 7 };
 

@@ -1,28 +1,28 @@
-/* lethe/forgetful.h - the forgetful Bloom filter: "seen in the last W?", and then no more.
+/* lethe/forgetful.h - the forgetful Bloom filter: was this id added within the last W?
  *
- * A short list of Bloom filters, each for a stretch of time. An id goes into the two newest, so
- * that neighbours overlap; the oldest are dropped as time passes. Two settings of one type:
+ * A short list of Bloom filters, each for a stretch of time. An id is added to the two newest, so
+ * neighbours overlap. The oldest are dropped as time passes. One type with two settings:
  *
- *   LETHE_FORGETFUL_ELASTIC  The default, for use. Told a window W and an error e, it keeps
- *                            both at any load: filters are salted, close when their share of the
- *                            error is used up, follow the load in size, and expire by age.
- *   LETHE_FORGETFUL_PAPER    The filter of Subramanyam, Gupta, Leslie and Wang with its fixed m, k,
- *                            N and t and its dynamic resizing, corrected only where it would
- *                            lose ids. For study and comparison: see docs/papers.md.
+ *   LETHE_FORGETFUL_ELASTIC  The default, for production. It is given a window W and an error e,
+ *                            and keeps both at any load: filters are salted, close when their share
+ *                            of the error is used up, follow the load in size, and expire by age.
+ *   LETHE_FORGETFUL_PAPER    The filter of Subramanyam, Gupta, Leslie and Wang, with fixed m, k, N
+ *                            and t and its dynamic resizing, corrected only where it would lose
+ *                            ids. For study and comparison: docs/papers.md.
  *
- * Guarantee  Elastic: an id recorded at time x is recognised at every time up to x + W; a fresh id
- *            is taken for a duplicate with a probability of at most e, at any load and while
- *            adapting; an id is gone by x + W(1 + slack).
- *            Paper: an id recorded at x is recognised up to x + (N+1)t, or up to x + window_ms if a
- *            window was given. The error is what it is; info tells.
- * Memory     Elastic: about 25 bits an id of the window at e = 1e-3, 42 at 1e-6, 72 at 1e-12, when
- *            the load is steady. max_memory_bytes bounds it, see policy. Paper: (N+2) m bits.
+ * Guarantee  Elastic: an id added at time x is recognised at every time up to x + W. A fresh id is
+ *            taken for a duplicate with a probability of at most e, at any load and while the
+ *            filter adapts. An id is forgotten by x + W (1 + slack).
+ *            Paper: an id added at x is recognised up to x + (N+1)t, or up to x + window_ms if a
+ *            window was given. Nothing bounds the error; lethe_forgetful_info reports it.
+ * Memory     Elastic: at a steady load about 25 bits per id in the window at e = 1e-3, 42 at 1e-6
+ *            and 72 at 1e-12. max_memory_bytes and policy bound it. Paper: (N+2) m bits.
  * Threads    Readers may share a filter; a writer needs it alone.
- * Time       An argument, in milliseconds since any beginning. Inside it never goes back: a time
- *            before the latest one seen counts as that one, so nothing is forgotten early. A jump
+ * Time       Is an argument, in milliseconds from any origin. The filter's clock never goes back: a
+ *            time before the latest one counts as the latest, so nothing is forgotten early. A jump
  *            far ahead forgets everything. Reads change nothing, not even the clock.
- * Caveats    No single id can be forgotten on purpose. A record after a time that was wrongly
- *            far ahead keeps that clock: guard against absurd times before calling. */
+ * Caveats    An id cannot be removed. A time that is wrongly far ahead stays in the clock: reject
+ *            absurd times before you call. */
 #ifndef LETHE_FORGETFUL_H
 #define LETHE_FORGETFUL_H
 
@@ -33,6 +33,7 @@
 #include "lethe/allocator.h"
 #include "lethe/hash.h"
 #include "lethe/io.h"
+#include "lethe/policy.h"
 #include "lethe/status.h"
 
 #ifdef __cplusplus
@@ -46,159 +47,213 @@ typedef enum lethe_forgetful_setting {
     LETHE_FORGETFUL_PAPER = 1
 } lethe_forgetful_setting;
 
-/* What happens when the memory cap leaves no room to keep the error. */
-typedef enum lethe_forgetful_policy {
-    LETHE_FORGETFUL_REFUSE = 0, /* recording returns LETHE_EFULL until something has expired */
-    LETHE_FORGETFUL_DEGRADE = 1 /* ids are recorded all the same and the error rises */
-} lethe_forgetful_policy;
-
-/* The paper's two membership checks. */
+/* The two membership tests of the paper. */
 typedef enum lethe_forgetful_check_kind {
-    LETHE_FORGETFUL_OPTIMISED = 0, /* neighbours together: Algorithm 2, corrected */
-    LETHE_FORGETFUL_SIMPLE = 1     /* any filter will do: Section III-A */
+    /* Two neighbours must match: Algorithm 2, corrected. */
+    LETHE_FORGETFUL_OPTIMISED = 0,
+    /* Any filter may match: Section III-A. */
+    LETHE_FORGETFUL_SIMPLE = 1
 } lethe_forgetful_check_kind;
 
-/* Which knobs Algorithm 3 may turn; both together is the algorithm as published. */
+/* What Algorithm 3 may adapt. The algorithm as published adapts both. */
 enum { LETHE_FORGETFUL_ADAPT_FILTERS = 1, LETHE_FORGETFUL_ADAPT_PERIOD = 2 };
 
-/* Zero in a field selects its default; NULL means all defaults. A field that belongs to the other
- * setting must be zero. */
+/* Zero in a field selects its default; NULL options are all defaults. A field that belongs to the
+ * other setting must be zero. */
 typedef struct lethe_forgetful_options {
+    size_t size;
+
     lethe_forgetful_setting setting;
-    uint64_t window_ms; /* W; elastic: 0 -> 600000; 1 s..30 days.
-                         * paper: 0 -> none; otherwise (N+1)t >= W is kept while adapting */
-    double error;       /* elastic: e; 0 -> 1e-6; [1e-12, 0.1].
-                         * paper: Algorithm 3's target; 0 -> 0.01 */
-    double slack;       /* elastic: 0 -> 0.25; [0.02, 1]; an id is gone by x + W(1 + slack) */
-    uint64_t capacity; /* elastic: ids expected in a window; 0 -> found out; up to 2^36. A hint that
-                         * spares growing: memory follows the load that comes */
-    uint64_t max_memory_bytes;     /* 0 -> no cap; elastic: at least 64 KiB */
-    lethe_forgetful_policy policy; /* elastic: what gives way at the cap */
 
-    uint64_t bits;      /* paper: m of each filter; 0 -> 6250; 1..2^40 */
-    uint32_t hashes;    /* paper: k; 0 -> 5; 1..64 */
-    uint32_t past;      /* paper: N; 0 -> 1; 1..4094 */
-    uint64_t period_ms; /* paper: t; 0 -> 5000; 1..30 days; to adapt it, 1 s..1 hour */
-    lethe_forgetful_check_kind check; /* paper */
-    uint32_t adapt;                   /* paper: LETHE_FORGETFUL_ADAPT_..., 0 -> fixed */
-    bool salted;                      /* paper: false as published; elastic filters always are */
+    /* Elastic: what gives way at the cap. */
+    lethe_policy policy;
 
-    uint64_t seed; /* keys the hash and the salts; 0 -> LETHE_DEFAULT_SEED; saved with the filter */
-    const lethe_allocator *allocator; /* NULL -> the default; must outlive the filter */
+    /* W. Elastic: 0 -> 600,000; 1 second..30 days. Paper: 0 -> none; otherwise (N+1)t >= W holds
+     * while the filter adapts. */
+    uint64_t window_ms;
+    /* Elastic: e; 0 -> 1e-6; [1e-12, 0.1]. Paper: the target of Algorithm 3; 0 -> 0.01. */
+    double error;
+    /* Elastic: 0 -> 0.25; [0.02, 1]. */
+    double slack;
+    /* Elastic: ids expected in W; 0 -> unknown; up to 2^36. A hint that saves growing; memory
+     * follows the actual load. */
+    uint64_t capacity;
+    /* 0 -> no cap. Elastic: at least 64 KiB. */
+    uint64_t max_memory_bytes;
+
+    /* Paper: m, the bits of each filter; 0 -> 6250; 1..2^40. */
+    uint64_t bits;
+    /* Paper: k; 0 -> 5; 1..64. */
+    uint32_t hashes;
+    /* Paper: N; 0 -> 1; 1..4094. */
+    uint32_t past;
+    /* Paper: t; 0 -> 5000; 1..30 days; if it adapts, 1 second..1 hour. */
+    uint64_t period_ms;
+    /* Paper. */
+    lethe_forgetful_check_kind check;
+    /* Paper: LETHE_FORGETFUL_ADAPT_... bits; 0 -> fixed. */
+    uint32_t adapt;
+    /* Paper: false as published. Elastic filters always are. */
+    bool salted;
+
+    /* Keys the hash and the salts; 0 -> LETHE_DEFAULT_SEED. It is saved with the filter. */
+    uint64_t seed;
+    /* NULL -> the default one. It must outlive the filter. */
+    const lethe_allocator *allocator;
 } lethe_forgetful_options;
 
-/* Which promises do not hold at the moment. */
-enum {
-    LETHE_FORGETFUL_STRAIN_ERROR = 1,  /* the error estimate is above the target */
-    LETHE_FORGETFUL_STRAIN_MEMORY = 2, /* the cap was in the way since the last period began */
-    LETHE_FORGETFUL_STRAIN_REFUSED = 4 /* the last record was refused */
-};
-
 typedef struct lethe_forgetful_stats {
+    size_t size;
+
     lethe_forgetful_setting setting;
-    uint64_t window_ms;     /* W; paper: 0 when none was given */
-    double slack;           /* elastic */
-    double error_target;    /* e */
-    double error_estimate;  /* probability that a fresh id is taken for a duplicate, now */
-    uint64_t period_ms;     /* a filter is the newest for at most so long */
-    uint64_t clock_ms;      /* latest time seen; 0 before the first */
-    uint64_t oldest_age_ms; /* of the oldest id that is still recognised; 0 when there is none */
-    uint64_t ids_held;      /* recorded and still recognised, the repeated ones each time */
-    uint64_t fresh;         /* recorded, ever */
-    uint64_t duplicates;    /* found by check_and_record, ever */
-    uint64_t refused;       /* answered LETHE_EFULL, ever */
-    uint64_t memory_bytes;  /* all that is allocated */
-    uint32_t filters;       /* how many lethe_forgetful_member can be asked for */
-    uint32_t past;          /* paper: N as it is now; elastic: 0 */
-    unsigned strain;        /* LETHE_FORGETFUL_STRAIN_... or 0 */
+    /* LETHE_STRAIN_... bits, or 0. */
+    uint32_t strain;
+
+    /* Paper: 0 if none was given. */
+    uint64_t window_ms;
     uint64_t seed;
+    /* Elastic. */
+    double slack;
+
+    double error_target;
+    /* The probability that a fresh id is taken for a duplicate, now. */
+    double error_estimate;
+
+    /* A filter is the newest for at most this long. */
+    uint64_t period_ms;
+    /* The latest time seen; 0 before the first. */
+    uint64_t clock_ms;
+    /* The age of the oldest id that is still recognised; 0 if there is none. */
+    uint64_t oldest_age_ms;
+
+    /* Filters in the list, for lethe_forgetful_member. */
+    uint32_t filters;
+    /* Paper: the current N. Elastic: 0. */
+    uint32_t past;
+
+    /* Ids that were added and are still recognised; an id that was added twice counts twice. */
+    uint64_t ids_held;
+    /* All that is allocated. */
+    uint64_t memory_bytes;
+
+    /* So far: ids added, duplicates that add_and_test found, and ids refused with LETHE_EFULL. */
+    uint64_t fresh;
+    uint64_t duplicates;
+    uint64_t refused;
 } lethe_forgetful_stats;
 
 /* One of the Bloom filters. */
 typedef struct lethe_forgetful_filter {
-    uint64_t bits;         /* m */
-    uint32_t hashes;       /* k */
-    uint64_t bits_set;     /* counted as they are set */
-    uint64_t ids;          /* recorded into it: as the newest filter and as the second */
-    uint64_t ids_as_first; /* of them, as the newest */
-    uint64_t first_ms;     /* when ids were recorded into it as the newest, first and */
-    uint64_t last_ms;      /* last; both 0 when there were none */
-    double error;  /* p(B): that a fresh id passes it; paper: Equation 1, elastic: its bits */
-    bool is_live;  /* takes part in checks at the time asked for */
-    bool is_alone; /* a match in it counts without its older neighbour */
+    size_t size;
+
+    /* k */
+    uint32_t hashes;
+    /* Whether it takes part in tests at the time asked for. */
+    bool is_live;
+    /* Whether a match in it counts without its older neighbour. */
+    bool is_alone;
+
+    /* m */
+    uint64_t bits;
+    uint64_t bits_set;
+
+    /* Ids added to it, as the newest filter and as the second; and as the newest only. */
+    uint64_t ids;
+    uint64_t ids_as_first;
+    /* When the first and the last id were added to it as the newest; 0 if there were none. */
+    uint64_t first_ms;
+    uint64_t last_ms;
+
+    /* The probability that a fresh id passes it. Paper: by Equation 1; elastic: from its bits. */
+    double error;
 } lethe_forgetful_filter;
 
 /* Creates an empty filter. The caller owns *out (lethe_forgetful_free). On error *out is NULL.
- * Cost: O(1) elastic, which allocates its first filters with the first id; O(N m) paper.
+ * Cost: elastic O(1), the first id allocates the first filters; paper O(N m).
  * Errors: LETHE_EINVAL, LETHE_ENOMEM. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_new(const lethe_forgetful_options *options,
                                                             lethe_forgetful **out);
 
-/* Creates an independent copy with the same allocator. Cost: O(memory). Errors: LETHE_ENOMEM. */
+/* Creates an independent copy with the same allocator. On error *out is NULL.
+ * Cost: O(memory). Errors: LETHE_EINVAL, LETHE_ENOMEM. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_copy(const lethe_forgetful *filter,
                                                              lethe_forgetful **out);
 
 /* Takes NULL. */
 LETHE_API void lethe_forgetful_free(lethe_forgetful *filter);
 
-/* Forgets all ids, the totals and the clock; options, seed, and in the paper's setting N and t as
- * they were adapted, stay. Cost: O(memory). */
+/* Forgets all ids, the totals and the clock. Options and seed stay, and in the paper's setting the
+ * current N and t. Takes NULL. Cost: O(memory). */
 LETHE_API void lethe_forgetful_clear(lethe_forgetful *filter);
 
-/* Whether the id counts as recorded at now_ms. Changes nothing, allocates nothing.
- * Cost: about one cache miss a filter for a fresh id: half of the filters are probed, twice each
- * on average. */
-LETHE_API bool lethe_forgetful_check(const lethe_forgetful *filter, lethe_hash hash,
-                                     uint64_t now_ms);
+/* The seed to hash ids with; 0 for NULL. Cost: O(1). */
+LETHE_API uint64_t lethe_forgetful_seed(const lethe_forgetful *filter);
 
-/* Records an id, known or not. On error nothing has changed but the count of refusals.
- * Cost: 2k cache misses; now and then, when a period begins, one allocation.
- * Errors: LETHE_EFULL (cap and policy refuse), LETHE_ENOMEM. */
-LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_record(lethe_forgetful *filter,
-                                                               lethe_hash hash, uint64_t now_ms);
+/* Whether the id is reported as added within the last W, as of now_ms. Changes nothing and
+ * allocates nothing. False for NULL.
+ * Cost: about one cache miss per filter for a fresh id: half of the filters are tested, with two
+ * cache misses each on average. */
+LETHE_API bool lethe_forgetful_test(const lethe_forgetful *filter, lethe_hash hash,
+                                    uint64_t now_ms);
 
-/* Records an id unless it counts as recorded already, and tells which in *duplicate: Algorithm 1.
- * A duplicate is not recorded again. *duplicate is false on error. Errors: as of record. */
-LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_check_and_record(lethe_forgetful *filter,
-                                                                         lethe_hash hash,
-                                                                         uint64_t now_ms,
-                                                                         bool *duplicate);
+/* Adds an id, whether it is a duplicate or not. On error nothing has changed except the count of
+ * refusals. Cost: 2k cache misses; now and then, when a period begins, one allocation.
+ * Errors: LETHE_EINVAL, LETHE_EFULL (the cap, with LETHE_POLICY_REFUSE), LETHE_ENOMEM. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_add(lethe_forgetful *filter,
+                                                            lethe_hash hash, uint64_t now_ms);
 
-/* Batches: the same answers as count single calls in order (an id that repeats within the batch
- * is found), with the cache misses overlapped. duplicate[i] becomes 1 or 0. The recording
- * form stops at the first error; *done, unless NULL, tells how many ids were dealt with. */
-LETHE_API void lethe_forgetful_check_batch(const lethe_forgetful *filter, const lethe_hash *hashes,
-                                           size_t count, uint64_t now_ms, uint8_t *duplicate);
-LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_check_and_record_batch(
-    lethe_forgetful *filter, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-    uint8_t *duplicate, size_t *done);
+/* Both in one step: answers, and adds the id if it is fresh (Algorithm 1). A duplicate is not added
+ * again. On error *answer is LETHE_ANSWER_REFUSED. Errors: as add. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_add_and_test(lethe_forgetful *filter,
+                                                                     lethe_hash hash,
+                                                                     uint64_t now_ms,
+                                                                     lethe_answer *answer);
 
-/* Lets time pass: gives back what has expired, and in the paper's setting refreshes and, once a
- * second of that time, resizes. Answers never depend on when it is called, except for resizing. Does
- * a bounded piece of work and returns whether more is left to do at once. */
-LETHE_API bool lethe_forgetful_advance(lethe_forgetful *filter, uint64_t now_ms);
+/* Batches: the same answers as count single calls in order, with the cache misses overlapped.
+ * answers[i] becomes a lethe_answer. All ids are tried. The status is the first error; ids that
+ * met one are LETHE_ANSWER_REFUSED. Errors: as the single calls. */
+LETHE_API lethe_status lethe_forgetful_test_batch(const lethe_forgetful *filter,
+                                                  const lethe_hash *hashes, size_t count,
+                                                  uint64_t now_ms, uint8_t *answers);
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_add_and_test_batch(lethe_forgetful *filter,
+                                                                           const lethe_hash *hashes,
+                                                                           size_t count,
+                                                                           uint64_t now_ms,
+                                                                           uint8_t *answers);
 
-/* How the filter stands at now_ms. Cost: O(filters). */
-LETHE_API lethe_forgetful_stats lethe_forgetful_info(const lethe_forgetful *filter,
-                                                     uint64_t now_ms);
+/* Gives the filter the time when there is nothing to add: frees expired filters, and in the
+ * paper's setting refreshes and, once per second of that time, resizes. `budget` is the number
+ * of filters to free or refresh at most, 0 for none; eight runs of Algorithm 3 count as one. *more
+ * becomes whether there is more to do. Except for resizing, answers never depend on this call.
+ * Cost: O(budget). Errors: LETHE_EINVAL. */
+LETHE_API lethe_status lethe_forgetful_work(lethe_forgetful *filter, uint64_t now_ms,
+                                            unsigned budget, bool *more);
 
-/* One of its filters, 0 being the newest; index is below stats.filters. Cost: O(1). */
-LETHE_API lethe_forgetful_filter lethe_forgetful_member(const lethe_forgetful *filter,
-                                                        uint32_t index, uint64_t now_ms);
+/* Reports the state of the filter at now_ms. Cost: O(filters). Errors: LETHE_EINVAL. */
+LETHE_API lethe_status lethe_forgetful_info(const lethe_forgetful *filter, uint64_t now_ms,
+                                            lethe_forgetful_stats *out);
 
-/* Adds all that other remembers: its filters are copied beside the own ones and kept until they
- * age, and its totals are added. The error is the sum of both, and shows as strain while
- * it is above the target. Elastic only. On error nothing has changed.
- * Cost: O(memory of other). Errors: LETHE_EMISMATCH (setting, window or seed differ, or it is the
- * paper's), LETHE_EFULL (the cap, or more than 4096 filters), LETHE_ENOMEM. */
+/* Reports one of its filters at now_ms; 0 is the newest.
+ * Cost: O(1). Errors: LETHE_EINVAL (also for an index that is not below stats.filters). */
+LETHE_API lethe_status lethe_forgetful_member(const lethe_forgetful *filter, uint32_t index,
+                                              uint64_t now_ms, lethe_forgetful_filter *out);
+
+/* Adds all that other remembers: copies its filters into the list, where they stay until they
+ * expire, and adds its totals. The error is the sum of both, and a strain while it is above the
+ * target. Elastic only. Cost: O(memory of other).
+ * Errors, with nothing changed: LETHE_EINVAL, LETHE_EMISMATCH (setting, window or seed differ, or
+ * the setting is the paper's), LETHE_EFULL (the cap, or more than 4096 filters), LETHE_ENOMEM. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_merge(lethe_forgetful *filter,
                                                               const lethe_forgetful *other);
 
-/* Writes the filter. Cost: O(memory). Errors: LETHE_ENOMEM, the sink's. */
+/* Writes the filter: docs/format/forgetful.md.
+ * Cost: O(memory). Errors: LETHE_EINVAL, LETHE_ENOMEM, the sink's. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_save(const lethe_forgetful *filter,
                                                              lethe_sink sink);
-/* Reads a filter that save wrote; allocator NULL is the default. On error *out is NULL. Cost:
- * O(memory). Errors: LETHE_ECORRUPT, LETHE_ETYPE, LETHE_EVERSION, LETHE_ENOMEM, the source's. */
+
+/* Reads a filter that save wrote. The caller owns *out; on error it is NULL. A NULL allocator is
+ * the default one. Cost: O(memory). Errors: LETHE_EINVAL, LETHE_ECORRUPT, LETHE_ETYPE,
+ * LETHE_EVERSION, LETHE_ENOMEM, the source's. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_load(lethe_source source,
                                                              const lethe_allocator *allocator,
                                                              lethe_forgetful **out);

@@ -1,4 +1,5 @@
-/* lethe/lethe.h - all of the library's public headers. */
+/* lethe/lethe.h - all public headers of liblethe. lethe/store.h and lethe/leveldb.h belong to
+ * libraries of their own. */
 #ifndef LETHE_LETHE_H
 #define LETHE_LETHE_H
 
@@ -10,6 +11,7 @@
 #include "lethe/hash.h"
 #include "lethe/io.h"
 #include "lethe/packed.h"
+#include "lethe/policy.h"
 #include "lethe/quotient.h"
 #include "lethe/sketch.h"
 #include "lethe/status.h"

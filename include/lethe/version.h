@@ -1,7 +1,7 @@
 /* lethe/version.h - which Lethe this is.
  *
- * The version is MAJOR.MINOR.PATCH. The shared library's SOVERSION is its MAJOR, and while that
- * is 0, its MINOR: HACKING.md, "The ABI", says what may change when. */
+ * The version is MAJOR.MINOR.PATCH. The shared library's SOVERSION is MAJOR, or 0.MINOR while MAJOR
+ * is 0: HACKING.md, "The ABI", says what may change when. */
 #ifndef LETHE_VERSION_H
 #define LETHE_VERSION_H
 

@@ -1,14 +1,18 @@
-/* leveldb.c - filters of lethe/packed.h as LevelDB wants them: named, made of many keys, and checked.
+/* leveldb.c - filters of lethe/packed.h as LevelDB wants them: named, made of many keys, and
+ * checked.
  *
- * IDEA    A policy is a lethe_packed under a name. LevelDB hands over the keys of a data block and keeps what it is given; later
- *         it hands that back with a key.
+ * IDEA    A policy is a lethe_packed under a name. LevelDB hands over the keys of a data block and
+ *         keeps what it is given; later it hands that back with a key.
  * LAYOUT  a block of docs/format/packed.md, then 2 bytes: a check of the block, little-endian.
- * I1      A filter is never empty: LevelDB takes an empty one for that of no keys, and says "absent" by itself.
+ * I1      A filter is never empty: LevelDB takes an empty one for that of no keys, and says
+ *         "absent" by itself.
  * I2      What is not a filter of this layout, or fails its check, matches every key.
- * WHY     LevelDB verifies its checksum of all of a table's filters only with paranoid_checks, and a bit that fell to 0
- *         would make a key absent that is there. The check is looked at only before a key is called absent, and costs a
- *         few nanoseconds where a read that is saved costs a thousand.
- * LIMIT   LevelDB's list of where each filter lies is its own: when that is damaged, it may ask the filter of other keys. */
+ * WHY     LevelDB verifies its checksum of all of a table's filters only with paranoid_checks, and
+ *         a bit that fell to 0 would make a key absent that is there. The check is looked at only
+ *         before a key is called absent, and costs a few nanoseconds where a read that is saved
+ *         costs a thousand.
+ * LIMIT   LevelDB's list of where each filter lies is its own: when that is damaged, it may ask the
+ *         filter of other keys. */
 #include <lethe/leveldb.h>
 
 #include <leveldb/c.h>
@@ -59,13 +63,28 @@ static void write_name(lethe_leveldb *policy, const char *kind, uint64_t seed) {
     }
 }
 
+/* Takes the caller's options by the rule for structs with a size (lethe/status.h). The library has
+ * a function for that, but this plug-in uses only its public headers. */
+static bool take_options(const lethe_leveldb_options *options, lethe_leveldb_options *given) {
+    enum { FIRST_BYTES = offsetof(lethe_leveldb_options, allocator) + sizeof(void *) };
+    *given = (lethe_leveldb_options)LETHE_INIT(lethe_leveldb_options);
+    if (options == NULL) return true;
+    if (options->size < FIRST_BYTES) return false;
+    const unsigned char *bytes = (const unsigned char *)options;
+    for (size_t i = sizeof *given; i < options->size; i++)
+        if (bytes[i] != 0) return false;
+    memcpy(given, options, options->size < sizeof *given ? options->size : sizeof *given);
+    const lethe_allocator *allocator = given->allocator;
+    return allocator == NULL || (allocator->allocate_zeroed != NULL && allocator->release != NULL);
+}
+
 lethe_status lethe_leveldb_new(const char *kind, const lethe_leveldb_options *options,
                                lethe_leveldb **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     const struct kind *found = find_kind(kind);
-    if (found == NULL) return LETHE_EINVAL;
-    lethe_leveldb_options given = {0};
-    if (options != NULL) given = *options;
+    lethe_leveldb_options given;
+    if (found == NULL || !take_options(options, &given)) return LETHE_EINVAL;
     const lethe_allocator *allocator =
         given.allocator != NULL ? given.allocator : lethe_default_allocator();
     lethe_leveldb *policy = allocator->allocate_zeroed(allocator->context, sizeof *policy);
@@ -73,14 +92,11 @@ lethe_status lethe_leveldb_new(const char *kind, const lethe_leveldb_options *op
     *policy = (lethe_leveldb){.seed = given.seed != 0 ? given.seed : LETHE_DEFAULT_SEED,
                               .allocator = allocator};
     write_name(policy, found->name, given.seed);
-    lethe_status status =
-        lethe_packed_new(&(lethe_packed_options){.kind = found->kind,
-                                                 .bits_per_key = given.bits_per_key,
-                                                 .hashes = given.hashes,
-                                                 .slot_bits = given.slot_bits,
-                                                 .seed = given.seed,
-                                                 .allocator = allocator},
-                         &policy->packed);
+    lethe_status status = lethe_packed_new(
+        &LETHE_OPTIONS(lethe_packed_options, .kind = found->kind,
+                       .bits_per_key = given.bits_per_key, .hashes = given.hashes,
+                       .slot_bits = given.slot_bits, .seed = given.seed, .allocator = allocator),
+        &policy->packed);
     if (status != LETHE_OK) {
         lethe_leveldb_free(policy);
         return status;
@@ -96,7 +112,7 @@ void lethe_leveldb_free(lethe_leveldb *policy) {
 }
 
 const char *lethe_leveldb_name(const lethe_leveldb *policy) {
-    return policy->name;
+    return policy != NULL ? policy->name : "";
 }
 
 /* 8 bytes as a little-endian word. */
@@ -109,8 +125,9 @@ static uint64_t word_at(const unsigned char *bytes) {
     return word;
 }
 
-/* The sum of the words times the powers of an odd number: a change of one word always changes it. The last word is that of the
- * last 8 bytes, wherever it begins; a block has 9 or more. A hash that is good for more takes longer. */
+/* The sum of the words times the powers of an odd number: a change of one word always changes it.
+ * The last word is that of the last 8 bytes, wherever it begins; a block has 9 or more. A hash that
+ * is good for more takes longer. */
 static unsigned check_of(const lethe_leveldb *policy, const unsigned char *block, size_t size) {
     uint64_t sum = policy->seed + size, power = CHECK_MULTIPLIER;
     for (size_t at = 0; at + WORD_BYTES < size; at += WORD_BYTES, power *= CHECK_MULTIPLIER)
@@ -122,7 +139,7 @@ static unsigned check_of(const lethe_leveldb *policy, const unsigned char *block
 /* Fills a block and its check. */
 static void fill(const lethe_leveldb *policy, const lethe_hash *hashes, size_t count,
                  unsigned char *bytes, size_t block_size) {
-    lethe_packed_build(policy->packed, hashes, count, bytes, block_size);
+    (void)lethe_packed_build(policy->packed, hashes, count, bytes, block_size);
     unsigned check = check_of(policy, bytes, block_size);
     bytes[block_size] = (unsigned char)(check & 0xff);
     bytes[block_size + 1] = (unsigned char)(check >> 8);
@@ -137,6 +154,9 @@ static char *create_without_memory(size_t *size) {
 
 char *lethe_leveldb_create(const lethe_leveldb *policy, const char *const *keys,
                            const size_t *sizes, size_t count, size_t *size) {
+    if (size == NULL) return NULL;
+    *size = 0;
+    if (policy == NULL || ((keys == NULL || sizes == NULL) && count > 0)) return NULL;
     lethe_hash at_hand[HASHES_AT_HAND], *hashes = at_hand;
     size_t block_size = lethe_packed_size(policy->packed, count);
     if (count > HASHES_AT_HAND) hashes = calloc(count, sizeof *hashes);
@@ -156,7 +176,7 @@ char *lethe_leveldb_create(const lethe_leveldb *policy, const char *const *keys,
 
 bool lethe_leveldb_match(const lethe_leveldb *policy, const char *key, size_t key_size,
                          const char *filter, size_t size) {
-    if (size <= WORD_BYTES + CHECK_BYTES) return true;
+    if (policy == NULL || filter == NULL || size <= WORD_BYTES + CHECK_BYTES) return true;
     /* The filter is rarely in the cache: it can be on its way while the key is hashed. */
     __builtin_prefetch(filter);
     __builtin_prefetch(filter + size - 1);
@@ -175,8 +195,8 @@ static void destroy(void *state) {
 static char *create(void *state, const char *const *keys, const size_t *sizes, int count,
                     size_t *size) {
     char *filter = lethe_leveldb_create(state, keys, sizes, (size_t)count, size);
-    /* Not one byte to be had, and no way to say so: LevelDB would take no filter for the filter of no keys. It
-     * ends the program itself where it lacks memory. */
+    /* Not one byte to be had, and no way to say so: LevelDB would take no filter for the filter of
+     * no keys. It ends the program itself where it lacks memory. */
     if (filter == NULL) abort();
     return filter;
 }
@@ -192,6 +212,7 @@ static const char *name(void *state) {
 
 lethe_status lethe_leveldb_policy(const char *kind, const lethe_leveldb_options *options,
                                   leveldb_filterpolicy_t **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_leveldb *policy;
     lethe_status status = lethe_leveldb_new(kind, options, &policy);

@@ -42,6 +42,10 @@ const lethe_allocator *lethe_default_allocator(void) {
     return &default_allocator;
 }
 
+bool lethe_allocator_is_usable(const lethe_allocator *allocator) {
+    return allocator == NULL || (allocator->allocate_zeroed != NULL && allocator->release != NULL);
+}
+
 void *lethe_alloc_zeroed(const lethe_allocator *allocator, size_t size) {
     if (allocator == NULL) allocator = &default_allocator;
     return allocator->allocate_zeroed(allocator->context, size);

@@ -3,10 +3,11 @@
  * The baseline of x86-64 has no POPCNT, and the compiler's replacement is ten times slower. */
 #include "core/bits.h"
 
+#include "core/inline.h"
+
 #include "core/cpu.h"
 
-static inline __attribute__((always_inline)) uint64_t
-count_words(const uint64_t *first, const uint64_t *second, size_t count) {
+LETHE_INLINE uint64_t count_words(const uint64_t *first, const uint64_t *second, size_t count) {
     uint64_t set = 0;
     for (size_t i = 0; i < count; i++)
         set += lethe_popcount64(second == NULL ? first[i] : first[i] | second[i]);

@@ -21,7 +21,8 @@ typedef struct lethe_bitvector {
     const lethe_allocator *allocator;
 } lethe_bitvector;
 
-/* Makes bits zero bits. Errors: LETHE_EINVAL (0, or more than 2^47), LETHE_ENOMEM; then *out is zeroed. */
+/* Makes bits zero bits. Errors: LETHE_EINVAL (0, or more than 2^47), LETHE_ENOMEM; then *out is
+ * zeroed. */
 LETHE_MUST_CHECK lethe_status lethe_bitvector_init(lethe_bitvector *out, uint64_t bits,
                                                    const lethe_allocator *allocator);
 /* Takes a zeroed one. */

@@ -28,6 +28,7 @@
 
 #include "core/allocator.h"
 #include "core/bits.h"
+#include "core/bytes.h"
 
 enum { STAGING_BYTES = 4096, CHECKED_HEADER_BYTES = 32 };
 
@@ -58,26 +59,6 @@ struct lethe_decoder {
     XXH3_state_t checksum;
 };
 
-static void store_u16(unsigned char *at, unsigned value) {
-    at[0] = (unsigned char)value;
-    at[1] = (unsigned char)(value >> 8);
-}
-
-static void store_u64(unsigned char *at, uint64_t value) {
-    value = lethe_little_endian64(value);
-    memcpy(at, &value, sizeof value);
-}
-
-static unsigned load_u16(const unsigned char *at) {
-    return at[0] | (unsigned)at[1] << 8;
-}
-
-static uint64_t load_u64(const unsigned char *at) {
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return lethe_little_endian64(value);
-}
-
 static uint64_t header_check(const unsigned char *header) {
     return XXH3_64bits(header, CHECKED_HEADER_BYTES);
 }
@@ -91,12 +72,13 @@ lethe_status lethe_encoder_begin(lethe_sink sink, const char *type, uint16_t ver
                                  lethe_encoder **out) {
     assert(strlen(type) == 4);
     *out = NULL;
+    if (sink.write == NULL) return LETHE_EINVAL;
     unsigned char header[LETHE_FRAME_HEADER_BYTES] = {0};
     memcpy(header, magic, sizeof magic);
     memcpy(header + 8, type, 4);
-    store_u16(header + 12, version);
-    store_u64(header + 16, payload_bytes);
-    store_u64(header + 32, header_check(header));
+    lethe_put_u16(header + 12, version);
+    lethe_put_u64(header + 16, payload_bytes);
+    lethe_put_u64(header + 32, header_check(header));
 
     lethe_encoder *encoder = lethe_alloc_zeroed(allocator, sizeof *encoder);
     if (encoder == NULL) return LETHE_ENOMEM;
@@ -111,7 +93,7 @@ lethe_status lethe_encoder_begin(lethe_sink sink, const char *type, uint16_t ver
     encoder->payload_left = payload_bytes;
     encoder->staged = 0;
     XXH3_INITSTATE(&encoder->checksum);
-    XXH3_64bits_reset_withSeed(&encoder->checksum, load_u64(header + 32));
+    XXH3_64bits_reset_withSeed(&encoder->checksum, lethe_get_u64(header + 32));
     *out = encoder;
     return LETHE_OK;
 }
@@ -137,14 +119,13 @@ static void put(lethe_encoder *encoder, const void *data, size_t size) {
 
 void lethe_encoder_put_u32(lethe_encoder *encoder, uint32_t value) {
     unsigned char bytes[4];
-    store_u16(bytes, value & 0xffff);
-    store_u16(bytes + 2, value >> 16);
+    lethe_put_u32(bytes, value);
     put(encoder, bytes, sizeof bytes);
 }
 
 void lethe_encoder_put_u64(lethe_encoder *encoder, uint64_t value) {
     unsigned char bytes[8];
-    store_u64(bytes, value);
+    lethe_put_u64(bytes, value);
     put(encoder, bytes, sizeof bytes);
 }
 
@@ -184,7 +165,7 @@ lethe_status lethe_encoder_end(lethe_encoder *encoder) {
     lethe_status status = encoder->status;
     if (status == LETHE_OK) {
         unsigned char check[8];
-        store_u64(check, XXH3_64bits_digest(&encoder->checksum));
+        lethe_put_u64(check, XXH3_64bits_digest(&encoder->checksum));
         status = encoder->sink.write(encoder->sink.context, check, sizeof check);
     }
     lethe_release(encoder->allocator, encoder, sizeof *encoder);
@@ -197,25 +178,26 @@ void lethe_encoder_abort(lethe_encoder *encoder) {
 
 lethe_status lethe_frame_check_header(const unsigned char header[LETHE_FRAME_HEADER_BYTES],
                                       uint64_t source_bytes, lethe_file_info *out) {
-    *out = (lethe_file_info){0};
+    *out = (lethe_file_info)LETHE_INIT(lethe_file_info);
     if (memcmp(header, magic, sizeof magic) != 0) return LETHE_ECORRUPT;
-    if (load_u64(header + 32) != header_check(header)) return LETHE_ECORRUPT;
-    uint64_t payload_bytes = load_u64(header + 16);
+    if (lethe_get_u64(header + 32) != header_check(header)) return LETHE_ECORRUPT;
+    uint64_t payload_bytes = lethe_get_u64(header + 16);
     if (source_bytes < LETHE_FRAME_OVERHEAD_BYTES ||
         payload_bytes != source_bytes - LETHE_FRAME_OVERHEAD_BYTES) {
         return LETHE_ECORRUPT;
     }
     memcpy(out->type, header + 8, 4);
-    out->version = load_u16(header + 12);
+    out->version = lethe_get_u16(header + 12);
     out->payload_bytes = payload_bytes;
     /* These are zero in every version so far: anything else is from the future. */
-    if (load_u16(header + 14) != 0 || load_u64(header + 24) != 0) return LETHE_EVERSION;
+    if (lethe_get_u16(header + 14) != 0 || lethe_get_u64(header + 24) != 0) return LETHE_EVERSION;
     return LETHE_OK;
 }
 
 lethe_status lethe_decoder_begin(lethe_source source, const char *type, uint16_t newest_version,
                                  const lethe_allocator *allocator, lethe_decoder **out) {
     *out = NULL;
+    if (source.read == NULL || !lethe_allocator_is_usable(allocator)) return LETHE_EINVAL;
     if (source.size_bytes < LETHE_FRAME_OVERHEAD_BYTES) return LETHE_ECORRUPT;
     unsigned char header[LETHE_FRAME_HEADER_BYTES];
     lethe_status status = source.read(source.context, header, sizeof header);
@@ -235,7 +217,7 @@ lethe_status lethe_decoder_begin(lethe_source source, const char *type, uint16_t
     decoder->payload_left = decoder->source_left = info.payload_bytes;
     decoder->staged = decoder->used = 0;
     XXH3_INITSTATE(&decoder->checksum);
-    XXH3_64bits_reset_withSeed(&decoder->checksum, load_u64(header + 32));
+    XXH3_64bits_reset_withSeed(&decoder->checksum, lethe_get_u64(header + 32));
     *out = decoder;
     return LETHE_OK;
 }
@@ -275,13 +257,13 @@ static void get(lethe_decoder *decoder, void *data, size_t size) {
 uint32_t lethe_decoder_get_u32(lethe_decoder *decoder) {
     unsigned char bytes[4];
     get(decoder, bytes, sizeof bytes);
-    return load_u16(bytes) | (uint32_t)load_u16(bytes + 2) << 16;
+    return lethe_get_u32(bytes);
 }
 
 uint64_t lethe_decoder_get_u64(lethe_decoder *decoder) {
     unsigned char bytes[8];
     get(decoder, bytes, sizeof bytes);
-    return load_u64(bytes);
+    return lethe_get_u64(bytes);
 }
 
 double lethe_decoder_get_f64(lethe_decoder *decoder) {
@@ -337,7 +319,7 @@ lethe_status lethe_decoder_end(lethe_decoder *decoder) {
     if (status == LETHE_OK) {
         unsigned char check[8];
         status = decoder->source.read(decoder->source.context, check, sizeof check);
-        if (status == LETHE_OK && load_u64(check) != XXH3_64bits_digest(&decoder->checksum)) {
+        if (status == LETHE_OK && lethe_get_u64(check) != XXH3_64bits_digest(&decoder->checksum)) {
             status = LETHE_ECORRUPT;
         }
     }

@@ -4,7 +4,8 @@
  * length, checksum of the header), the payload, and a checksum of the payload. All numbers
  * are little-endian.
  *
- * Writing   begin, put..., end. The payload's length is told at the beginning and must be met.
+ * Writing   begin, put..., end. The payload's length is given at the beginning, and exactly that
+ *           much must follow.
  * Reading   begin, get..., end. Errors stick: after the first one every get returns zero, so
  *           a loader reads its fields in a row and asks once. It asks before it believes a size:
  *           lethe_decoder_status, then lethe_decoder_left to compare.
@@ -27,7 +28,7 @@ typedef struct lethe_encoder lethe_encoder;
 typedef struct lethe_decoder lethe_decoder;
 
 /* Starts a frame of payload_bytes into sink. type is four letters. *out is freed by end.
- * Errors: LETHE_ENOMEM, the sink's. */
+ * Errors: LETHE_EINVAL (the sink lacks its function), LETHE_ENOMEM, the sink's. */
 LETHE_MUST_CHECK lethe_status lethe_encoder_begin(lethe_sink sink, const char *type,
                                                   uint16_t version, uint64_t payload_bytes,
                                                   const lethe_allocator *allocator,

@@ -80,7 +80,8 @@ static bool detect_fast_pdep(void) {
 }
 
 bool lethe_cpu_has_fast_pdep(void) {
-    /* CPUID takes a microsecond under a hypervisor, so its answer is kept: 0 unknown, 1 no, 2 yes. */
+    /* CPUID takes a microsecond under a hypervisor, so its answer is kept: 0 unknown, 1 no, 2
+     * yes. */
     static atomic_int known;
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (answer == 0) {

@@ -12,6 +12,7 @@ static inline lethe_hash hash(uint64_t seed, const void *data, size_t size) {
 }
 
 lethe_hash lethe_hash_bytes(uint64_t seed, const void *data, size_t size) {
+    if (data == NULL) size = 0;
     return hash(seed, data, size);
 }
 
@@ -21,12 +22,14 @@ lethe_hash lethe_hash_u64(uint64_t seed, uint64_t value) {
 }
 
 void lethe_hash_batch(uint64_t seed, const lethe_bytes *keys, size_t count, lethe_hash *out) {
+    if (keys == NULL || out == NULL) return;
     for (size_t i = 0; i < count; i++) {
-        out[i] = hash(seed, keys[i].data, keys[i].size);
+        out[i] = hash(seed, keys[i].data, keys[i].data != NULL ? keys[i].size : 0);
     }
 }
 
 void lethe_hash_u64_batch(uint64_t seed, const uint64_t *values, size_t count, lethe_hash *out) {
+    if (values == NULL || out == NULL) return;
     for (size_t i = 0; i < count; i++) {
         uint64_t little = lethe_little_endian64(values[i]);
         out[i] = hash(seed, &little, sizeof little);

@@ -6,21 +6,26 @@
 
 #include "lethe/io.h"
 
-/* Saves object with save into a replacement of path, which is committed only when save succeeds. */
+/* Saves object with save into a replacement of path, which is committed only when save succeeds.
+ * detail, which may be NULL, names the file and what is wrong; it is empty when all went well.
+ * Errors: LETHE_EINVAL (path or object is NULL), save's, os/file.h's. */
 LETHE_MUST_CHECK lethe_status lethe_save_to_file(const char *path,
                                                  lethe_status (*save)(const void *object,
                                                                       lethe_sink sink),
-                                                 const void *object);
+                                                 const void *object, lethe_detail *detail);
 
-/* The same, and *is_in_place says whether path is the new file: where only the sync of the folder failed that is
- * true beside an error (os/file.h). */
+/* The same without a detail. *is_in_place says whether path is the new file now: where only the
+ * sync of the folder failed, that is true in spite of the error (os/file.h). */
 LETHE_MUST_CHECK lethe_status lethe_replace_file(const char *path,
                                                  lethe_status (*save)(const void *object,
                                                                       lethe_sink sink),
                                                  const void *object, bool *is_in_place);
 
-/* Opens path as a source and has load read it; load's context carries its results. */
-LETHE_MUST_CHECK lethe_status lethe_load_from_file(
-    const char *path, lethe_status (*load)(void *context, lethe_source source), void *context);
+/* Opens path as a source and calls load with it; load's context carries its results. detail and
+ * errors: as above. */
+LETHE_MUST_CHECK lethe_status lethe_load_from_file(const char *path,
+                                                   lethe_status (*load)(void *context,
+                                                                        lethe_source source),
+                                                   void *context, lethe_detail *detail);
 
 #endif

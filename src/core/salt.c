@@ -9,7 +9,7 @@ static _Atomic uint64_t drawn; /* 0 until it is */
 
 static uint64_t draw(void) {
     uint64_t number = 0;
-    /* A system without random numbers at least doesn't tell where it put the library. */
+    /* On a system without random numbers, at least the library's address is hard to guess. */
     if (lethe_os_random(&number, sizeof number) != LETHE_OK) number = (uintptr_t)&drawn;
     return number != 0 ? number : 1;
 }

@@ -1,8 +1,8 @@
 /* core/tunables.h - the sizes at which rare things happen.
  *
- * A fold after 96 MiB, a checkpoint after eight million ids: tests that had to wait for them would meet each once. So
- * they are numbers that a test may set before it opens anything, to have them happen all the time. Nothing else
- * changes them, and no option of a store does. */
+ * A fold after 96 MiB, a checkpoint after eight million ids: tests that had to wait for them would
+ * meet each once. So they are numbers that a test may set before it opens anything, to have them
+ * happen all the time. Nothing else changes them, and no option of a store does. */
 #ifndef LETHE_CORE_TUNABLES_H
 #define LETHE_CORE_TUNABLES_H
 
@@ -11,10 +11,10 @@
 typedef struct lethe_tunables {
     uint64_t fold_after_bytes;   /* of changes that the counters on disk don't have */
     uint64_t first_commit;       /* the number of a new store's first */
-    uint64_t first_stamp;        /* of a store's first commit since it was opened: see engine.h */
-    uint64_t stamp_limit;        /* from which on stamps begin anew */
+    uint64_t first_stamp;        /* of a store's first commit since it was opened: see counters.h */
+    uint64_t stamp_limit;        /* from which on stamps begin again */
     uint64_t store_log_bytes;    /* of RocksDB's own log, after which it writes tables */
-    uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see store.c */
+    uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see disk/options.c */
     uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */
     uint64_t cascade_table_homes;    /* of one table in memory; 0: as the memory allows */
     uint64_t cascade_log_file_bytes; /* after which a new file begins; 0: as the memory allows */

@@ -1,151 +1,251 @@
-/* engine/backup.c - copies of RocksDB's files, by its own backup engine.
+/* engine/backup.c - backups of stores, and stores from backups.
  *
- * LAYOUT  meta/N        a list of the files of copy N, one a line: its path here, and a checksum
- *         private/N/    those of N alone, under their own names
- *         shared_checksum/ tables, which later copies share: NUMBER_SESSION_SIZE.sst is NUMBER.sst
- * WHY     The engine verifies nothing but sizes by itself. So a copy is shown as a store again, by links, and
- *         read like one. */
+ * I1      Nothing is copied before every byte of the store was read and found sound. Nothing that a
+ *         restore needs is replaced or removed before the copy was read back and found sound too.
+ *         No copy is added to those of another store.
+ * I2      The backup of a store with a ledger is two things. The latest copy of RocksDB's files
+ *         decides which ledger goes with it: ledger-N, where N is their last commit. The ledger is
+ *         copied first. So after a kill at any moment the latest backup is whole: the new one or
+ *         the one before.
+ * I3      A store is restored under another name, read, and then moved to its place, the folder
+ *         `data` last: a folder without it is no store.
+ * WHY     A backup is needed when everything else is gone. That is worth reading all of it
+ *         twice. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "engine/detail.h"
-#include "engine/store_internal.h"
-#include "os/file.h"
+#include "core/detail.h"
+#include "engine/disk/disk.h"
+#include "engine/ids/ledger.h"
+#include "engine/log/state.h"
+#include "os/folder.h"
+#include "os/note.h"
+#include "os/sync.h"
 
-enum { PATH_BYTES = 4096, NAME_BYTES = 256 };
+enum { PATH_BYTES = LETHE_OS_PATH_BYTES };
 
-/* In backups are RocksDB's files only; the lock is made anew. */
-static rocksdb_backup_engine_t *open_engine(const char *backups, char **message) {
-    rocksdb_options_t *options = rocksdb_options_create();
-    rocksdb_backup_engine_t *engine = rocksdb_backup_engine_open(options, backups, message);
-    rocksdb_options_destroy(options);
-    return engine;
+static bool join(char out[PATH_BYTES], const char *folder, const char *name) {
+    return lethe_os_path(out, "%s/%s", folder, name);
 }
 
-/* The number of the latest copy; 0 if there is none. */
-static uint32_t latest(rocksdb_backup_engine_t *engine) {
-    const rocksdb_backup_engine_info_t *all = rocksdb_backup_engine_get_backup_info(engine);
-    int count = rocksdb_backup_engine_info_count(all);
-    uint32_t number = count > 0 ? rocksdb_backup_engine_info_backup_id(all, count - 1) : 0;
-    rocksdb_backup_engine_info_destroy(all);
-    return number;
+static lethe_status explain(lethe_detail *detail, lethe_status status, const char *attempt,
+                            const char *path) {
+    if (status == LETHE_OK) return LETHE_OK;
+    return lethe_detail_fill(detail, status, "cannot %s %s: %s", attempt, path, strerror(errno));
 }
 
-lethe_status lethe_store_backup(lethe_store *store, const char *backups, uint32_t *number,
-                                lethe_detail *detail) {
-    char *message = NULL;
-    *number = 0;
-    rocksdb_backup_engine_t *engine = open_engine(backups, &message);
-    if (message == NULL) {
-        rocksdb_backup_engine_create_new_backup_flush(engine, store->database, 1, &message);
-    }
-    if (message == NULL) *number = latest(engine);
-    if (engine != NULL) rocksdb_backup_engine_close(engine);
-    return lethe_store_translate(message, "cannot make a backup", detail);
-}
-
-uint32_t lethe_store_backup_latest(const char *backups) {
-    char *message = NULL;
-    rocksdb_backup_engine_t *engine = open_engine(backups, &message);
-    uint32_t number = message == NULL ? latest(engine) : 0;
-    if (message != NULL)
-        rocksdb_free(message); /* adding one fails for the same reason, and says so */
-    if (engine != NULL) rocksdb_backup_engine_close(engine);
-    return number;
-}
-
-static bool meta_path(const char *backups, uint32_t number, char out[PATH_BYTES]) {
-    int size = snprintf(out, PATH_BYTES, "%s/meta/%lu", backups, (unsigned long)number);
-    return size > 0 && size < PATH_BYTES;
-}
-
-void lethe_store_backup_forget(const char *backups, uint32_t number) {
+static bool has(const char *folder, const char *name) {
     char path[PATH_BYTES];
-    if (meta_path(backups, number, path)) lethe_os_remove(path);
+    return join(path, folder, name) && lethe_os_exists(path);
 }
 
-/* What a file of the list was called in the store. */
-static bool name_in_store(const char *listed, char out[NAME_BYTES]) {
-    const char *slash = strrchr(listed, '/');
-    int size = snprintf(out, NAME_BYTES, "%s", slash == NULL ? listed : slash + 1);
-    if (size <= 0 || size >= NAME_BYTES) return false;
-    char *mark = strchr(out, '_'), *ending = strrchr(out, '.');
-    if (strncmp(listed, "shared_checksum/", 16) == 0 && mark != NULL && ending > mark)
-        memmove(mark, ending, strlen(ending) + 1);
-    return true;
+/* Backups do not go into a store, neither this one nor another. */
+static lethe_status refuse_place(const char *folder, const char *backups, lethe_detail *detail) {
+    bool is_within;
+    lethe_status status = lethe_os_is_within(backups, folder, &is_within);
+    if (status == LETHE_ENOTFOUND) return LETHE_OK; /* reported later */
+    if (status != LETHE_OK) return explain(detail, status, "look at", backups);
+    if (is_within) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "%s is in the store itself; name a folder outside of it", backups);
+    }
+    if (has(backups, "data") || has(backups, "lethe.lock")) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "%s is a store and no folder of backups; name another", backups);
+    }
+    return LETHE_OK;
 }
 
-/* Makes the link for a line of the list, unless the line is about the list itself. */
-static lethe_status show_file(const char *backups, const char *line, const char *data) {
-    char listed[NAME_BYTES * 2], name[NAME_BYTES], target[PATH_BYTES], path[PATH_BYTES];
-    size_t size = strcspn(line, " ");
-    if (strncmp(line, "private/", 8) != 0 && strncmp(line, "shared", 6) != 0) return LETHE_OK;
-    if (size >= sizeof listed) return LETHE_ECORRUPT;
-    memcpy(listed, line, size);
-    listed[size] = '\0';
-    if (!name_in_store(listed, name)) return LETHE_ECORRUPT;
-    int target_size = snprintf(target, sizeof target, "%s/%s", backups, listed);
-    int path_size = snprintf(path, sizeof path, "%s/%s", data, name);
-    if (target_size >= PATH_BYTES || path_size >= PATH_BYTES) return LETHE_EINVAL;
-    return lethe_os_link(target, path);
+/* Makes a temporary folder in which a copy can be opened as a store, by links to its files. */
+static lethe_status show(const char *backups, uint32_t number, char *folder, size_t size,
+                         lethe_detail *detail) {
+    lethe_status status = lethe_os_folder_make_temporary(folder, size);
+    if (status != LETHE_OK) return explain(detail, status, "make a temporary folder in", folder);
+    return lethe_disk_backup_show(backups, number, folder, detail);
 }
 
-/* The list as one string, which is malloc's. */
-static lethe_status read_list(const char *path, char **out) {
-    lethe_os_reader reader;
-    *out = NULL;
-    lethe_status status = lethe_os_reader_open(path, &reader);
-    if (status != LETHE_OK) return status;
-    *out = malloc((size_t)reader.size_bytes + 1);
-    status = *out == NULL ? LETHE_ENOMEM
-                          : lethe_os_reader_read(&reader, *out, (size_t)reader.size_bytes);
-    if (status == LETHE_OK) (*out)[reader.size_bytes] = '\0';
-    lethe_os_reader_close(&reader);
+/* Removes that folder. */
+static void hide(const char *folder) {
+    char data[PATH_BYTES];
+    if (join(data, folder, "data")) lethe_os_folder_remove(data);
+    lethe_os_folder_remove(folder);
+}
+
+/* A folder of backups belongs to one store, since only the latest copy in it is ever restored. A
+ * copy that can't be read is in nobody's way. */
+static lethe_status refuse_another(const char *backups, uint64_t seed, lethe_detail *detail) {
+    char folder[256] = "";
+    uint32_t number = lethe_disk_backup_latest(backups);
+    if (number == 0) return LETHE_OK;
+    lethe_disk *disk = NULL;
+    lethe_state state;
+    lethe_status status = show(backups, number, folder, sizeof folder, NULL);
+    if (status == LETHE_OK)
+        status = lethe_disk_open(folder, LETHE_DISK_READ, false, NULL, &disk, NULL);
+    if (status == LETHE_OK) status = lethe_state_load(disk, &state, NULL);
+    lethe_disk_close(disk);
+    if (folder[0] != '\0') hide(folder);
+    if (status != LETHE_OK || state.seed == seed) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EINVAL,
+                             "%s has backups of another store, which could not be restored any "
+                             "more; name another folder",
+                             backups);
+}
+
+/* Reads every byte of a copy, in place. */
+static lethe_status read_back(const char *backups, uint32_t number, const lethe_state *expected,
+                              lethe_detail *detail) {
+    char folder[256] = "";
+    lethe_status status = show(backups, number, folder, sizeof folder, detail);
+    lethe_state state;
+    lethe_store_health health;
+    if (status == LETHE_OK) status = lethe_disk_examine(folder, false, &state, &health, detail);
+    if (status == LETHE_OK && state.commit != expected->commit)
+        status = lethe_detail_fill(detail, LETHE_ECORRUPT, "it is of another moment");
+    if (folder[0] != '\0') hide(folder);
     return status;
 }
 
-lethe_status lethe_store_backup_show(const char *backups, uint32_t number, const char *folder,
-                                     lethe_detail *detail) {
-    char meta[PATH_BYTES], data[PATH_BYTES], *real = NULL, *list = NULL;
-    int size = snprintf(data, sizeof data, "%s/data", folder);
-    bool fits = size > 0 && size < PATH_BYTES && meta_path(backups, number, meta);
-    lethe_status status = fits ? lethe_os_real_path(backups, &real) : LETHE_EINVAL;
-    if (status == LETHE_OK) status = read_list(meta, &list);
-    if (status == LETHE_OK) status = lethe_os_folder_make(data);
-    for (char *line = list; status == LETHE_OK && *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        bool is_last = line[length] == '\0';
-        line[length] = '\0';
-        status = show_file(real, line, data);
-        line += length + !is_last;
-    }
-    free(real);
-    free(list);
+/* Adds a copy of RocksDB's files; or none, if it can't be read back. */
+static lethe_status add_copy(lethe_disk *disk, const char *backups, const lethe_state *state,
+                             lethe_detail *detail) {
+    uint32_t number;
+    lethe_status status = lethe_disk_backup(disk, backups, &number, detail);
+    if (status != LETHE_OK) return status;
+    lethe_detail reason = {""};
+    status = read_back(backups, number, state, &reason);
     if (status == LETHE_OK) return LETHE_OK;
-    return lethe_detail_fill(detail, status, "cannot read the list of the copy in %s: %s", backups,
-                             lethe_strerror(status));
+    lethe_disk_backup_forget(backups, number);
+    return lethe_detail_fill(detail, status,
+                             "the store is sound, but its copy in %s is not (%.300s); back up to "
+                             "another folder",
+                             backups, reason.text);
+}
+
+lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_detail *detail) {
+    lethe_disk *disk = NULL;
+    lethe_state state;
+    lethe_store_health health;
+    lethe_detail_clear(detail);
+    if (folder == NULL || backups == NULL)
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of a folder is NULL");
+    lethe_status status = refuse_place(folder, backups, detail);
+    if (status == LETHE_OK) status = lethe_disk_examine(folder, true, &state, &health, detail);
+    if (status == LETHE_OK)
+        status = lethe_disk_open(folder, LETHE_DISK_WRITE, false, NULL, &disk, detail);
+    if (status == LETHE_OK) status = lethe_state_load(disk, &state, detail);
+    if (status == LETHE_OK)
+        status = explain(detail, lethe_os_folder_make(backups), "make", backups);
+    if (status == LETHE_OK) status = refuse_another(backups, state.seed, detail);
+    if (status == LETHE_OK && state.forever)
+        status = lethe_ledger_backup(folder, backups, &state, detail);
+    if (status == LETHE_OK) status = add_copy(disk, backups, &state, detail);
+    if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
+    lethe_disk_close(disk);
+    return status;
+}
+
+/* The name under which a store is restored, in its own folder. */
+static const char RESTORING[] = "restore.new";
+
+static void remove_half(const char *folder) {
+    static const char *const parts[] = {"data", "ledger", "ledger.new", ""};
+    char half[PATH_BYTES], path[PATH_BYTES];
+    if (!join(half, folder, RESTORING)) return;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (join(path, half, parts[i])) lethe_os_folder_remove(path);
+    }
+}
+
+/* Whether something in the folder is not the remains of a restore that was killed. */
+static void judge_name(void *context, const char *name) {
+    bool *is_foreign = context;
+    if (strcmp(name, RESTORING) != 0 && strcmp(name, "ledger") != 0 &&
+        strcmp(name, "acknowledged") != 0) {
+        *is_foreign = true;
+    }
+}
+
+static void remove_remains(const char *folder) {
+    char path[PATH_BYTES];
+    if (join(path, folder, "ledger")) lethe_os_folder_remove(path);
+    if (join(path, folder, "acknowledged")) lethe_os_remove(path);
+    remove_half(folder); /* last: it shows that the others are remains */
+}
+
+/* Makes the folder ready, or refuses it. */
+static lethe_status prepare(const char *folder, bool *was_missing, lethe_detail *detail) {
+    lethe_os_folder_state state;
+    lethe_status status = lethe_os_folder_look(folder, &state);
+    bool is_foreign = false;
+    *was_missing = state == LETHE_OS_MISSING;
+    if (status == LETHE_OK && state == LETHE_OS_FILLED && has(folder, RESTORING)) {
+        status = lethe_os_folder_each(folder, judge_name, &is_foreign);
+        if (status == LETHE_OK && !is_foreign) {
+            remove_remains(folder);
+            state = LETHE_OS_EMPTY;
+        }
+    }
+    if (status != LETHE_OK || state == LETHE_OS_NO_FOLDER || state == LETHE_OS_FILLED) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "%s must be missing or an empty folder to restore into", folder);
+    }
+    return explain(detail, lethe_os_folder_make(folder), "make", folder);
+}
+
+/* Restores a whole store under its other name, and reads every byte of it. */
+static lethe_status fill(const char *backups, const char *half, lethe_detail *detail) {
+    char path[PATH_BYTES];
+    lethe_state state;
+    lethe_store_health health;
+    lethe_os_note note;
+    lethe_status status = explain(detail, lethe_os_folder_make(half), "make", half);
+    if (status == LETHE_OK) status = lethe_disk_restore(backups, half, detail);
+    if (status == LETHE_OK) status = lethe_disk_examine(half, false, &state, &health, detail);
+    if (status == LETHE_OK && state.forever)
+        status = lethe_ledger_restore(backups, half, &state, detail);
+    if (status != LETHE_OK) return status;
+    if (!join(path, half, "acknowledged"))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    status = explain(detail, lethe_os_note_open(path, &note), "write", path);
+    if (status != LETHE_OK) return status;
+    lethe_os_note_write(&note, state.commit);
+    lethe_os_note_close(&note);
+    status = join(path, half, "data") ? lethe_os_sync_folder(path) : LETHE_EIO;
+    return explain(detail, status, "write", path);
+}
+
+static lethe_status move(const char *half, const char *folder, const char *name,
+                         lethe_detail *detail) {
+    char from[PATH_BYTES], to[PATH_BYTES];
+    if (!join(from, half, name) || !join(to, folder, name))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    if (!lethe_os_exists(from)) return LETHE_OK;
+    return explain(detail, lethe_os_folder_rename(from, to), "make", to);
 }
 
 lethe_status lethe_store_restore(const char *backups, const char *folder, lethe_detail *detail) {
-    char data[PATH_BYTES], *message = NULL;
-    int length = snprintf(data, sizeof data, "%s/data", folder);
-    if (length < 0 || length >= PATH_BYTES) {
+    char half[PATH_BYTES];
+    bool was_missing = false;
+    lethe_detail_clear(detail);
+    if (folder == NULL || backups == NULL)
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of a folder is NULL");
+    if (!join(half, folder, RESTORING))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    if (!lethe_os_exists(backups))
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND,
+                                 "there are no backups in %s; check the name", backups);
+    lethe_status status = prepare(folder, &was_missing, detail);
+    if (status != LETHE_OK) return status;
+    status = fill(backups, half, detail);
+    if (status == LETHE_OK) status = move(half, folder, "ledger", detail);
+    if (status == LETHE_OK) status = move(half, folder, "acknowledged", detail);
+    if (status == LETHE_OK) status = move(half, folder, "data", detail);
+    if (status == LETHE_OK) {
+        remove_half(folder);
+        return LETHE_OK;
     }
-    rocksdb_backup_engine_t *engine = open_engine(backups, &message);
-    if (message != NULL) return lethe_store_translate(message, "cannot read the backups", detail);
-    lethe_status status = LETHE_ENOTFOUND;
-    if (latest(engine) == 0) {
-        (void)lethe_detail_fill(detail, status, "there are no backups in %s; check the name",
-                                backups);
-    } else {
-        rocksdb_restore_options_t *options = rocksdb_restore_options_create();
-        rocksdb_backup_engine_restore_db_from_latest_backup(engine, data, data, options, &message);
-        rocksdb_restore_options_destroy(options);
-        status = lethe_store_translate(message, "cannot restore the backup", detail);
-    }
-    rocksdb_backup_engine_close(engine);
+    remove_remains(folder);
+    if (was_missing) lethe_os_folder_remove(folder);
     return status;
 }

@@ -19,7 +19,7 @@ static inline void lethe_buffer_free(lethe_buffer *buffer) {
     buffer->size = buffer->capacity = 0;
 }
 
-/* Makes room for more bytes behind those that are there; false when there is no memory. */
+/* Makes room for more bytes after those that are there; false when there is no memory. */
 static inline bool lethe_buffer_reserve(lethe_buffer *buffer, size_t more) {
     if (more <= buffer->capacity - buffer->size) return true;
     size_t capacity = buffer->capacity < 4096 ? 4096 : buffer->capacity;

@@ -1,19 +1,18 @@
 /* engine/check.c - reading every byte of a store.
  *
- * RocksDB checks each block's checksum as it is read; we check that every record is one of ours, and that they
- * agree with each other. */
-#include "engine/detail.h"
-#include "engine/ledger.h"
-#include "engine/segment.h"
-#include "engine/sketch_store.h"
-#include "engine/state.h"
+ * RocksDB checks the checksum of each block that is read. Here every record is checked to be one
+ * that Lethe writes, and to agree with the others. */
+#include "core/detail.h"
+#include "core/sized.h"
+#include "engine/marks.h"
 #include "engine/store.h"
 
 struct examination {
     lethe_state state;
-    lethe_counter_health *health;
-    uint64_t folded, unfolded_segments;
-    lethe_sketch *sketch; /* in place of counters; with the changes that were examined so far */
+    lethe_store_health *health;
+    const lethe_values_kind *kind;
+    lethe_values_check values;
+    uint64_t unfolded_segments;
 };
 
 typedef lethe_status (*examine_record)(struct examination *examination, lethe_bytes key,
@@ -21,20 +20,18 @@ typedef lethe_status (*examine_record)(struct examination *examination, lethe_by
 
 static lethe_status examine_state(struct examination *examination, lethe_bytes key,
                                   lethe_bytes value) {
-    const char *name = key.data;
-    if (key.size > 1 && key.size <= LETHE_KEY_LIMIT_BYTES + 1 && name[0] == 'm' && value.size > 0 &&
-        value.size <= LETHE_KEY_LIMIT_BYTES) {
+    if (lethe_marks_is_record(key, value)) {
         examination->health->marks++;
         return LETHE_OK;
     }
-    return key.size == 5 && memcmp(name, "state", 5) == 0 ? LETHE_OK : LETHE_ECORRUPT;
+    return lethe_state_is_record(key) ? LETHE_OK : LETHE_ECORRUPT;
 }
 
 static lethe_status examine_ids(struct examination *examination, lethe_bytes key,
                                 lethe_bytes value) {
     uint64_t commit;
-    lethe_ids ids;
-    lethe_status status = lethe_ids_open(value, &ids);
+    lethe_id_segment ids;
+    lethe_status status = lethe_id_segment_open(value, &ids);
     if (status != LETHE_OK) return status;
     if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit) {
         return LETHE_ECORRUPT;
@@ -47,53 +44,16 @@ static lethe_status examine_ids(struct examination *examination, lethe_bytes key
 static lethe_status examine_changes(struct examination *examination, lethe_bytes key,
                                     lethe_bytes value) {
     uint64_t commit;
-    lethe_changes changes;
-    lethe_status status = lethe_changes_open(value, &changes);
-    if (status != LETHE_OK) return status;
-    if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit) {
+    if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit)
         return LETHE_ECORRUPT;
-    }
     examination->health->change_segments++;
     examination->unfolded_segments += commit > examination->state.folded;
-    examination->health->changes += changes.left;
-    while (status == LETHE_OK && changes.left > 0) {
-        lethe_new_value change;
-        status = lethe_changes_next(&changes, &change);
-    }
-    return status;
-}
-
-/* A segment of a store with a sketch: what the sketch does not have yet must fit it. */
-static lethe_status examine_deltas(struct examination *examination, lethe_bytes key,
-                                   lethe_bytes value) {
-    uint64_t commit;
-    lethe_changes deltas;
-    lethe_status status = lethe_deltas_open(value, &deltas);
-    if (status != LETHE_OK) return status;
-    if (!lethe_commit_of_key(key, &commit) || commit > examination->state.commit) {
-        return LETHE_ECORRUPT;
-    }
-    examination->health->change_segments++;
-    examination->unfolded_segments += commit > examination->state.folded;
-    if (commit > examination->folded) {
-        return lethe_sketch_store_replay(examination->sketch, value, &examination->health->changes);
-    }
-    examination->health->changes += deltas.left;
-    while (status == LETHE_OK && deltas.left > 0) {
-        lethe_change change;
-        status = lethe_deltas_next(&deltas, &change);
-    }
-    return status;
+    return examination->kind->check_segment(&examination->values, commit, value);
 }
 
 static lethe_status examine_counter(struct examination *examination, lethe_bytes key,
                                     lethe_bytes value) {
-    int64_t number;
-    if (key.size == 0)
-        return lethe_commit_of_key(value, &examination->folded) ? LETHE_OK : LETHE_ECORRUPT;
-    if (key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_ECORRUPT;
-    examination->health->counters++;
-    return lethe_value_load(value, &number);
+    return examination->kind->check_record(&examination->values, key, value);
 }
 
 static lethe_status examine_index(struct examination *examination, lethe_bytes key,
@@ -104,11 +64,11 @@ static lethe_status examine_index(struct examination *examination, lethe_bytes k
     return lethe_index_load(value, &entry);
 }
 
-static lethe_status examine(lethe_store *store, enum lethe_family family, const char *what,
+static lethe_status examine(lethe_disk *disk, enum lethe_family family, const char *what,
                             examine_record record, struct examination *examination,
                             lethe_detail *detail) {
     lethe_walk *walk;
-    lethe_status status = lethe_walk_begin(store, family, (lethe_bytes){0}, &walk);
+    lethe_status status = lethe_walk_begin(disk, family, (lethe_bytes){0}, &walk);
     if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
     lethe_bytes key, value;
     uint64_t number = 0;
@@ -124,23 +84,7 @@ static lethe_status examine(lethe_store *store, enum lethe_family family, const 
     return ended;
 }
 
-/* Reads the sketch, all of it, in place of the counters. */
-static lethe_status examine_sketch(lethe_store *store, struct examination *examination,
-                                   lethe_detail *detail) {
-    lethe_sketch_saved saved;
-    lethe_status status = lethe_sketch_store_load(store, &examination->state, NULL,
-                                                  &examination->sketch, &saved, detail);
-    examination->folded = saved.cut;
-    examination->health->sketch_bytes = examination->state.sketch_bytes;
-    if (status == LETHE_OK && saved.cut > examination->state.commit) {
-        return lethe_detail_fill(
-            detail, LETHE_ECORRUPT, "the sketch is of commit %llu, and the log ends at %llu",
-            (unsigned long long)saved.cut, (unsigned long long)examination->state.commit);
-    }
-    return status;
-}
-
-static lethe_status examine_records(lethe_store *store, struct examination *examination,
+static lethe_status examine_records(lethe_disk *disk, struct examination *examination,
                                     lethe_detail *detail) {
     const struct {
         enum lethe_family family;
@@ -149,31 +93,29 @@ static lethe_status examine_records(lethe_store *store, struct examination *exam
     } parts[] = {
         {LETHE_FAMILY_STATE, "record", examine_state},
         {LETHE_FAMILY_IDS, "segment of ids", examine_ids},
-        {LETHE_FAMILY_CHANGES, "segment of changes",
-         examination->sketch != NULL ? examine_deltas : examine_changes},
+        {LETHE_FAMILY_CHANGES, "segment of changes", examine_changes},
         {LETHE_FAMILY_INDEX, "entry of the index", examine_index},
         {LETHE_FAMILY_COUNTERS, "counter", examine_counter},
     };
     size_t count = sizeof parts / sizeof parts[0];
-    if (examination->sketch != NULL) count--; /* what is there was read as a whole */
+    if (examination->kind->check_record == NULL) count--; /* COUNTERS was read as a whole */
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
         status =
-            examine(store, parts[i].family, parts[i].what, parts[i].record, examination, detail);
+            examine(disk, parts[i].family, parts[i].what, parts[i].record, examination, detail);
     }
     return status;
 }
 
-static lethe_status examine_all(lethe_store *store, struct examination *examination,
+static lethe_status examine_all(lethe_disk *disk, struct examination *examination,
                                 lethe_detail *detail) {
-    lethe_status status = LETHE_OK;
-    if (examination->state.sketch_bytes > 0) status = examine_sketch(store, examination, detail);
-    if (status == LETHE_OK) status = examine_records(store, examination, detail);
+    lethe_status status = examination->kind->check_begin(disk, &examination->values, detail);
+    if (status == LETHE_OK) status = examine_records(disk, examination, detail);
     if (status != LETHE_OK) return status;
-    if (examination->folded < examination->state.folded ||
+    if (examination->values.folded < examination->state.folded ||
         examination->unfolded_segments != examination->state.change_segments) {
         return lethe_detail_fill(detail, LETHE_ECORRUPT,
-                                 "counters or changes are missing that the state speaks of");
+                                 "counters or changes are missing that the state counts");
     }
     if (examination->health->log_ids != examination->state.log_ids) {
         return lethe_detail_fill(detail, LETHE_ECORRUPT,
@@ -186,30 +128,38 @@ static lethe_status examine_all(lethe_store *store, struct examination *examinat
     return LETHE_OK;
 }
 
-lethe_status lethe_store_examine(const char *folder, bool with_ledger, lethe_state *state,
-                                 lethe_counter_health *out, lethe_detail *detail) {
-    *out = (lethe_counter_health){0};
-    lethe_store *store;
-    lethe_status status =
-        lethe_store_open(folder, LETHE_STORE_EXAMINE, false, NULL, &store, detail);
+lethe_status lethe_disk_examine(const char *folder, bool with_ledger, lethe_state *state,
+                                lethe_store_health *out, lethe_detail *detail) {
+    *out = (lethe_store_health){0};
+    lethe_disk *disk;
+    lethe_status status = lethe_disk_open(folder, LETHE_DISK_EXAMINE, false, NULL, &disk, detail);
     if (status != LETHE_OK) return status;
     struct examination examination = {.health = out};
-    status = lethe_state_load(store, &examination.state, detail);
+    status = lethe_state_load(disk, &examination.state, detail);
     if (status == LETHE_OK) {
-        status = lethe_store_expect(store, examination.state.commit, detail);
+        status = lethe_disk_expect(disk, examination.state.commit, detail);
     }
-    if (status == LETHE_OK) status = examine_all(store, &examination, detail);
-    lethe_sketch_free(examination.sketch);
+    examination.kind = lethe_values_kind_of(&examination.state);
+    examination.values =
+        (lethe_values_check){.state = &examination.state, .health = examination.health};
+    if (status == LETHE_OK) status = examine_all(disk, &examination, detail);
+    lethe_sketch_free(examination.values.sketch);
     if (status == LETHE_OK && with_ledger && examination.state.forever) {
         status = lethe_ledger_check(folder, &examination.state, &out->ledger_ids, detail);
     }
-    lethe_store_close(store);
+    lethe_disk_close(disk);
     *state = examination.state;
     return status;
 }
 
-lethe_status lethe_counter_check(const char *folder, lethe_counter_health *out,
-                                 lethe_detail *detail) {
+lethe_status lethe_store_check(const char *folder, lethe_store_health *out, lethe_detail *detail) {
     lethe_state state;
-    return lethe_store_examine(folder, true, &state, out, detail);
+    lethe_store_health health;
+    lethe_detail_clear(detail);
+    if (folder == NULL || out == NULL ||
+        lethe_sized_check(out, LETHE_SIZE_WITH(out, ledger_ids)) != LETHE_OK)
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the folder is NULL, or what to fill in");
+    lethe_status status = lethe_disk_examine(folder, true, &state, &health, detail);
+    lethe_status given = LETHE_GIVE(&health, out, ledger_ids);
+    return status != LETHE_OK ? status : given;
 }

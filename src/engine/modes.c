@@ -1,13 +1,13 @@
-/* engine/modes.c - what a store is asked to be, and what it is: its modes are its own.
+/* engine/modes.c - what a store is asked to be, and what it is.
  *
- * WHY     Whoever opens a store and says nothing of modes, to set a counter by hand, or because an option was forgotten,
- *         must not change what copies are recognised by. So every mode is kept until it is switched, and a switch after
- *         which something that was counted might be counted again is refused. */
-#include "engine/detail.h"
-#include "engine/engine.h"
+ * I1      Modes belong to the store: each is kept until it is switched.
+ * I2      A switch after which something that was counted might be counted again is refused.
+ * WHY     Somebody who opens a store without naming its modes, to set a counter by hand or because
+ *         an option was forgotten, must not change how duplicates are recognised. */
+#include "core/detail.h"
+#include "engine/store.h"
 
-static lethe_status check_sketch_options(const lethe_counter_options *options,
-                                         lethe_detail *detail) {
+static lethe_status check_sketch_options(const lethe_store_options *options, lethe_detail *detail) {
     if (options->sketch_bytes != 0 && (options->sketch_bytes < LETHE_STATE_LEAST_SKETCH_BYTES ||
                                        options->sketch_bytes > LETHE_STATE_MOST_SKETCH_BYTES)) {
         return lethe_detail_fill(detail, LETHE_EINVAL, "a sketch has from 4 KiB to 4 GiB");
@@ -18,10 +18,9 @@ static lethe_status check_sketch_options(const lethe_counter_options *options,
     return LETHE_OK;
 }
 
-lethe_status lethe_engine_check_options(const lethe_counter_options *options,
-                                        lethe_detail *detail) {
+lethe_status lethe_engine_check_options(const lethe_store_options *options, lethe_detail *detail) {
     if (options->window_ms != 0 &&
-        (options->window_ms < 1000 || options->window_ms > LETHE_ENGINE_LONGEST_WINDOW_MS)) {
+        (options->window_ms < 1000 || options->window_ms > LETHE_LONGEST_WINDOW_MS)) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "the window must be 1 second to 30 days long");
     }
@@ -43,7 +42,7 @@ lethe_status lethe_engine_check_options(const lethe_counter_options *options,
     const lethe_switch switches[] = {options->exact, options->check_payload, options->event_time,
                                      options->forever};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
-        if ((unsigned)switches[i] > LETHE_OFF) {
+        if ((unsigned)switches[i] > LETHE_SWITCH_OFF) {
             return lethe_detail_fill(detail, LETHE_EINVAL,
                                      "a mode is kept, switched on or switched off");
         }
@@ -51,16 +50,17 @@ lethe_status lethe_engine_check_options(const lethe_counter_options *options,
     return check_sketch_options(options, detail);
 }
 
-static bool settle_switch(lethe_switch asked, bool before) {
-    return asked == LETHE_ON || (asked == LETHE_KEEP && before);
+static bool resolve_switch(lethe_switch asked, bool before) {
+    return asked == LETHE_SWITCH_ON || (asked == LETHE_SWITCH_KEEP && before);
 }
 
-/* The store's time is that of events or that of the clock on the wall, and stays so once something was applied: the ids
- * that it remembers would be forgotten at once, or whatever is counted next would be late. */
-static lethe_status settle_time(lethe_counter *counter, lethe_detail *detail) {
-    lethe_state *state = &counter->state;
-    bool event_time = settle_switch(counter->options.event_time, state->event_time);
-    counter->options.event_time = event_time ? LETHE_ON : LETHE_KEEP;
+/* The store's time is that of its events or the wall clock's, and stays so once something was
+ * applied: otherwise the ids that it remembers would be forgotten at once, or whatever comes next
+ * would be late. */
+static lethe_status resolve_time(lethe_store *store, lethe_detail *detail) {
+    lethe_state *state = &store->state;
+    bool event_time = resolve_switch(store->options.event_time, state->event_time);
+    store->options.event_time = event_time ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
     if (event_time == state->event_time) return LETHE_OK;
     if (state->totals.applied == 0) {
         state->clock_ms = 0;
@@ -74,15 +74,13 @@ static lethe_status settle_time(lethe_counter *counter, lethe_detail *detail) {
                                    "wall is asked for; leave that out, or name another folder");
 }
 
-/* Which modes the store has from now on: those that it had, unless the options say otherwise. In counter->options a mode is
- * then LETHE_ON or 0. A change by which something would be lost is refused. */
-lethe_status lethe_engine_settle_modes(lethe_counter *counter, lethe_detail *detail) {
-    lethe_counter_options *options = &counter->options;
-    const lethe_state *state = &counter->state;
-    bool check_payload = settle_switch(options->check_payload, state->check_payload);
-    bool exact = settle_switch(options->exact, state->exact) || check_payload;
-    bool forever = settle_switch(options->forever, state->forever);
-    if (check_payload && options->exact == LETHE_OFF) {
+lethe_status lethe_engine_resolve_modes(lethe_store *store, lethe_detail *detail) {
+    lethe_store_options *options = &store->options;
+    const lethe_state *state = &store->state;
+    bool check_payload = resolve_switch(options->check_payload, state->check_payload);
+    bool exact = resolve_switch(options->exact, state->exact) || check_payload;
+    bool forever = resolve_switch(options->forever, state->forever);
+    if (check_payload && options->exact == LETHE_SWITCH_OFF) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "comparing payloads needs exact mode; switch both off, or none");
     }
@@ -101,15 +99,15 @@ lethe_status lethe_engine_settle_modes(lethe_counter *counter, lethe_detail *det
                            : "what is kept for ever can't be looked up exactly; leave "
                              "out one");
     }
-    options->check_payload = check_payload ? LETHE_ON : LETHE_KEEP;
-    options->exact = exact ? LETHE_ON : LETHE_KEEP;
-    options->forever = forever ? LETHE_ON : LETHE_KEEP;
-    return settle_time(counter, detail);
+    options->check_payload = check_payload ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
+    options->exact = exact ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
+    options->forever = forever ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
+    return resolve_time(store, detail);
 }
 
-lethe_status lethe_engine_check_kind(const lethe_counter *counter, lethe_detail *detail) {
-    const lethe_counter_options *options = &counter->options;
-    const lethe_state *state = &counter->state;
+lethe_status lethe_engine_check_kind(const lethe_store *store, lethe_detail *detail) {
+    const lethe_store_options *options = &store->options;
+    const lethe_state *state = &store->state;
     bool asks = options->sketch_bytes != 0 || options->sketch_top != 0;
     if (asks && state->sketch_bytes == 0) {
         return lethe_detail_fill(detail, LETHE_EINVAL,

@@ -93,16 +93,3 @@ void lethe_os_block_close(lethe_os_block_file *file) {
     if (file->descriptor >= 0) close(file->descriptor);
     file->descriptor = -1;
 }
-
-lethe_status lethe_os_block_sync_folder(const char *path) {
-    if (lethe_os_is_faulted(LETHE_OS_OPEN)) return lethe_os_status_from_errno();
-    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return lethe_os_status_from_errno();
-    lethe_status status = LETHE_OK;
-    /* Some file systems can't sync a folder (EINVAL): they need not. */
-    if (lethe_os_is_faulted(LETHE_OS_SYNC) || (fsync(descriptor) != 0 && errno != EINVAL)) {
-        status = lethe_os_status_from_errno();
-    }
-    close(descriptor);
-    return status;
-}

@@ -18,11 +18,13 @@ typedef struct lethe_os_block_file {
     uint64_t size_bytes; /* when it was opened */
 } lethe_os_block_file;
 
-/* Makes an empty file, in place of one that may be there. A direct one goes past the page cache, where the
- * file system can: then places, sizes and memory are multiples of LETHE_OS_BLOCK_BYTES. */
+/* Makes an empty file, in place of one that may be there. A direct one goes past the page cache,
+ * where the file system can: then places, sizes and memory are multiples of
+ * LETHE_OS_BLOCK_BYTES. */
 LETHE_MUST_CHECK lethe_status lethe_os_block_create(const char *path, bool direct,
                                                     lethe_os_block_file *out);
-/* Opens a file that is there. Errors: LETHE_ENOTFOUND, LETHE_EINVAL (no regular file), LETHE_EIO. */
+/* Opens a file that is there. Errors: LETHE_ENOTFOUND, LETHE_EINVAL (no regular file),
+ * LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_block_open(const char *path, bool direct, bool writes,
                                                   lethe_os_block_file *out);
 LETHE_MUST_CHECK lethe_status lethe_os_block_write(const lethe_os_block_file *file, uint64_t offset,
@@ -34,8 +36,5 @@ LETHE_MUST_CHECK lethe_status lethe_os_block_sync(const lethe_os_block_file *fil
 LETHE_MUST_CHECK lethe_status lethe_os_block_truncate(const lethe_os_block_file *file,
                                                       uint64_t size);
 void lethe_os_block_close(lethe_os_block_file *file);
-
-/* Makes the names in a folder durable. */
-LETHE_MUST_CHECK lethe_status lethe_os_block_sync_folder(const char *path);
 
 #endif

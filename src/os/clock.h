@@ -16,7 +16,8 @@ uint64_t lethe_os_boot_ms(void);
 /* Returns after so long, or a little later. */
 void lethe_os_pause_ms(uint64_t pause_ms);
 
-/* Sixteen bytes that differ from one start of the machine to the next; zero when it does not tell. */
+/* Sixteen bytes that differ from one start of the machine to the next; zero if the system does not
+ * provide them. */
 void lethe_os_boot_id(unsigned char out[16]);
 
 /* Fills data with bytes that nobody can guess. Errors: LETHE_EIO. */

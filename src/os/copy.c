@@ -5,19 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/file.h"
 #include "os/folder.h"
+#include "os/sync.h"
 
-enum { PIECE_BYTES = 1 << 16, PATH_BYTES = 4096 };
-
-static lethe_status status_of(int error) {
-    if (error == ENOENT) return LETHE_ENOTFOUND;
-    return error == ENOSPC || error == EDQUOT ? LETHE_ENOSPACE : LETHE_EIO;
-}
+enum { PIECE_BYTES = 1 << 16 };
 
 static bool write_all(int descriptor, const char *data, size_t size) {
     while (size > 0) {
@@ -45,7 +41,8 @@ static bool copy_bytes(int from, int to) {
     for (;;) {
         ssize_t done = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0);
         if (done > 0 || (done < 0 && errno == EINTR)) continue;
-        /* Some file systems answer 0 to what they can't copy: only a read tells that the file ends here. */
+        /* Some file systems answer 0 when they can't copy: only a read shows whether the file ends
+         * here. */
         if (done < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) return false;
         return copy_by_hand(from, to);
     }
@@ -53,7 +50,7 @@ static bool copy_bytes(int from, int to) {
 
 static lethe_status copy_file(int from_folder, int to_folder, const char *name) {
     int from = openat(from_folder, name, O_RDONLY | O_CLOEXEC);
-    if (from < 0) return status_of(errno);
+    if (from < 0) return lethe_os_status_from_errno();
     int to = openat(to_folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     bool fine = to >= 0 && copy_bytes(from, to) && fsync(to) == 0;
     int error = errno;
@@ -63,7 +60,7 @@ static lethe_status copy_file(int from_folder, int to_folder, const char *name) 
         fine = false;
     }
     errno = error;
-    return fine ? LETHE_OK : status_of(error);
+    return fine ? LETHE_OK : lethe_os_status_from_errno();
 }
 
 /* A folder that is being copied. */
@@ -77,7 +74,7 @@ static void copy_entry(void *context, const char *name) {
     struct stat information;
     if (copying->status != LETHE_OK) return;
     if (fstatat(copying->from, name, &information, AT_SYMLINK_NOFOLLOW) != 0) {
-        copying->status = status_of(errno);
+        copying->status = lethe_os_status_from_errno();
     } else if (S_ISREG(information.st_mode)) {
         copying->status = copy_file(copying->from, copying->to, name);
     }
@@ -86,7 +83,7 @@ static void copy_entry(void *context, const char *name) {
 static int open_folder(const char *path, lethe_status *status) {
     if (*status != LETHE_OK) return -1;
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) *status = status_of(errno);
+    if (descriptor < 0) *status = lethe_os_status_from_errno();
     return descriptor;
 }
 
@@ -99,10 +96,7 @@ lethe_status lethe_os_folder_copy(const char *from, const char *to) {
         lethe_status status = lethe_os_folder_each(from, copy_entry, &copying);
         if (copying.status == LETHE_OK) copying.status = status;
     }
-    /* Some file systems can't sync a folder (EINVAL): they need not. */
-    if (copying.status == LETHE_OK && fsync(copying.to) != 0 && errno != EINVAL) {
-        copying.status = status_of(errno);
-    }
+    if (copying.status == LETHE_OK) copying.status = lethe_os_sync_names(copying.to);
     if (copying.from >= 0) close(copying.from);
     if (copying.to >= 0) close(copying.to);
     return copying.status;
@@ -113,11 +107,10 @@ void lethe_os_folder_prune(const char *folder, const char *prefix, const char *k
     if (entries == NULL) return;
     const struct dirent *entry;
     while ((entry = readdir(entries)) != NULL) {
-        char path[PATH_BYTES];
+        char path[LETHE_OS_PATH_BYTES];
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) continue;
         if (strcmp(entry->d_name, kept) == 0) continue;
-        int size = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (size > 0 && (size_t)size < sizeof path) lethe_os_folder_remove(path);
+        if (lethe_os_path(path, "%s/%s", folder, entry->d_name)) lethe_os_folder_remove(path);
     }
     closedir(entries);
 }

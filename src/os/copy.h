@@ -4,11 +4,12 @@
 
 #include "lethe/status.h"
 
-/* Copies every file of a folder into a new one, and syncs them. On an error the copy is not complete.
- * Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO; errno tells more. */
+/* Copies every file of a folder into a new one, and syncs them. On an error the copy is not
+ * complete.
+ * Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO; errno says why. */
 LETHE_MUST_CHECK lethe_status lethe_os_folder_copy(const char *from, const char *to);
 
-/* Removes the folders in a folder whose names begin with prefix, but for the one that is kept. */
+/* Removes the folders in a folder whose names begin with prefix, except the one that is kept. */
 void lethe_os_folder_prune(const char *folder, const char *prefix, const char *kept);
 
 #endif

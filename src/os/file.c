@@ -3,9 +3,9 @@
  * A replacement is written to NAME.XXXXXX.tmp in the same folder, synced, and renamed: rename is
  * atomic within a file system. The folder is synced too, or a power cut could undo the rename.
  * A symbolic link is followed first, so that the file it points to is replaced, not the link.
- * A new file's mode is left to the system, which knows the process's mask: to ask for it is to
- * change it, for all threads.
- * Devices, pipes and folders are refused: renaming over /dev/null would be remembered. */
+ * The mode of a new file is left to the system, which applies the process's umask. Reading the
+ * umask would mean changing it, for all threads.
+ * Devices, pipes and folders are refused: a rename over /dev/null would replace the device. */
 #include "os/file.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/sync.h"
 
 enum { NAME_DIGITS = 6, NAME_ATTEMPTS = 100 };
 
@@ -93,6 +94,24 @@ lethe_status lethe_os_reader_read(lethe_os_reader *reader, void *data, size_t si
 void lethe_os_reader_close(lethe_os_reader *reader) {
     if (reader->descriptor >= 0) close(reader->descriptor);
     reader->descriptor = -1;
+}
+
+lethe_status lethe_os_read_text(const char *path, char **out) {
+    lethe_os_reader reader;
+    *out = NULL;
+    lethe_status status = lethe_os_reader_open(path, &reader);
+    if (status != LETHE_OK) return status;
+    size_t size = (size_t)reader.size_bytes;
+    char *text = malloc(size + 1);
+    status = text == NULL ? LETHE_ENOMEM : lethe_os_reader_read(&reader, text, size);
+    lethe_os_reader_close(&reader);
+    if (status != LETHE_OK) {
+        free(text);
+        return status;
+    }
+    text[size] = '\0';
+    *out = text;
+    return LETHE_OK;
 }
 
 static char *concatenate(const char *a, const char *b) {
@@ -180,22 +199,6 @@ lethe_status lethe_os_replace_write(lethe_os_replacement *replacement, const voi
     return LETHE_OK;
 }
 
-/* Opens the folder that path is in; -1 on failure. */
-static int open_folder_of(const char *path) {
-    char *folder = concatenate(path, "");
-    if (folder == NULL) {
-        errno = ENOMEM;
-        return -1;
-    }
-    char *slash = strrchr(folder, '/');
-    const char *name = slash == NULL ? "." : slash == folder ? "/" : folder;
-    if (slash != NULL) *slash = '\0';
-    int descriptor =
-        lethe_os_is_faulted(LETHE_OS_OPEN) ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
-    return descriptor;
-}
-
 /* Syncs and renames. Errors: nothing was renamed. */
 static lethe_status put_in_place(const lethe_os_replacement *replacement) {
     if (lethe_os_is_faulted(LETHE_OS_SYNC) || fsync(replacement->descriptor) != 0 ||
@@ -208,22 +211,18 @@ static lethe_status put_in_place(const lethe_os_replacement *replacement) {
 
 lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement, bool *is_in_place) {
     /* Opened before the rename, so that only the sync itself can fail after it. */
-    int folder = open_folder_of(replacement->path);
-    lethe_status status = folder < 0 ? lethe_os_status_from_errno() : put_in_place(replacement);
+    int folder;
+    lethe_status status = lethe_os_sync_open_parent(replacement->path, &folder);
+    if (status == LETHE_OK) status = put_in_place(replacement);
     *is_in_place = status == LETHE_OK;
     if (status != LETHE_OK) {
         lethe_os_replace_abort(replacement);
     } else {
         close(replacement->descriptor);
         free_replacement(replacement);
-        /* Some file systems can't sync a folder (EINVAL): they need not. */
-        if (lethe_os_is_faulted(LETHE_OS_SYNC) || (fsync(folder) != 0 && errno != EINVAL)) {
-            status = lethe_os_status_from_errno();
-        }
+        status = lethe_os_sync_names(folder);
     }
-    int error = errno;
-    if (folder >= 0) close(folder);
-    errno = error;
+    lethe_os_sync_close(folder);
     return status;
 }
 

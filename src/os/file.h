@@ -1,8 +1,8 @@
 /* os/file.h - files as the library needs them: read one, replace one atomically.
  *
- * Errors come as lethe_status with errno kept for whoever prints the message: LETHE_ENOTFOUND
- * for a missing file, LETHE_ENOSPACE for a full disk or quota, LETHE_EINVAL for something that is
- * not a regular file, LETHE_EIO for the rest. */
+ * Errors come as lethe_status with errno kept for the caller that prints the message:
+ * LETHE_ENOTFOUND for a missing file, LETHE_ENOSPACE for a full disk or quota, LETHE_EINVAL for
+ * something that is not a regular file, LETHE_EIO for the rest. */
 #ifndef LETHE_OS_FILE_H
 #define LETHE_OS_FILE_H
 
@@ -22,6 +22,8 @@ LETHE_MUST_CHECK lethe_status lethe_os_reader_open(const char *path, lethe_os_re
 LETHE_MUST_CHECK lethe_status lethe_os_reader_read(lethe_os_reader *reader, void *data,
                                                    size_t size);
 void lethe_os_reader_close(lethe_os_reader *reader);
+/* Reads a whole file as a string, which the caller frees. On error *out is NULL. */
+LETHE_MUST_CHECK lethe_status lethe_os_read_text(const char *path, char **out);
 
 /* A file being written beside the one it will replace. */
 typedef struct lethe_os_replacement lethe_os_replacement;
@@ -29,18 +31,19 @@ typedef struct lethe_os_replacement lethe_os_replacement;
 LETHE_MUST_CHECK lethe_status lethe_os_replace_begin(const char *path, lethe_os_replacement **out);
 LETHE_MUST_CHECK lethe_status lethe_os_replace_write(lethe_os_replacement *replacement,
                                                      const void *data, size_t size);
-/* Syncs, renames over path, syncs the folder. *is_in_place becomes whether path is the new file now. On failure it
- * is false, path is as it was, and nothing is left beside it; except where only the sync of the folder
- * failed. Then it is true: path is the new file, whole, and after a power cut it may be the old one
- * again. Who keeps other files by what this one says must keep those of both. Frees the replacement
- * either way. */
+/* Syncs, renames over path, syncs the folder. *is_in_place becomes whether path is the new file
+ * now. On failure it is false, path is as it was, and nothing is left beside it; except where only
+ * the sync of the folder failed. Then it is true: path is the new file, whole, and after a power
+ * cut it may be the old one again. Who keeps other files by what this one says must keep those of
+ * both. Frees the replacement either way. */
 LETHE_MUST_CHECK lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement,
                                                       bool *is_in_place);
 /* Drops what was written. Keeps errno. */
 void lethe_os_replace_abort(lethe_os_replacement *replacement);
 
 /* Tests make the n-th operation fail: the hook is asked before each one and returns the errno to
- * fail with, or 0 to go on. NULL, the default, is no hook. Not for use while threads are in here. */
+ * fail with, or 0 to go on. NULL, the default, is no hook. Not for use while threads are in
+ * here. */
 typedef enum lethe_os_operation {
     LETHE_OS_OPEN,
     LETHE_OS_READ,

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,34 +16,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static lethe_status status_of(int error) {
-    switch (error) {
-    case ENOENT:
-        return LETHE_ENOTFOUND;
-    case ENOSPC:
-    case EDQUOT:
-        return LETHE_ENOSPACE;
-    default:
-        return LETHE_EIO;
-    }
+#include "os/file.h"
+#include "os/sync.h"
+
+bool lethe_os_path(char out[LETHE_OS_PATH_BYTES], const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it has just been started. */
+    int size = vsnprintf(out, LETHE_OS_PATH_BYTES, format, arguments);
+    va_end(arguments);
+    bool fits = size > 0 && size < LETHE_OS_PATH_BYTES;
+    if (!fits) errno = ENAMETOOLONG;
+    return fits;
 }
 
 static bool is_no_entry(const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Shows all entries. A folder that can't be read to its end is not one with fewer entries. Keeps errno on failure. */
+/* Shows all entries. A folder that can't be read to its end is not one with fewer entries. Keeps
+ * errno on failure. */
 static lethe_status each_entry(DIR *folder, void (*visit)(void *context, const char *name),
                                void *context) {
     for (;;) {
         errno = 0;
         const struct dirent *entry = readdir(folder);
-        if (entry == NULL) return errno == 0 ? LETHE_OK : status_of(errno);
+        if (entry == NULL) return errno == 0 ? LETHE_OK : lethe_os_status_from_errno();
         if (!is_no_entry(entry->d_name)) visit(context, entry->d_name);
     }
 }
 
-static void note_filled(void *context, const char *name) {
+static void see_entry(void *context, const char *name) {
     lethe_os_folder_state *state = context;
     (void)name;
     *state = LETHE_OS_FILLED;
@@ -53,50 +57,20 @@ lethe_status lethe_os_folder_look(const char *path, lethe_os_folder_state *out) 
     DIR *folder = opendir(path);
     if (folder == NULL) {
         if (errno == ENOENT) return LETHE_OK;
-        if (errno != ENOTDIR) return status_of(errno);
+        if (errno != ENOTDIR) return lethe_os_status_from_errno();
         *out = LETHE_OS_NO_FOLDER;
         return LETHE_OK;
     }
     *out = LETHE_OS_EMPTY;
-    lethe_status status = each_entry(folder, note_filled, out);
+    lethe_status status = each_entry(folder, see_entry, out);
     closedir(folder);
     return status;
 }
 
-/* Whether a folder that can't be synced is none of our doing: some file systems have no such thing, and some folders may
- * be entered and not read. Then the name is as durable as they make it. */
-static bool has_no_sync(int error) {
-    return error == EINVAL || error == ENOTSUP || error == EACCES;
-}
-
-/* Makes the name of path in its parent folder durable. */
-static lethe_status sync_parent(const char *path) {
-    char parent[4096];
-    size_t size = strlen(path);
-    if (size >= sizeof parent) {
-        errno = ENAMETOOLONG;
-        return LETHE_EIO;
-    }
-    memcpy(parent, path, size + 1);
-    while (size > 1 && parent[size - 1] == '/')
-        parent[--size] = '\0';
-    char *slash = strrchr(parent, '/');
-    if (slash == NULL) {
-        strcpy(parent, ".");
-    } else {
-        slash[slash == parent ? 1 : 0] = '\0';
-    }
-    int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return has_no_sync(errno) ? LETHE_OK : status_of(errno);
-    int error = fsync(descriptor) == 0 || has_no_sync(errno) ? 0 : errno;
-    close(descriptor);
-    errno = error;
-    return error == 0 ? LETHE_OK : status_of(error);
-}
-
 lethe_status lethe_os_folder_make(const char *path) {
     /* One that is there may be what a call made whose sync failed. */
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? sync_parent(path) : status_of(errno);
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? lethe_os_sync_parent(path)
+                                                     : lethe_os_status_from_errno();
 }
 
 lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
@@ -108,12 +82,12 @@ lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
         errno = ENAMETOOLONG;
         return LETHE_EIO;
     }
-    return mkdtemp(path) != NULL ? LETHE_OK : status_of(errno);
+    return mkdtemp(path) != NULL ? LETHE_OK : lethe_os_status_from_errno();
 }
 
 lethe_status lethe_os_folder_rename(const char *from, const char *to) {
-    if (rename(from, to) != 0) return status_of(errno);
-    return sync_parent(to);
+    if (rename(from, to) != 0) return lethe_os_status_from_errno();
+    return lethe_os_sync_parent(to);
 }
 
 void lethe_os_folder_remove(const char *path) {
@@ -179,7 +153,7 @@ uint64_t lethe_os_folder_fingerprint(const char *path) {
 lethe_status lethe_os_folder_each(const char *path, void (*visit)(void *context, const char *name),
                                   void *context) {
     DIR *folder = opendir(path);
-    if (folder == NULL) return status_of(errno);
+    if (folder == NULL) return lethe_os_status_from_errno();
     lethe_status status = each_entry(folder, visit, context);
     closedir(folder);
     return status;
@@ -222,7 +196,7 @@ lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out, char *ho
                                  size_t holder_size) {
     *out = (lethe_os_claim){.descriptor = -1};
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) return status_of(errno);
+    if (descriptor < 0) return lethe_os_status_from_errno();
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
         lethe_status status = errno == EWOULDBLOCK ? LETHE_EBUSY : LETHE_EIO;
         if (status == LETHE_EBUSY) read_holder(descriptor, holder, holder_size);
@@ -238,7 +212,7 @@ lethe_status lethe_os_claim_share(const char *path, lethe_os_claim *out, char *h
                                   size_t holder_size) {
     *out = (lethe_os_claim){.descriptor = -1, .is_shared = true};
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return errno == ENOENT ? LETHE_OK : status_of(errno);
+    if (descriptor < 0) return errno == ENOENT ? LETHE_OK : lethe_os_status_from_errno();
     if (flock(descriptor, LOCK_SH | LOCK_NB) != 0) {
         lethe_status status = errno == EWOULDBLOCK ? LETHE_EBUSY : LETHE_EIO;
         if (status == LETHE_EBUSY) read_holder(descriptor, holder, holder_size);
@@ -251,7 +225,7 @@ lethe_status lethe_os_claim_share(const char *path, lethe_os_claim *out, char *h
 
 lethe_status lethe_os_real_path(const char *path, char **out) {
     *out = realpath(path, NULL);
-    return *out != NULL ? LETHE_OK : status_of(errno);
+    return *out != NULL ? LETHE_OK : lethe_os_status_from_errno();
 }
 
 /* Of path, or of what there is of it. */
@@ -294,7 +268,7 @@ lethe_status lethe_os_is_within(const char *path, const char *folder, bool *out)
 }
 
 lethe_status lethe_os_link(const char *target, const char *path) {
-    return symlink(target, path) == 0 ? LETHE_OK : status_of(errno);
+    return symlink(target, path) == 0 ? LETHE_OK : lethe_os_status_from_errno();
 }
 
 void lethe_os_claim_give(lethe_os_claim *claim) {

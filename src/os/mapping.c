@@ -1,5 +1,5 @@
-/* os/mapping.c - read-only mappings of whole files. The descriptor is closed at once: a mapping keeps its file, also when
- * another is renamed over it. */
+/* os/mapping.c - read-only mappings of whole files. The descriptor is closed at once: a mapping
+ * keeps its file, also when another is renamed over it. */
 #include "os/mapping.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* os/note.c - a number in a file.
  *
- * LAYOUT  16 bytes: the number, little-endian, and its complement. They lie in one sector, which a disk writes
- *         as a whole. */
+ * LAYOUT  16 bytes: the number, little-endian, and its complement. They lie in one sector, which a
+ *         disk writes as a whole. */
 #include "os/note.h"
 
 #include <errno.h>
@@ -9,15 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/bytes.h"
 #include "os/file.h"
 
 enum { NOTE_BYTES = 16 };
 
 static void encode(uint64_t number, unsigned char out[NOTE_BYTES]) {
-    for (unsigned i = 0; i < 8; i++) {
-        out[i] = (unsigned char)(number >> 8 * i);
-        out[8 + i] = (unsigned char)~out[i];
-    }
+    lethe_put_u64(out, number);
+    lethe_put_u64(out + 8, ~number);
 }
 
 lethe_status lethe_os_note_read(const char *path, uint64_t *out) {
@@ -31,10 +30,7 @@ lethe_status lethe_os_note_read(const char *path, uint64_t *out) {
     if (got < 0) return LETHE_EIO;
     /* A file of zeros is what a power cut leaves of one that was just made. */
     if (got == 0 || (got == NOTE_BYTES && memcmp(found, nothing, NOTE_BYTES) == 0)) return LETHE_OK;
-    uint64_t number = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        number |= (uint64_t)found[i] << 8 * i;
-    }
+    uint64_t number = lethe_get_u64(found);
     encode(number, expected);
     if (got != NOTE_BYTES || memcmp(found, expected, NOTE_BYTES) != 0) return LETHE_ECORRUPT;
     *out = number;

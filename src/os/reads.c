@@ -1,13 +1,14 @@
 /* os/reads.c - batches of reads through io_uring, or through threads that wait in pread.
  *
- * IDEA    A fixed number of slots, each with its buffer. While the list lasts, every slot has a read in
- *         flight; a read that is done is shown, and its slot takes the next.
- * I1      At the end of a batch no read is in flight, whatever went wrong: the kernel or a thread would
- *         write into a buffer that somebody else has by then.
- * I2      A ring that fails for good is given up: what it has in flight is awaited, the rest of the batch is read
- *         one after the other, and the batches after it go through threads.
- * WHY     Threads reach nearly what io_uring reaches, at a context switch a read: enough where containers
- *         refuse it. Short reads are completed by pread, since they don't happen with regular files. */
+ * IDEA    A fixed number of slots, each with its buffer. While the list lasts, every slot has a
+ *         read in flight; a read that is done is shown, and its slot takes the next.
+ * I1      At the end of a batch no read is in flight, whatever went wrong: the kernel or a thread
+ *         would write into a buffer that somebody else has by then.
+ * I2      A ring that fails for good is given up: what it has in flight is awaited, the rest of the
+ *         batch is read one after the other, and the batches after it go through threads.
+ * WHY     Threads reach nearly what io_uring reaches, at a context switch a read: enough where
+ *         containers refuse it. Short reads are completed by pread, since they don't happen with
+ *         regular files. */
 #include "os/reads.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ struct lethe_os_reads {
     unsigned char *buffers;
     struct slot *slots;
     struct io_uring ring;
-    /* Threads: one a slot, of the first ones. What follows is under the lock. */
+    /* Threads: one per slot, for the first slots. What follows is under the lock. */
     lethe_os_lock lock;
     lethe_os_condition work, finished;
     lethe_os_thread *threads;
@@ -259,8 +260,8 @@ static void read_here(lethe_os_reads *reads, struct batch *batch) {
     }
 }
 
-/* Gives the ring up. What the kernel took completes though it can't be asked to wait for it; what it did not take, it
- * never will. */
+/* Gives the ring up. What the kernel took completes though it can't be asked to wait for it; what
+ * it did not take, it never will. */
 static void leave_uring(lethe_os_reads *reads, struct batch *batch) {
     for (;;) {
         take_completed(reads, batch, false);

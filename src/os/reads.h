@@ -1,7 +1,8 @@
 /* os/reads.h - many reads at once, from many files.
  *
- * Through io_uring where the system has it and lets us; else by a pool of threads, which live as long as
- * the object. One batch at a time: whoever wants several has several of these. */
+ * Reads go through io_uring if the system has it and permits it, otherwise through a pool of
+ * threads, which live as long as the object. An object reads one batch at a time: a caller that
+ * wants several uses several objects. */
 #ifndef LETHE_OS_READS_H
 #define LETHE_OS_READS_H
 
@@ -15,7 +16,7 @@ typedef struct lethe_os_reads lethe_os_reads;
 
 typedef struct lethe_os_read {
     int descriptor;
-    uint32_t size; /* at most what lethe_os_reads_new was told */
+    uint32_t size; /* at most the size given to lethe_os_reads_new */
     uint64_t offset;
 } lethe_os_read;
 
@@ -30,12 +31,13 @@ typedef enum lethe_os_reads_kind {
 LETHE_MUST_CHECK lethe_status lethe_os_reads_new(lethe_os_reads_kind kind, unsigned depth,
                                                  uint32_t largest_bytes, lethe_os_reads **out);
 void lethe_os_reads_free(lethe_os_reads *reads);
-/* Whether batches go through io_uring now: one that begins to fail for good is given up for threads. */
+/* Whether batches go through io_uring now: one that begins to fail for good is given up for
+ * threads. */
 bool lethe_os_reads_use_uring(const lethe_os_reads *reads);
 
-/* Reads all of the list, in any order, and shows each as it comes, in the calling thread; data is good
- * until done returns. Errors: the first of the reads' (LETHE_EIO; LETHE_ECORRUPT where a file ends early) or
- * done's; then the others may not have been shown. */
+/* Reads all of the list, in any order, and shows each as it comes, in the calling thread; data is
+ * good until done returns. Errors: the first of the reads' (LETHE_EIO; LETHE_ECORRUPT where a file
+ * ends early) or done's; then the others may not have been shown. */
 typedef lethe_status (*lethe_os_read_done)(void *context, size_t index, const unsigned char *data);
 LETHE_MUST_CHECK lethe_status lethe_os_reads_run(lethe_os_reads *reads, const lethe_os_read *list,
                                                  size_t count, lethe_os_read_done done,

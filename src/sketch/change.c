@@ -1,11 +1,13 @@
-/* sketch/change.c - several changes made together, or none of them.
+/* sketch/change.c - makes several changes, or none of them.
  *
- * IDEA    Changes are made one after another. Before each, the counters of its key are written down; when
- *         one can't be right, they are put back in the opposite order, which is exact whatever they share.
- * I1      The list of the most frequent keys is told only when all changes are made, in their order and with
- *         the estimates of the time: it ends as if they had been made by single calls.
- * WHY     Checking them all first would not do: a removal lowers counters that a later one needs. Nor
- *         would the opposite change: an addition to a conservative or FID sketch is not undone by a removal. */
+ * IDEA    The changes are made one after another. Before each, the counters of its key are saved.
+ *         If a change is refused, the saved counters are restored in reverse order. That is exact
+ *         even where keys share counters.
+ * I1      The list of the most frequent keys learns of the changes only after all of them are made,
+ *         in their order and with the estimate after each. So it ends as if they were single calls.
+ * WHY     Checking all changes first would not work: a removal lowers counters that a later one
+ *         needs. Undoing by the opposite change would not work either: a removal does not undo
+ *         an addition to a conservative or FID sketch. */
 #include <string.h>
 
 #include "core/allocator.h"
@@ -15,11 +17,13 @@
 
 enum { PARTS = 3, STACK_WORDS = 512 };
 
-/* One change on its way: its key's hash, the estimate after it, and what its counters held before. */
+/* One change in progress. */
 struct change {
     lethe_hash hash;
+    /* The estimate after the change. */
     uint64_t count;
-    uint64_t before[]; /* depth each of cells, ds and is */
+    /* The counters of the key before it: depth each of cells, ds and is. */
+    uint64_t before[];
 };
 
 static size_t change_bytes(const lethe_sketch *sketch) {
@@ -34,7 +38,7 @@ static void find_places(lethe_hash hash, uint32_t width, uint32_t depth,
     }
 }
 
-/* Writes the counters of a part down, or puts them back. */
+/* Save and restore the counters of one part. */
 static void keep_part(void *cells, uint32_t bits, const uint32_t *at, uint32_t depth,
                       uint64_t *before) {
     for (uint32_t row = 0; cells != NULL && row < depth; row++)
@@ -66,7 +70,7 @@ static uint64_t weight_of(int64_t delta) {
     return delta < 0 ? -(uint64_t)delta : (uint64_t)delta;
 }
 
-/* Makes one change of the counters, unless it can't be right. */
+/* Makes one change of the counters, or refuses it. */
 static lethe_status make(lethe_sketch *sketch, struct change *change, int64_t delta) {
     uint64_t weight = weight_of(delta);
     uint8_t flag = 1;
@@ -78,7 +82,9 @@ static lethe_status make(lethe_sketch *sketch, struct change *change, int64_t de
         return flag ? LETHE_OK : LETHE_ENOTFOUND;
     }
     sketch->operations->add(&sketch->core, &batch);
-    return lethe_sketch_query_hash(sketch, change->hash).saturated ? LETHE_EFULL : LETHE_OK;
+    bool saturated;
+    (void)lethe_sketch_count_hash(sketch, change->hash, &saturated);
+    return saturated ? LETHE_EFULL : LETHE_OK;
 }
 
 static lethe_status tell_top(struct lethe_top *top, const lethe_sketch_delta *delta,
@@ -95,7 +101,7 @@ static struct change *change_at(void *changes, size_t bytes, size_t i) {
     return (struct change *)(void *)((char *)changes + i * bytes);
 }
 
-/* With room for what must be written down. */
+/* Makes the changes; changes has room for what they save. */
 static lethe_status change_all(lethe_sketch *sketch, const lethe_sketch_delta *deltas, size_t count,
                                void *changes) {
     size_t bytes = change_bytes(sketch), made = 0;
@@ -126,13 +132,14 @@ static bool are_possible(const lethe_sketch *sketch, const lethe_sketch_delta *d
                          size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (deltas[i].delta < 0 && !lethe_sketch_can_remove(sketch)) return false;
-        if (sketch->top != NULL && deltas[i].key.size > LETHE_SKETCH_MAX_KEY_BYTES) return false;
+        if (!lethe_sketch_can_take(sketch, deltas[i].key)) return false;
     }
     return !sketch->query_only;
 }
 
 lethe_status lethe_sketch_change(lethe_sketch *sketch, const lethe_sketch_delta *deltas,
                                  size_t count) {
+    if (sketch == NULL || (deltas == NULL && count > 0)) return LETHE_EINVAL;
     if (!are_possible(sketch, deltas, count)) return LETHE_EINVAL;
     uint64_t few[STACK_WORDS];
     size_t bytes;

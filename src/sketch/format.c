@@ -1,9 +1,9 @@
 /* sketch/format.c - saves and loads sketches: docs/format/sketch.md.
  *
- * Two types share their fields: the whole sketch, and the export that only answers queries. Counters
- * are written one by one in their own size, little-endian, through a small buffer. A loader believes
- * sizes only when the fields agree with each other, with the limits of plan.c and with the bytes that
- * are there. */
+ * Two types share their fields: the whole sketch, and the export, which only answers. Counters
+ * are written one by one in their own size, little-endian, through a small buffer. A loader
+ * trusts sizes only if the fields agree with each other, with the limits of plan.c and with the
+ * length of the data. */
 #include <string.h>
 
 #include "core/allocator.h"
@@ -21,20 +21,16 @@ static uint64_t padded(uint64_t bytes) {
     return (bytes + WORD - 1) / WORD * WORD;
 }
 
-/* The bytes of a part in a file. */
+/* The bytes that a part takes in a file. */
 static uint64_t part_bytes(const lethe_sketch_shape *shape, uint64_t width) {
     return padded(width * shape->depth * (shape->counter_bits / 8));
 }
 
-static bool has_ds(const lethe_sketch_shape *shape) {
-    return shape->removal != LETHE_SKETCH_REMOVAL_NONE;
-}
-
-/* All counters of a frame. */
+/* The bytes of all counters of a frame. */
 static uint64_t counter_bytes(const lethe_sketch_shape *shape, bool query_only) {
     uint64_t bytes = part_bytes(shape, shape->width);
     if (query_only) return bytes;
-    return bytes * (1 + has_ds(shape)) + part_bytes(shape, shape->is_width);
+    return bytes * (1 + lethe_sketch_has_ds(shape)) + part_bytes(shape, shape->is_width);
 }
 
 static void put_part(lethe_encoder *encoder, const lethe_sketch_shape *shape, const void *cells,
@@ -56,7 +52,7 @@ static void put_part(lethe_encoder *encoder, const lethe_sketch_shape *shape, co
     lethe_encoder_put_bytes(encoder, buffer, filled);
 }
 
-/* Reads a part; false when what fills it up to whole words is not zero. */
+/* Reads a part; false if the padding up to a whole word is not zero. */
 static bool get_part(lethe_decoder *decoder, const lethe_sketch_shape *shape, void *cells,
                      uint64_t width) {
     unsigned char buffer[BUFFER_BYTES];
@@ -105,7 +101,7 @@ static void put_key(lethe_encoder *encoder, const struct lethe_top_key *key) {
     lethe_encoder_put_bytes(encoder, zeros, padded(key->size) - key->size);
 }
 
-/* Writes a whole sketch with its kept keys in order. */
+/* Writes a whole sketch, with the keys of its list in order. */
 static lethe_status save_with(const lethe_sketch *sketch, const struct lethe_top_key *const *keys,
                               uint32_t listed, lethe_sink sink) {
     const lethe_sketch_shape *shape = &sketch->shape;
@@ -126,7 +122,7 @@ static lethe_status save_with(const lethe_sketch *sketch, const struct lethe_top
 }
 
 lethe_status lethe_sketch_save(const lethe_sketch *sketch, lethe_sink sink) {
-    if (sketch->query_only) return LETHE_EINVAL;
+    if (sketch == NULL || sketch->query_only) return LETHE_EINVAL;
     if (sketch->top == NULL) return save_with(sketch, NULL, 0, sink);
     const struct lethe_top_key **keys;
     size_t bytes;
@@ -138,6 +134,7 @@ lethe_status lethe_sketch_save(const lethe_sketch *sketch, lethe_sink sink) {
 }
 
 lethe_status lethe_sketch_export(const lethe_sketch *sketch, lethe_sink sink) {
+    if (sketch == NULL) return LETHE_EINVAL;
     lethe_encoder *encoder;
     uint64_t bytes = FIELD_BYTES + counter_bytes(&sketch->shape, true);
     lethe_status status =
@@ -148,17 +145,17 @@ lethe_status lethe_sketch_export(const lethe_sketch *sketch, lethe_sink sink) {
     return lethe_encoder_end(encoder);
 }
 
-/* What the fields tell beside the shape. */
+/* The fields of a saved sketch. */
 struct fields {
     lethe_sketch_shape shape;
     uint64_t total, random;
     uint32_t listed;
 };
 
-/* Reads the fields; LETHE_ECORRUPT unless they make a sketch whose counters are there. */
+/* Reads the fields; LETHE_ECORRUPT unless they describe a sketch whose counters follow. */
 static lethe_status get_fields(lethe_decoder *decoder, bool query_only, struct fields *fields) {
     lethe_sketch_shape *shape = &fields->shape;
-    *fields = (struct fields){0};
+    *fields = (struct fields){.shape = LETHE_INIT(lethe_sketch_shape)};
     uint32_t kind = lethe_decoder_get_u32(decoder);
     shape->counter_bits = lethe_decoder_get_u32(decoder);
     shape->depth = lethe_decoder_get_u32(decoder);
@@ -184,7 +181,7 @@ static lethe_status get_fields(lethe_decoder *decoder, bool query_only, struct f
     return left == least || (left > least && fields->listed > 0) ? LETHE_OK : LETHE_ECORRUPT;
 }
 
-/* The counters of a count sketch go from -max to max: one that is below was not written by us. */
+/* The counters of a count sketch go from -max to max. A lower one was not written by save. */
 static bool are_counters_in_range(const lethe_sketch *sketch) {
     const lethe_sketch_shape *shape = &sketch->shape;
     if (shape->kind != LETHE_SKETCH_COUNT) return true;
@@ -196,7 +193,7 @@ static bool are_counters_in_range(const lethe_sketch *sketch) {
     return true;
 }
 
-/* Reads one kept key into bytes and adds it. */
+/* Reads one key of the list into bytes and adds it to the list. */
 static lethe_status get_key(lethe_decoder *decoder, lethe_sketch *sketch, unsigned char *bytes) {
     uint64_t count = lethe_decoder_get_u64(decoder);
     uint64_t at_least = lethe_decoder_get_u64(decoder);
@@ -216,7 +213,7 @@ static lethe_status get_key(lethe_decoder *decoder, lethe_sketch *sketch, unsign
     return lethe_top_added(sketch->top, hash, (lethe_bytes){bytes, size}, at_least, count);
 }
 
-/* Reads the kept keys, which lie in one order only, so that a sketch has one way to be saved. */
+/* Reads the keys of the list. Only one order is accepted, so a sketch has one saved form. */
 static lethe_status get_keys(lethe_decoder *decoder, lethe_sketch *sketch, uint32_t listed) {
     if (listed == 0) return LETHE_OK;
     size_t room = padded(LETHE_SKETCH_MAX_KEY_BYTES);
@@ -227,7 +224,7 @@ static lethe_status get_keys(lethe_decoder *decoder, lethe_sketch *sketch, uint3
     for (uint32_t i = 0; i < listed && status == LETHE_OK; i++) {
         status = get_key(decoder, sketch, bytes);
         if (status != LETHE_OK || i == 0) continue;
-        /* Keys are kept in the order they came in while there is room. */
+        /* While there is room, the list keeps keys in the order in which they were added. */
         if (lethe_top_compare(lethe_top_at(sketch->top, i - 1), lethe_top_at(sketch->top, i)) >= 0)
             status = LETHE_ECORRUPT;
     }
@@ -256,6 +253,7 @@ static lethe_status get_sketch(lethe_decoder *decoder, bool query_only,
 
 static lethe_status load_as(lethe_source source, bool query_only, const lethe_allocator *allocator,
                             lethe_sketch **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_decoder *decoder;
     const char *type = query_only ? EXPORT_TYPE : TYPE;
@@ -287,7 +285,7 @@ static bool is_same_export(const lethe_sketch_shape *a, const lethe_sketch_shape
 }
 
 lethe_status lethe_sketch_apply(lethe_sketch *sketch, lethe_source source) {
-    if (!sketch->query_only) return LETHE_EINVAL;
+    if (sketch == NULL || !sketch->query_only) return LETHE_EINVAL;
     lethe_sketch *newer;
     lethe_status status = load_as(source, true, sketch->allocator, &newer);
     if (status != LETHE_OK) return status;
@@ -310,16 +308,18 @@ static lethe_status save(const void *object, lethe_sink sink) {
     return lethe_sketch_save(object, sink);
 }
 
-lethe_status lethe_sketch_save_file(const lethe_sketch *sketch, const char *path) {
-    return lethe_save_to_file(path, save, sketch);
+lethe_status lethe_sketch_save_file(const lethe_sketch *sketch, const char *path,
+                                    lethe_detail *detail) {
+    return lethe_save_to_file(path, save, sketch, detail);
 }
 
 static lethe_status export(const void *object, lethe_sink sink) {
     return lethe_sketch_export(object, sink);
 }
 
-lethe_status lethe_sketch_export_file(const lethe_sketch *sketch, const char *path) {
-    return lethe_save_to_file(path, export, sketch);
+lethe_status lethe_sketch_export_file(const lethe_sketch *sketch, const char *path,
+                                      lethe_detail *detail) {
+    return lethe_save_to_file(path, export, sketch, detail);
 }
 
 struct load_context {
@@ -334,23 +334,25 @@ static lethe_status load(void *context, lethe_source source) {
 }
 
 lethe_status lethe_sketch_load_file(const char *path, const lethe_allocator *allocator,
-                                    lethe_sketch **out) {
+                                    lethe_sketch **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context);
+    return lethe_load_from_file(path, load, &context, detail);
 }
 
 lethe_status lethe_sketch_import_file(const char *path, const lethe_allocator *allocator,
-                                      lethe_sketch **out) {
+                                      lethe_sketch **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     struct load_context context = {.query_only = true, .allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context);
+    return lethe_load_from_file(path, load, &context, detail);
 }
 
 static lethe_status apply(void *context, lethe_source source) {
     return lethe_sketch_apply(context, source);
 }
 
-lethe_status lethe_sketch_apply_file(lethe_sketch *sketch, const char *path) {
-    return lethe_load_from_file(path, apply, sketch);
+lethe_status lethe_sketch_apply_file(lethe_sketch *sketch, const char *path, lethe_detail *detail) {
+    return lethe_load_from_file(path, apply, sketch, detail);
 }

@@ -1,4 +1,4 @@
-/* sketch/hot_avx2.c - the sketches' operations with AVX2: the positions of two keys at once. */
+/* sketch/hot_avx2.c - the operations of sketches with AVX2: positions of two keys at a time. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -6,8 +6,8 @@
 
 #include "sketch/place.h"
 
-/* A hash lies in memory as the four 32-bit numbers that its rows take. The multiplication has 64-bit
- * results, so it is made for the even numbers and the odd ones apart. */
+/* In memory, a hash is the four 32-bit numbers that its rows use. The products have 64 bits, so the
+ * even and the odd numbers are multiplied separately. */
 static inline void place_many(const lethe_hash *hashes, size_t count, uint32_t width,
                               uint32_t first, uint32_t *at, size_t stride) {
     const __m256i widths = _mm256_set1_epi64x(width);
@@ -27,7 +27,7 @@ static inline void place_many(const lethe_hash *hashes, size_t count, uint32_t w
 }
 
 #define OPERATIONS lethe_sketch_avx2
-#include "sketch/hot.h"
+#include "sketch/hot.inc.h"
 
 #else
 typedef int lethe_sketch_avx2_is_for_x86;

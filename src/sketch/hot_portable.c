@@ -1,4 +1,4 @@
-/* sketch/hot_portable.c - the sketches' operations for any machine. */
+/* sketch/hot_portable.c - the operations of sketches for any machine. */
 #include <stddef.h>
 
 #include "sketch/place.h"
@@ -10,4 +10,4 @@ static inline void place_many(const lethe_hash *hashes, size_t count, uint32_t w
 }
 
 #define OPERATIONS lethe_sketch_portable
-#include "sketch/hot.h"
+#include "sketch/hot.inc.h"

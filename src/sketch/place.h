@@ -1,15 +1,15 @@
-/* sketch/place.h - where a key's counters lie.
+/* sketch/place.h - the positions of a key's counters.
  *
- * Row i of the first four takes 32 bits of the key's 128-bit hash, each row its own: x_0 and x_1 are
- * the halves of low, x_2 and x_3 those of high. Its counter is number floor(x_i * width / 2^32): any
- * width, no division. Each further four rows take the 128 bits mixed anew. Positions are counted from the
- * first counter of the part, row i beginning at i * width.
+ * Each of the first four rows uses its own 32 bits of the key's 128-bit hash: x_0 and x_1 are the
+ * halves of low, x_2 and x_3 those of high. The counter in row i is number floor(x_i * width /
+ * 2^32). So any width is possible, without a division. Every further four rows use the 128 bits
+ * mixed again. Positions count from the first counter of the part; row i starts at i * width.
  *
  * The most likely counter of a row gets at most ceil(2^32 / width) of the 2^32 values: a share
- * of 1/width + 2^-32, which plan.c reckons with.
+ * of at most 1/width + 2^-32, which plan.c uses.
  *
- * The signs of a count sketch come from all 128 bits multiplied together, not from those that
- * choose the counter. */
+ * The signs of a count sketch come from a product of all 128 bits, not from the bits that choose
+ * the counter. */
 #ifndef LETHE_SKETCH_PLACE_H
 #define LETHE_SKETCH_PLACE_H
 
@@ -25,7 +25,7 @@ static inline uint64_t lethe_place_mix(uint64_t value) {
     return value ^ value >> 32;
 }
 
-/* The hash that rows 4 * group to 4 * group + 3 take their bits from. */
+/* The hash whose bits rows 4 * group to 4 * group + 3 use. */
 static inline lethe_hash lethe_place_group(lethe_hash hash, uint32_t group) {
     if (group == 0) return hash;
     uint64_t turned = hash.high << 23 | hash.high >> 41;
@@ -35,7 +35,7 @@ static inline lethe_hash lethe_place_group(lethe_hash hash, uint32_t group) {
     };
 }
 
-/* The positions of four rows; first is where the first of them begins. */
+/* The positions in four rows; first is the position at which the first of them starts. */
 static inline void lethe_place_rows(lethe_hash hash, uint32_t width, uint32_t first,
                                     uint32_t at[LETHE_PLACE_ROWS]) {
     at[0] = first + (uint32_t)((hash.low & UINT32_MAX) * width >> 32);
@@ -44,7 +44,7 @@ static inline void lethe_place_rows(lethe_hash hash, uint32_t width, uint32_t fi
     at[3] = first + 3 * width + (uint32_t)((hash.high >> 32) * width >> 32);
 }
 
-/* Bit i tells the sign of row i. */
+/* Bit i is the sign in row i. */
 static inline uint32_t lethe_place_signs(lethe_hash hash) {
     uint64_t turned = hash.high << 29 | hash.high >> 35;
     return (uint32_t)((hash.low ^ turned) * UINT64_C(0x9fb21c651e98df25) >> 32);

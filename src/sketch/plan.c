@@ -1,17 +1,21 @@
-/* sketch/plan.c - from what is asked for to a shape, and from a shape to its errors.
+/* sketch/plan.c - derives a shape from the options, and the error bounds from a shape.
  *
- * COUNT-MIN  In one row a key's counter exceeds its frequency by p N on average, where N is the total and
- *            p = 1/width + 2^-32 the share of the most likely counter (place.h). By Markov it exceeds it
- *            by e p N with probability at most 1/e, and all rows do with e^-depth. So epsilon = e p and
- *            delta = e^-depth. Counters of the conservative and the FID sketch are never above those of
- *            a count-min sketch of that shape, so the same holds for them.
- * COUNT      In one row the error has variance at most p F2, F2 being the sum of squared frequencies. By
- *            Chebyshev it exceeds 2 sqrt(p F2) with probability at most 1/4. The median does only if half
- *            of the rows do: the tail of a binomial distribution. epsilon = 2 sqrt(p), of the L2 norm.
+ * COUNT-MIN  In one row, a key's counter exceeds its frequency by at most p N on average. N is the
+ *            total, and p = 1/width + 2^-32 is the share of the most likely counter (place.h). By
+ *            Markov's inequality it exceeds it by e p N with probability at most 1/e, and in all
+ *            rows with probability at most e^-depth. So epsilon = e p and delta = e^-depth.
+ *            Counters of conservative and FID sketches are never above those of a count-min sketch
+ *            of the same shape, so the same bounds hold for them.
+ * COUNT      In one row, the error has a variance of at most p F2; F2 is the sum of squared
+ *            frequencies. By Chebyshev's inequality it exceeds 2 sqrt(p F2) with probability at
+ *            most 1/4. The median does so only if half of the rows do, which is the tail of a
+ *            binomial distribution. epsilon = 2 sqrt(p), relative to the L2 norm.
  *
  * Nothing here allocates. */
 #include <math.h>
 
+#include "core/allocator.h"
+#include "core/sized.h"
 #include "sketch/sketch.h"
 
 enum {
@@ -20,16 +24,16 @@ enum {
     DEFAULT_COUNT_DEPTH = 5,
     DEFAULT_BITS = 32,
     DEFAULT_LOG_BITS = 16,
-    IS_RATIO = 10 /* the paper's */
+    IS_RATIO = 10 /* as in the paper */
 };
 
 #define DEFAULT_DELTA 0.02
 #define MIN_DELTA 1e-12
 #define MAX_DELTA 0.5
 #define EULER 2.718281828459045
-#define GRAIN 0x1p-32 /* of the numbers that choose a counter */
+#define GRAIN 0x1p-32 /* the step of the numbers that choose a counter */
 
-/* The probability that at least half of the rows err, each with probability 1/4. */
+/* The probability that at least half of the rows err, if each errs with probability 1/4. */
 static double median_failure(uint32_t depth) {
     uint32_t half = (depth + 1) / 2;
     double term = pow(0.75, depth), sum = 0;
@@ -95,7 +99,7 @@ bool lethe_sketch_is_valid_shape(const lethe_sketch_shape *shape) {
     return shape->top <= LETHE_SKETCH_MAX_TOP && shape->seed != 0;
 }
 
-/* Width and depth for an error; written so that a NaN is refused as well. */
+/* Width and depth for an error. The comparisons refuse NaN too. */
 static lethe_status plan_from_error(const lethe_sketch_options *options,
                                     lethe_sketch_shape *shape) {
     double epsilon = options->epsilon, delta = options->delta != 0 ? options->delta : DEFAULT_DELTA;
@@ -119,7 +123,7 @@ static lethe_status plan_from_error(const lethe_sketch_options *options,
     return LETHE_OK;
 }
 
-/* The widest sketch whose counters fit into memory_bytes. */
+/* The width of the widest sketch whose counters fit in memory_bytes. */
 static lethe_status plan_from_memory(const lethe_sketch_options *options,
                                      lethe_sketch_shape *shape) {
     uint64_t each = (uint64_t)shape->depth * (shape->counter_bits / 8);
@@ -154,7 +158,7 @@ static lethe_status plan_size(const lethe_sketch_options *options, lethe_sketch_
     return LETHE_OK;
 }
 
-/* The IS part; where its width is not told, ten times that of FQ, as far as that goes. */
+/* The width of the IS part: by default ten times that of FQ, or the widest that is allowed. */
 static void plan_is(const lethe_sketch_options *options, lethe_sketch_shape *shape) {
     shape->is_width = options->is_width;
     if (shape->kind != LETHE_SKETCH_FID || shape->is_width != 0) return;
@@ -163,11 +167,9 @@ static void plan_is(const lethe_sketch_options *options, lethe_sketch_shape *sha
     shape->is_width = shape->width > most / IS_RATIO ? most : IS_RATIO * shape->width;
 }
 
-lethe_status lethe_sketch_plan(const lethe_sketch_options *options, lethe_sketch_shape *out) {
-    *out = (lethe_sketch_shape){0};
-    lethe_sketch_options defaults = {0};
-    if (options == NULL) options = &defaults;
+static lethe_status plan_shape(const lethe_sketch_options *options, lethe_sketch_shape *out) {
     lethe_sketch_shape shape = {
+        .size = sizeof shape,
         .kind = options->kind,
         .counter_bits = options->counter_bits,
         .removal = options->removal,
@@ -189,4 +191,19 @@ lethe_status lethe_sketch_plan(const lethe_sketch_options *options, lethe_sketch
     lethe_sketch_complete_shape(&shape);
     *out = shape;
     return LETHE_OK;
+}
+
+lethe_status lethe_sketch_plan_options(const lethe_sketch_options *options,
+                                       lethe_sketch_options *taken, lethe_sketch_shape *shape) {
+    lethe_status status = LETHE_TAKE(options, taken, allocator);
+    if (status != LETHE_OK) return status;
+    if (!lethe_allocator_is_usable(taken->allocator)) return LETHE_EINVAL;
+    return plan_shape(taken, shape);
+}
+
+lethe_status lethe_sketch_plan(const lethe_sketch_options *options, lethe_sketch_shape *out) {
+    lethe_sketch_options taken;
+    lethe_sketch_shape shape;
+    lethe_status status = lethe_sketch_plan_options(options, &taken, &shape);
+    return status == LETHE_OK ? LETHE_GIVE(&shape, out, query_memory_bytes) : status;
 }

@@ -1,7 +1,8 @@
-/* sketch/scale.c - levels of logarithmic counters; see scale.h.
+/* sketch/scale.c - the levels of logarithmic counters: scale.h says what they mean.
  *
- * PAPER  G. Pitel, G. Fouquier, Count-Min-Log sketch: approximately counting with approximate counters,
- *        2015; after R. Morris, Counting large numbers of events in small registers, 1978. */
+ * PAPER  G. Pitel, G. Fouquier, Count-Min-Log sketch: approximately counting with approximate
+ *        counters, 2015; after R. Morris, Counting large numbers of events in small registers,
+ *        1978. */
 #include "sketch/scale.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ double lethe_scale_relative_error(const struct lethe_scale *scale) {
     return sqrt((scale->base - 1) / 2);
 }
 
-/* The highest level from level up to max whose value is not above wanted. */
+/* The highest level, from level to max, whose value is at most wanted. */
 static uint64_t level_of(const struct lethe_scale *scale, uint64_t level, double wanted,
                          uint64_t max) {
     uint64_t low = level, high = max;

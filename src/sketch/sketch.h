@@ -1,9 +1,10 @@
 /* sketch/sketch.h - what the files of the sketches share.
  *
- * sketch.c has the public functions; plan.c the mathematics of sizes and errors; place.h where a key's
- * counters lie; hot.h the operations on counters, compiled once for each instruction set by
- * hot_*.c; scale.* what a logarithmic counter stands for; top.* the most frequent keys; change.c
- * several changes together; format.c saving and loading. */
+ * sketch.c makes sketches; update.c adds, removes and counts; change.c makes several changes or
+ * none; list.c, merge.c, info.c and format.c have the other public functions. plan.c has the
+ * mathematics of sizes and errors; place.h the positions of a key's counters; hot.inc.h the
+ * operations on counters, compiled once per instruction set by hot_*.c; scale.* the values of
+ * logarithmic counters; top.* the most frequent keys. */
 #ifndef LETHE_SKETCH_SKETCH_H
 #define LETHE_SKETCH_SKETCH_H
 
@@ -12,39 +13,53 @@
 struct lethe_scale;
 struct lethe_top;
 
-/* What an operation needs to know. A part is depth rows of counters, one row behind the other. */
+/* What an operation needs to know. A part is depth rows of counters, one row after the other. */
 struct lethe_sketch_core {
-    void *cells; /* what answers queries: the FQ part, or the only one */
-    void *is;    /* the IS part; NULL in all kinds but FID */
-    void *ds;    /* the DS part; NULL where removal does without one, or is not possible */
+    /* The part that answers: FQ, or the only one. */
+    void *cells;
+    /* The IS part; NULL in all kinds except FID. */
+    void *is;
+    /* The DS part; NULL if the kind can remove without one, or cannot remove. */
+    void *ds;
+
     uint32_t width, is_width, depth;
     bool ds_is_count_min;
-    uint64_t max;    /* where a counter is full */
-    uint64_t total;  /* added less removed; stays at UINT64_MAX */
-    uint64_t random; /* log: the state of its random numbers */
+    /* The value of a full counter. */
+    uint64_t max;
+
+    /* Added minus removed; stays at UINT64_MAX once it gets there. */
+    uint64_t total;
+
+    /* Log only: the state of the random numbers, and the values of levels. */
+    uint64_t random;
     const struct lethe_scale *scale;
 };
 
-/* A batch: weights NULL is 1 each; counts and flags are results, NULL where not wanted. */
+/* A batch of keys. */
 struct lethe_sketch_batch {
     const lethe_hash *hashes;
+    /* NULL: 1 for each key. */
     const uint64_t *weights;
     size_t count;
-    uint64_t *counts; /* the estimate, after adding or removing */
-    uint8_t *flags;   /* query: saturated; remove: done, not refused */
+
+    /* Result: the estimates, after adding or removing. May be NULL when adding or removing. */
+    uint64_t *counts;
+    /* Result: count: whether the answer is saturated; remove: whether it was done, not refused. May
+     * be NULL. */
+    uint8_t *flags;
 };
 
-/* One kind, for one size of counters and one instruction set. */
+/* The operations of one kind, for one size of counters and one instruction set. */
 struct lethe_sketch_operations {
     void (*add)(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch);
     void (*remove)(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch);
-    void (*query)(const struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch);
+    void (*count)(const struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch);
 };
 
 enum { LETHE_SKETCH_KINDS = 5, LETHE_SKETCH_SIZES = 4 };
 
-/* By kind, and by the logarithm of the bytes of a counter. log has no 32 and 64 bits; what can't
- * remove has no remove. */
+/* By kind, and by the logarithm of the bytes of a counter. log has no entries for 32 and 64
+ * bits; remove is NULL for a kind that cannot remove. */
 typedef const struct lethe_sketch_operations lethe_sketch_operations_table[LETHE_SKETCH_KINDS]
                                                                           [LETHE_SKETCH_SIZES];
 extern lethe_sketch_operations_table lethe_sketch_portable;
@@ -56,48 +71,79 @@ struct lethe_sketch {
     struct lethe_sketch_core core;
     const struct lethe_sketch_operations *operations;
     lethe_sketch_shape shape;
+
+    /* Made from an export: only the part that answers exists. */
     bool query_only;
-    struct lethe_top *top; /* NULL when none is kept */
+
+    /* NULL unless the most frequent keys are kept. */
+    struct lethe_top *top;
+
     struct lethe_scale *scale;
     const lethe_allocator *allocator;
 };
 
-/* Bytes of a counter, as a power of two: 0 to 3. */
+/* The bytes of a counter, as the logarithm to base 2: 0 to 3. */
 static inline unsigned lethe_sketch_size_class(uint32_t counter_bits) {
     return counter_bits == 8 ? 0 : counter_bits == 16 ? 1 : counter_bits == 32 ? 2 : 3;
 }
 
-/* Whether a kind's estimates are never below the truth. */
+/* The counters of the part that answers, and of the DS part. */
+static inline uint64_t lethe_sketch_counters(const lethe_sketch_shape *shape) {
+    return shape->width * shape->depth;
+}
+
+static inline uint64_t lethe_sketch_is_counters(const lethe_sketch_shape *shape) {
+    return shape->is_width * shape->depth;
+}
+
+static inline bool lethe_sketch_has_ds(const lethe_sketch_shape *shape) {
+    return shape->removal != LETHE_SKETCH_REMOVAL_NONE;
+}
+
+/* Whether a kind's estimates are never below the true frequency. */
 static inline bool lethe_sketch_never_under(lethe_sketch_kind kind) {
     return kind == LETHE_SKETCH_COUNT_MIN || kind == LETHE_SKETCH_CONSERVATIVE ||
            kind == LETHE_SKETCH_FID;
 }
 
-/* Whether sizes, kind and removal make a sketch that this library could have made. */
+/* Takes a caller's options and plans the shape. Errors: LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_sketch_plan_options(const lethe_sketch_options *options,
+                                                        lethe_sketch_options *taken,
+                                                        lethe_sketch_shape *shape);
+
+/* Whether this library could have made a sketch of these sizes, this kind and this removal. */
 bool lethe_sketch_is_valid_shape(const lethe_sketch_shape *shape);
 
 /* Fills in what follows from the other fields: epsilon, delta and the bytes. */
 void lethe_sketch_complete_shape(lethe_sketch_shape *shape);
 
-/* The value at which a counter of that kind and size is full. */
+/* The value of a full counter of that kind and size. */
 uint64_t lethe_sketch_counter_max(lethe_sketch_kind kind, uint32_t counter_bits);
 
-/* Whether keys can be removed from a sketch of this kind and shape. */
+/* Whether keys can be removed from this sketch. */
 bool lethe_sketch_can_remove(const lethe_sketch *sketch);
 
-/* Makes an empty sketch of a shape that is known to be valid; query_only has the part that
- * answers alone. Errors: LETHE_ENOMEM. */
+/* Whether a key can be added to this sketch or removed from it, as far as its bytes are
+ * concerned. */
+bool lethe_sketch_can_take(const lethe_sketch *sketch, lethe_bytes key);
+
+/* Makes an empty sketch of a valid shape; with query_only, only the part that answers.
+ * Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_sketch_from_shape(const lethe_sketch_shape *shape,
                                                       bool query_only,
                                                       const lethe_allocator *allocator,
                                                       lethe_sketch **out);
 
-/* Counters one at a time, for what is not in a hurry. Those of cells may be read by others
- * meanwhile: relaxed. */
+/* Makes the list of the most frequent keys of both sketches. Errors: LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_sketch_merge_lists(const lethe_sketch *sketch,
+                                                       const lethe_sketch *other,
+                                                       struct lethe_top **out);
+
+/* Single counters, for code that is not on the hot path. */
 uint64_t lethe_sketch_get_counter(const void *cells, uint64_t at, uint32_t counter_bits);
 void lethe_sketch_set_counter(void *cells, uint64_t at, uint32_t counter_bits, uint64_t value);
 
-/* The same as a number with a sign, of a count sketch. */
+/* A counter of a count sketch as a signed number. */
 int64_t lethe_sketch_signed(uint64_t counter, uint32_t counter_bits);
 
 #endif

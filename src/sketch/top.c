@@ -1,22 +1,25 @@
-/* sketch/top.c - the most frequent keys.
+/* sketch/top.c - the list of the most frequent keys.
  *
- * IDEA    A key is kept while its estimate is among the highest. Whenever a key is added to the
- *         sketch its new estimate is compared with the lowest one kept. A true heavy hitter gets in with
- *         its last addition at the latest, since from then on its estimate is at least its frequency.
- * LAYOUT  keys, in any order; a min-heap of (estimate, key); an open-addressing table from hash to key,
- *         with linear probing. All grow together, up to twice the number asked for.
- * I1      An entry of the heap is never above its key's count. Additions raise the count alone; the heap
- *         is put right when its lowest entry matters. So the stream's hottest keys cost a lookup.
- * I2      floor is the heap's lowest entry when no more keys fit, else 0: an estimate below it can't
- *         change who is kept.
- * I3      Who is kept follows from what is kept and what is added, never from how that lies in memory: of equal
- *         counts the lower hash leaves first, and additions are compared with the truly lowest count. So a list that was saved
- *         and loaded, as a replica's is, goes on just as the one that it was saved from.
- * WHY     count as of the key's own last change, not of now: it bounds the frequency just as surely, and
- *         is not raised by what other keys did to its counters since.
- *         at_least starts with the addition that brought the key in, so it needs no probability.
- * LIMIT   A key that fell out and rises only because others are removed is not noticed before it is
- *         added again. */
+ * IDEA    A key is in the list while its estimate is among the highest. Whenever a key is added to
+ *         the sketch, its new estimate is compared with the lowest one in the list. A true heavy
+ *         hitter enters with its last addition at the latest, because from then on its estimate is
+ *         at least its frequency.
+ * LAYOUT  keys, in any order; a min-heap of (estimate, key); an open-addressing table from hash to
+ *         key, with linear probing. All three grow together, up to twice the number asked for.
+ * I1      An entry of the heap is never above its key's count. An addition raises only the count;
+ *         the heap is corrected when its lowest entry matters. So adding a frequent key costs one
+ *         lookup.
+ * I2      floor is the heap's lowest entry if the list is full, else 0. A key whose estimate is
+ *         below floor cannot change the list.
+ * I3      Which keys are in the list depends only on the keys in it and on what is added, never on
+ *         the layout in memory. Of equal counts the lower hash leaves first, and additions are
+ *         compared with the true lowest count. So a list that was saved and loaded, as a replica's
+ *         was, develops exactly like the original.
+ * WHY     count is the estimate at the key's own last change, not the current one: it is as good an
+ *         upper bound, and what other keys have since done to its counters does not raise it.
+ *         at_least starts with the addition that brought the key in, so it is certain.
+ * LIMIT   A key that left the list, and would return only because other keys were removed, stays
+ *         out until it is added again. */
 #include "sketch/top.h"
 
 #include <stdlib.h>
@@ -31,13 +34,16 @@ enum { FIRST_ROOM = 64, LEAST_KEY_BYTES = 64, SLOTS_PER_KEY = 2 };
 struct heap_entry {
     uint64_t count;
     uint32_t key;
-    uint32_t tie; /* the lower part of the key's hash, which decides among most equal counts */
+    /* The low bits of the key's hash, which decide between most equal counts. */
+    uint32_t tie;
 };
 
 struct lethe_top {
     struct lethe_top_key *keys;
     struct heap_entry *heap;
-    uint32_t *slots; /* number of a key and 1; 0 is empty */
+    /* A slot holds the number of a key plus 1, or 0 if it is empty. */
+    uint32_t *slots;
+
     uint32_t used, room, capacity, wanted;
     uint32_t slot_mask;
     uint64_t floor;
@@ -60,7 +66,7 @@ lethe_status lethe_top_new(uint32_t wanted, const lethe_allocator *allocator,
     return LETHE_OK;
 }
 
-/* The bytes of the three arrays for so many keys. */
+/* The bytes of the three arrays, for a given number of keys. */
 struct sizes {
     size_t keys, heap, slots;
     uint32_t slot_count;
@@ -86,7 +92,7 @@ static void release_arrays(struct lethe_top *top) {
 
 void lethe_top_free(struct lethe_top *top) {
     if (top == NULL) return;
-    /* Also keys beyond those used, which clear left their memory. */
+    /* Keys beyond those in use have memory too, after a clear. */
     for (uint32_t i = 0; i < top->room; i++)
         lethe_release(top->allocator, top->keys[i].bytes, top->keys[i].room);
     release_arrays(top);
@@ -107,14 +113,14 @@ const struct lethe_top_key *lethe_top_at(const struct lethe_top *top, uint32_t i
     return &top->keys[i];
 }
 
-/* Where a hash belongs: by the process's own salt, since keys can be chosen so that their hashes are much alike. One
- * multiplication scatters what is a hash already. */
+/* The home slot of a hash. It depends on a salt of this process, since an attacker can choose keys
+ * whose hashes are similar. One multiplication suffices, because the input is already a hash. */
 static uint32_t home_of(const struct lethe_top *top, lethe_hash hash) {
     lethe_uint128 product = (lethe_uint128)(hash.low ^ top->salt) * (hash.high ^ ~top->salt);
     return (uint32_t)(product ^ product >> 64) & top->slot_mask;
 }
 
-/* The slot of a hash, or the empty one where it would go. */
+/* The slot of a hash, or the empty slot in which it belongs. */
 static uint32_t slot_of(const struct lethe_top *top, lethe_hash hash) {
     uint32_t slot = home_of(top, hash);
     while (top->slots[slot] != 0) {
@@ -135,7 +141,7 @@ const struct lethe_top_key *lethe_top_find(const struct lethe_top *top, lethe_ha
     return find(top, hash);
 }
 
-/* Takes a hash out of the table and moves up what had to give way to it. */
+/* Removes a hash from the table and moves the hashes it had displaced closer to their homes. */
 static void drop_slot(struct lethe_top *top, lethe_hash hash) {
     uint32_t hole = slot_of(top, hash), next = hole;
     top->slots[hole] = 0;
@@ -143,7 +149,7 @@ static void drop_slot(struct lethe_top *top, lethe_hash hash) {
         next = (next + 1) & top->slot_mask;
         if (top->slots[next] == 0) return;
         uint32_t home = home_of(top, top->keys[top->slots[next] - 1].hash);
-        /* Stays if its home lies cyclically behind the hole. */
+        /* It stays if its home lies, cyclically, after the hole. */
         if (((next - home) & top->slot_mask) < ((next - hole) & top->slot_mask)) continue;
         top->slots[hole] = top->slots[next];
         top->slots[next] = 0;
@@ -195,7 +201,7 @@ static void set_floor(struct lethe_top *top) {
     top->floor = top->used == top->capacity ? top->heap[0].count : 0;
 }
 
-/* Brings the truly lowest key to the front of the heap: I1. */
+/* Brings the key with the true lowest count to the front of the heap: I1. */
 static void settle(struct lethe_top *top) {
     for (;;) {
         uint64_t count = top->keys[top->heap[0].key].count;
@@ -243,7 +249,7 @@ static lethe_status grow(struct lethe_top *top) {
     return LETHE_OK;
 }
 
-/* Gives a key's place the bytes of another one. */
+/* Stores bytes as the key, in its allocation if they fit. */
 static lethe_status write_bytes(struct lethe_top *top, struct lethe_top_key *key,
                                 lethe_bytes bytes) {
     if (bytes.size > key->room) {
@@ -261,7 +267,7 @@ static lethe_status write_bytes(struct lethe_top *top, struct lethe_top_key *key
     return LETHE_OK;
 }
 
-/* A key where one is free. */
+/* Adds a key to a list that is not full. */
 static lethe_status append(struct lethe_top *top, lethe_hash hash, lethe_bytes bytes, uint64_t seen,
                            uint64_t count) {
     if (top->used == top->room || top->keys == NULL) {
@@ -281,7 +287,7 @@ static lethe_status append(struct lethe_top *top, lethe_hash hash, lethe_bytes b
     return LETHE_OK;
 }
 
-/* A key in place of the lowest one, which the heap begins with, if it is higher. */
+/* Replaces the lowest key, which is first in the heap, if the new one is higher. */
 static lethe_status replace(struct lethe_top *top, lethe_hash hash, lethe_bytes bytes,
                             uint64_t seen, uint64_t count) {
     if (count <= top->heap[0].count) return LETHE_OK;
@@ -304,7 +310,8 @@ lethe_status lethe_top_added(struct lethe_top *top, lethe_hash hash, lethe_bytes
                              uint64_t count) {
     if (count < top->floor) return LETHE_OK;
     struct lethe_top_key *kept = find(top, hash);
-    /* The floor is to be the true one. That is no higher than a kept key's count, so one that rises need not know it. */
+    /* Compare with the true floor. It is not above the count of any key in the list, so a key
+     * that is in the list and rises does not need it. */
     if (top->keys != NULL && top->used == top->capacity && (kept == NULL || count < kept->count)) {
         settle(top);
         if (count < top->floor) return LETHE_OK;
@@ -340,12 +347,17 @@ lethe_status lethe_top_copy(const struct lethe_top *top, struct lethe_top **out)
     return status;
 }
 
-int lethe_top_compare(const struct lethe_top_key *a, const struct lethe_top_key *b) {
-    if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    uint32_t shared = a->size < b->size ? a->size : b->size;
-    int order = shared == 0 ? 0 : memcmp(a->bytes, b->bytes, shared);
+int lethe_top_order(uint64_t count_a, lethe_bytes a, uint64_t count_b, lethe_bytes b) {
+    if (count_a != count_b) return count_a > count_b ? -1 : 1;
+    size_t shared = a.size < b.size ? a.size : b.size;
+    int order = shared == 0 ? 0 : memcmp(a.data, b.data, shared);
     if (order != 0) return order;
-    return (a->size > b->size) - (a->size < b->size);
+    return (a.size > b.size) - (a.size < b.size);
+}
+
+int lethe_top_compare(const struct lethe_top_key *a, const struct lethe_top_key *b) {
+    return lethe_top_order(a->count, (lethe_bytes){a->bytes, a->size}, b->count,
+                           (lethe_bytes){b->bytes, b->size});
 }
 
 static int compare_pointers(const void *a, const void *b) {

@@ -1,4 +1,4 @@
-/* sketch/top.h - the most frequent keys, kept beside a sketch: top.c says how. */
+/* sketch/top.h - the list of the most frequent keys of a sketch; top.c has the essay. */
 #ifndef LETHE_SKETCH_TOP_H
 #define LETHE_SKETCH_TOP_H
 
@@ -6,47 +6,56 @@
 
 struct lethe_top;
 
-/* One key that is kept. */
+/* A key in the list. */
 struct lethe_top_key {
     lethe_hash hash;
-    uint64_t count;    /* the sketch's estimate when it was last changed */
-    uint64_t at_least; /* what was seen added since it came in, less what was removed */
+
+    /* The sketch's estimate when the key was last changed. */
+    uint64_t count;
+    /* What was added since the key entered the list, minus what was removed. */
+    uint64_t at_least;
+
+    /* The key itself: size bytes of an allocation of room bytes. */
     void *bytes;
     uint32_t size, room;
-    uint32_t place; /* in the heap */
+
+    /* Its index in the heap. */
+    uint32_t place;
 };
 
-/* Keeps twice as many keys as are asked for. Errors: LETHE_ENOMEM. */
+/* Makes an empty list, which will keep twice as many keys as wanted. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_top_new(uint32_t wanted, const lethe_allocator *allocator,
                                             struct lethe_top **out);
-void lethe_top_free(struct lethe_top *top); /* takes NULL */
+/* Takes NULL. */
+void lethe_top_free(struct lethe_top *top);
 void lethe_top_clear(struct lethe_top *top);
 LETHE_MUST_CHECK lethe_status lethe_top_copy(const struct lethe_top *top, struct lethe_top **out);
 
 uint32_t lethe_top_count(const struct lethe_top *top);
 
-/* How many keys can be kept at most. */
+/* How many keys a list keeps at most. */
 uint64_t lethe_top_capacity(uint32_t wanted);
 
-/* The kept key number i, in no order; i is below lethe_top_count. */
+/* Key number i of the list, in no particular order; i < lethe_top_count. */
 const struct lethe_top_key *lethe_top_at(const struct lethe_top *top, uint32_t i);
 
-/* The kept key of that hash, or NULL. */
+/* The key with that hash, or NULL. */
 const struct lethe_top_key *lethe_top_find(const struct lethe_top *top, lethe_hash hash);
 
-/* A key was added to the sketch, whose estimate is now count; seen of it is certain. Errors:
- * LETHE_ENOMEM (the key should be kept but can't be; nothing changed). */
+/* Reports that a key was added to the sketch with weight seen, and that its estimate is now count.
+ * Errors: LETHE_ENOMEM (the key belongs in the list but could not be stored; nothing changed). */
 LETHE_MUST_CHECK lethe_status lethe_top_added(struct lethe_top *top, lethe_hash hash,
                                               lethe_bytes key, uint64_t seen, uint64_t count);
-/* A key was removed from the sketch, whose estimate is now count. */
+/* Reports that weight of a key was removed from the sketch, and that its estimate is now count. */
 void lethe_top_removed(struct lethe_top *top, lethe_hash hash, uint64_t weight, uint64_t count);
 
-/* The kept keys by falling count, equal ones by their bytes. Stores an array of pointers, which the
- * caller releases with its size in bytes; NULL when there are none. Errors: LETHE_ENOMEM. */
+/* Stores an array of pointers to the keys, by descending count and then by their bytes. The caller
+ * releases it with its size in bytes. It is NULL if the list is empty. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_top_sorted(const struct lethe_top *top,
                                                const struct lethe_top_key ***out, size_t *bytes);
 
-/* Orders two keys as above: negative when a comes first. */
+/* That order: negative if a comes first. lethe_top_order compares counts and bytes of keys. */
+int lethe_top_order(uint64_t count_a, lethe_bytes a, uint64_t count_b, lethe_bytes b);
 int lethe_top_compare(const struct lethe_top_key *a, const struct lethe_top_key *b);
 
 #endif

@@ -1,7 +1,7 @@
-/* window/chain_format.c - a chain of tables as saved bytes: docs/format/window.md.
+/* window/chain_format.c - saves and loads a chain of tables: docs/format/window.md.
  *
- * Counts of living entries are not saved: they are derived from the blocks again, each of which is
- * checked on the way, so a forged file can't lead an operation out of its block. */
+ * The counts of living entries are not saved. Loading derives them from the blocks and checks every
+ * block, so a forged file cannot make an operation leave its block. */
 #include "window/chain.h"
 
 enum { CHAIN_FIELDS = 9, TABLE_FIELDS = 9, VERSION_WITHOUT_COPIES = 1 };
@@ -78,7 +78,7 @@ static lethe_status decode_shape(lethe_decoder *decoder, const lethe_chain *chai
     return is_one ? LETHE_OK : LETHE_ECORRUPT;
 }
 
-/* Reads the segments that the map says are there. */
+/* Reads the segments that the map lists. */
 static lethe_status decode_segments(lethe_table *table, uint64_t count, lethe_decoder *decoder) {
     const struct lethe_table_shape *shape = &table->shape;
     uint64_t map_bytes = (shape->segments + 63) / 64 * 8;
@@ -114,7 +114,7 @@ static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, let
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
     bool valid = period == chain->period && sweep_block <= shape.segments * shape.blocks &&
                  allocated <= shape.segments &&
-                 /* the list of segments must be in proportion to the data as well */
+                 /* the list of segments must be in proportion to the data too */
                  shape.segments / 8 <= lethe_decoder_left(decoder);
     if (!valid) return LETHE_ECORRUPT;
     lethe_table *table = lethe_table_new(&shape, period, chain->options.allocator);
@@ -130,7 +130,8 @@ static lethe_status decode_table(lethe_chain *chain, lethe_decoder *decoder, let
     return LETHE_OK;
 }
 
-/* Until when ids may be in more than one table. Files of the first version don't say, so theirs may be. */
+/* Reads until when ids may be in more than one table. Files of the first version lack this, so for
+ * them the latest possible period is assumed. */
 static lethe_status decode_copies(lethe_chain *chain, lethe_decoder *decoder) {
     uint64_t latest = chain->period + chain->generations + 1;
     bool says = lethe_decoder_version(decoder) > VERSION_WITHOUT_COPIES;

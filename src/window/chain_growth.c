@@ -1,5 +1,5 @@
-/* window/chain_growth.c - how a chain grows, shrinks and gives memory back: when a table is made, for how many
- * ids, with what share of the error and within which cap. chain.c has the essay. */
+/* window/chain_growth.c - how a chain grows, shrinks and frees memory: when it makes a table,
+ * for how many ids, with which share of the error and within which cap. chain.c has the essay. */
 #include "window/chain.h"
 
 #include <math.h>
@@ -11,13 +11,20 @@
 #define DEFAULT_WINDOW_MS 600000
 #define DEFAULT_ERROR 1e-6
 #define DEFAULT_SLACK 0.25
-#define HEADROOM 1.1       /* of a table over the rate it is made for */
-#define HINTED_SHARE 0.995 /* of e, for the first table when the capacity was told */
-#define LARGE_SHARE 0.62   /* of what is left of e, for a table that should do for the load */
-#define SMALL_SHARE 0.04   /* and for one on the way there */
-#define LEAST_SHARE 1e-4   /* of e, when nothing is left */
-#define LEAST_ERROR 5e-16  /* of a table: what the longest remainders give */
-#define SHORTEST_BITS 11.0 /* of memory for an id, with the shortest remainders */
+
+/* A table's capacity, relative to the ids at the rate it is made for. */
+#define HEADROOM 1.1
+/* The share of e that the first table gets if the capacity was given. */
+#define HINTED_SHARE 0.995
+/* The share of the rest of e for a table that suffices for the load, and for a smaller one. */
+#define LARGE_SHARE 0.62
+#define SMALL_SHARE 0.04
+/* The share of e for a table when nothing is left. */
+#define LEAST_SHARE 1e-4
+/* The error of a table with the longest remainders. */
+#define LEAST_ERROR 5e-16
+/* Bits of memory per id with the shortest remainders. */
+#define SHORTEST_BITS 11.0
 
 enum {
     MIN_CAPACITY = 1024,
@@ -30,8 +37,8 @@ enum {
 #define MAX_HINT (UINT64_C(1) << 36)
 
 lethe_status lethe_chain_plan(const lethe_window_options *options, lethe_window_options *out) {
-    lethe_window_options plan = {0};
-    if (options != NULL) plan = *options;
+    lethe_window_options plan = *options;
+    plan.size = sizeof plan;
     if (plan.window_ms == 0) plan.window_ms = DEFAULT_WINDOW_MS;
     if (plan.error == 0) plan.error = DEFAULT_ERROR;
     if (plan.slack == 0) plan.slack = DEFAULT_SLACK;
@@ -40,14 +47,15 @@ lethe_status lethe_chain_plan(const lethe_window_options *options, lethe_window_
     bool valid = plan.error >= 1e-12 && plan.error <= 0.1 && plan.slack >= 0.02 &&
                  plan.slack <= 1 && plan.window_ms >= MIN_WINDOW_MS &&
                  plan.window_ms <= MAX_WINDOW_MS && plan.capacity <= MAX_HINT &&
-                 (plan.policy == LETHE_WINDOW_REFUSE || plan.policy == LETHE_WINDOW_DEGRADE);
+                 (plan.policy == LETHE_POLICY_REFUSE || plan.policy == LETHE_POLICY_DEGRADE);
     if (!valid) return LETHE_EINVAL;
     *out = plan;
     return LETHE_OK;
 }
 
-/* The number of periods to a window. A period costs every block a bit, and saves what is remembered for too
- * long: about thirty is the cheapest. Only a smaller slack than that gives asks for more. */
+/* The number of periods in a window. Each period costs every block one bit, and shortens the
+ * time for which ids are remembered beyond W. About thirty is the cheapest; only a smaller slack
+ * needs more. */
 static unsigned generations_for(double slack) {
     unsigned generations = 30;
     while (1.0 / generations > slack)
@@ -83,7 +91,7 @@ uint64_t lethe_chain_memory(const lethe_chain *chain) {
 uint64_t lethe_chain_committed_bytes(const lethe_chain *chain) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < chain->table_count; i++) {
-        /* Only the first is written, so only it can still grow. */
+        /* Only the newest is written, so only the newest can grow. */
         bytes += i == 0 ? lethe_table_planned_bytes(&chain->tables[i]->shape)
                         : lethe_table_allocated_bytes(chain->tables[i]);
     }
@@ -133,7 +141,7 @@ static void bury(lethe_chain *chain, lethe_table *table) {
     chain->graves[chain->grave_count++] = table;
 }
 
-/* Removes table number index from those that are looked at. */
+/* Removes table number index from the chain. */
 static void retire(lethe_chain *chain, unsigned index) {
     bury(chain, chain->tables[index]);
     chain->table_count--;
@@ -141,7 +149,7 @@ static void retire(lethe_chain *chain, unsigned index) {
         chain->tables[i] = chain->tables[i + 1];
 }
 
-/* Makes a table the first, before those that were number 0 to count - 1. */
+/* Makes a table the first, before those that are now number 0 to count - 1. */
 static void put_first(lethe_chain *chain, lethe_table *table, unsigned count) {
     for (unsigned i = count; i > 0; i--)
         chain->tables[i] = chain->tables[i - 1];
@@ -162,16 +170,16 @@ static double error_of_all(const lethe_chain *chain) {
     return error;
 }
 
-/* The ids that would be alive at once if they kept coming as they do now. */
+/* The ids that would be alive at once if they kept arriving at the current rate. */
 static double forecast(const lethe_chain *chain) {
     uint64_t elapsed_ms = chain->clock_ms - lethe_chain_start_of(chain, chain->period) + 1;
     double elapsed = (double)elapsed_ms * chain->generations / (double)chain->options.window_ms;
-    if (elapsed < 0.11) elapsed = 0.11; /* a moment says little */
+    if (elapsed < 0.11) elapsed = 0.11; /* a shorter time says too little about the rate */
     double rate = fmax((double)chain->arrivals / elapsed, (double)chain->arrivals_before);
     return rate * (chain->generations + 1) * HEADROOM;
 }
 
-/* A table of fewer ids, or LETHE_EFULL when so few are not worth one. */
+/* Plans a table for fewer ids; LETHE_EFULL if so few are not worth a table. */
 static lethe_status plan_smaller(const lethe_chain *chain, uint64_t capacity, double share,
                                  uint64_t room_bytes, struct lethe_table_shape *shape) {
     double fits = (double)room_bytes / (double)lethe_table_planned_bytes(shape);
@@ -181,7 +189,7 @@ static lethe_status plan_smaller(const lethe_chain *chain, uint64_t capacity, do
     return lethe_table_planned_bytes(shape) <= room_bytes ? LETHE_OK : LETHE_EFULL;
 }
 
-/* A table with shorter remainders, and for fewer ids only if the shortest are too long. */
+/* Plans a table with shorter remainders, and for fewer ids only if the shortest do not fit. */
 static lethe_status plan_degraded(const lethe_chain *chain, uint64_t capacity, double share,
                                   uint64_t room_bytes, struct lethe_table_shape *shape) {
     while (shape->queue.bits > MIN_DEGRADED_BITS) {
@@ -192,20 +200,21 @@ static lethe_status plan_degraded(const lethe_chain *chain, uint64_t capacity, d
     return plan_smaller(chain, capacity, share, room_bytes, shape);
 }
 
-/* Whether ids come so fast that the cap could not hold a window of them in any way. It is a burst, then, such as a log that
- * is replayed: to prepare for more of the same would ruin the error for nothing. */
+/* Whether ids arrive so fast that the cap could not hold a window of them in any way. Then it is
+ * a burst, such as a log that is replayed. To prepare for more of it would ruin the error for
+ * nothing. */
 static bool is_burst(const lethe_chain *chain) {
-    /* What has come in a period, and not what a moment of it promises. */
+    /* Counts what has arrived in a period, without extrapolating. */
     double arrivals = fmax((double)chain->arrivals, (double)chain->arrivals_before);
     return arrivals * (chain->generations + 1) * SHORTEST_BITS >
            (double)chain->options.max_memory_bytes * 8;
 }
 
-/* Plans a table for a window whose error may rise. */
+/* Plans a table under policy degrade. */
 static lethe_status plan_rising(const lethe_chain *chain, uint64_t capacity, double share,
                                 uint64_t room_bytes, struct lethe_table_shape *shape) {
     if (is_burst(chain)) {
-        /* As good as it can be while three quarters of the cap last, and then as many as fit, however bad. */
+        /* Up to three quarters of the cap, tables keep the error; after that, ids count more. */
         uint64_t kept_bytes = chain->options.max_memory_bytes / 4;
         uint64_t good_bytes = room_bytes > kept_bytes ? room_bytes - kept_bytes : 0;
         if (lethe_table_planned_bytes(shape) <= good_bytes) return LETHE_OK;
@@ -215,35 +224,36 @@ static lethe_status plan_rising(const lethe_chain *chain, uint64_t capacity, dou
         if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
         return plan_degraded(chain, capacity, share, room_bytes, shape);
     }
-    /* Part of it is for the tables that will follow: more if these will have to be larger. */
+    /* Leave a part of the room to the following tables, and more if these will have to be
+     * larger. */
     double part = fmax((double)capacity / fmax(forecast(chain), 1), 0.5);
     room_bytes = (uint64_t)((double)room_bytes * fmin(part, 0.875));
     if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     return plan_degraded(chain, capacity, share, room_bytes, shape);
 }
 
-/* Plans a table that fits into what the cap leaves; LETHE_EFULL when none does. */
+/* Plans a table that fits in the room under the cap; LETHE_EFULL if none does. */
 static lethe_status plan_within(const lethe_chain *chain, uint64_t capacity, double share,
                                 struct lethe_table_shape *shape) {
     uint64_t cap = chain->options.max_memory_bytes, committed = lethe_chain_committed_bytes(chain);
     if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
     if (cap == 0) return LETHE_OK;
     uint64_t room_bytes = cap > committed ? cap - committed : 0;
-    if (chain->options.policy == LETHE_WINDOW_DEGRADE) {
+    if (chain->options.policy == LETHE_POLICY_DEGRADE) {
         return plan_rising(chain, capacity, share, room_bytes, shape);
     }
     if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     return plan_smaller(chain, capacity, share, room_bytes, shape);
 }
 
-/* Makes a table the newest. */
+/* Makes a new table, which becomes the newest. */
 static lethe_status open_table(lethe_chain *chain, uint64_t capacity, double share) {
     if (chain->table_count == LETHE_CHAIN_MAX_TABLES) return LETHE_EFULL;
     struct lethe_table_shape shape;
     lethe_status status = plan_within(chain, capacity, share, &shape);
     bool is_short = status != LETHE_OK || shape.capacity < capacity ||
                     lethe_table_error(&shape, shape.capacity) > share * 1.001;
-    /* What an older table was made with shows until it has expired. */
+    /* A table with too high an error strains the window until it has expired. */
     chain->is_capped = is_short || (chain->is_capped && error_of_all(chain) > chain->options.error);
     if (status != LETHE_OK) return status;
     lethe_chain_make_way(chain,
@@ -255,7 +265,7 @@ static lethe_status open_table(lethe_chain *chain, uint64_t capacity, double sha
     return LETHE_OK;
 }
 
-/* Where no other table can be made: goes on with an older one, the emptiest by now. */
+/* Makes the emptiest of the older tables the newest, when no new table can be made. */
 static lethe_status reopen_table(lethe_chain *chain) {
     unsigned best = 0;
     uint64_t most_free = MIN_REOPENED;
@@ -271,7 +281,7 @@ static lethe_status reopen_table(lethe_chain *chain) {
     lethe_table *table = chain->tables[best];
     double error = error_of_all(chain) - lethe_table_error(&table->shape, table->alive) +
                    lethe_table_error(&table->shape, table->shape.capacity);
-    bool refuses = chain->options.policy == LETHE_WINDOW_REFUSE;
+    bool refuses = chain->options.policy == LETHE_POLICY_REFUSE;
     if (refuses && error > chain->options.error) return LETHE_EFULL;
     uint64_t cap = chain->options.max_memory_bytes;
     uint64_t growth = lethe_table_planned_bytes(&table->shape) - lethe_table_allocated_bytes(table);
@@ -282,7 +292,7 @@ static lethe_status reopen_table(lethe_chain *chain) {
     return LETHE_OK;
 }
 
-/* What a new table is to be for the load as it is. */
+/* Chooses the capacity and the error of a new table for the current load. */
 static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *out_share) {
     double alive = (double)alive_in_all(chain);
     double needed = forecast(chain), wanted = fmin(needed, MAX_GROWTH * alive);
@@ -314,11 +324,11 @@ lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *op
     lethe_chain_set_clock(chain, 0);
     double hint = (double)options->capacity * (1 + 1.0 / chain->generations);
     bool hinted = options->capacity > 0;
-    /* Ids come at random: five deviations more than their mean is enough for a steady load. */
+    /* Ids arrive at random. Five standard deviations above the mean suffice for a steady load. */
     uint64_t capacity = hinted ? (uint64_t)(hint + 5 * sqrt(hint)) + 64 : MIN_CAPACITY;
     lethe_status status =
         open_table(chain, capacity, options->error * (hinted ? HINTED_SHARE : SMALL_SHARE));
-    if (status == LETHE_OK && chain->is_capped && options->policy == LETHE_WINDOW_REFUSE) {
+    if (status == LETHE_OK && chain->is_capped && options->policy == LETHE_POLICY_REFUSE) {
         status = LETHE_EFULL;
     }
     if (status != LETHE_OK) lethe_chain_drop(chain);
@@ -333,8 +343,8 @@ void lethe_chain_drop(lethe_chain *chain) {
     *chain = (lethe_chain){0};
 }
 
-/* Whether the newest table was made with shorter remainders than it should have, and one with
- * much longer ones would fit now. */
+/* Whether the newest table has shorter remainders than it should, and a table with much longer ones
+ * would fit now. */
 static bool can_improve(const lethe_chain *chain) {
     const lethe_table *newest = chain->tables[0];
     if (lethe_table_error(&newest->shape, newest->shape.capacity) <= chain->options.error)
@@ -350,7 +360,7 @@ static bool can_improve(const lethe_chain *chain) {
     return lethe_table_error(&shape, capacity) <= fmax(chain->options.error, now / 4);
 }
 
-/* Whether the load has fallen far below what the newest table was made for. */
+/* Whether the load is far below what the newest table was made for. */
 static bool can_shrink(const lethe_chain *chain) {
     double needed = fmax(forecast(chain), (double)alive_in_all(chain));
     needed = fmax(fmax(needed, (double)chain->options.capacity), MIN_CAPACITY);
@@ -358,7 +368,7 @@ static bool can_shrink(const lethe_chain *chain) {
            needed * SHRINK_FACTOR <= (double)chain->tables[0]->shape.capacity;
 }
 
-/* Replaces the newest table where another one would do better. Failing to is no harm: the next period
+/* Adds a new table if it would suit the load better than the newest. If that fails, the next period
  * tries again. */
 static void adapt(lethe_chain *chain) {
     if (!can_shrink(chain) && !can_improve(chain)) return;
@@ -369,22 +379,23 @@ static void adapt(lethe_chain *chain) {
     if (open_table(chain, capacity, share) != LETHE_OK) chain->is_capped = was_capped;
 }
 
-/* The cap is no longer in the way when there is room again and the error is what it should be. */
+/* The cap is no longer a limit once there is room again and the error is within its target. */
 static void relax(lethe_chain *chain) {
     const lethe_table *newest = chain->tables[0];
     if (newest->alive < newest->shape.capacity && error_of_all(chain) <= chain->options.error)
         chain->is_capped = false;
 }
 
-/* Whether all that the newest table holds has expired, and its blocks would have to be swept all the same before their
- * stamps come round again. */
+/* Whether all entries of the newest table have expired, and yet its blocks would have to be
+ * swept now, before their stamps repeat. */
 static bool is_stale(const lethe_chain *chain) {
     const lethe_table *newest = chain->tables[0];
     return lethe_table_alive_at(newest, chain->period) == 0 &&
            lethe_table_is_urgent_at(newest, chain->period);
 }
 
-/* Replaces the newest table by an empty one of its shape. Without memory for that, it is swept. */
+/* Replaces the newest table by an empty one of its shape. If memory for that is missing, the old
+ * one stays and is swept. */
 static void renew(lethe_chain *chain) {
     const struct lethe_table_shape *shape = &chain->tables[0]->shape;
     lethe_table *table = lethe_table_new(shape, chain->period, chain->options.allocator);

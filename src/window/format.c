@@ -1,7 +1,7 @@
 /* window/format.c - saves and loads windows: docs/format/window.md.
  *
- * The payload is the options and then each stripe: a chain of tables as chain_format.c has it, or, of
- * the Bloom kind, a whole frame of a forgetful filter. */
+ * The payload is the options and then each stripe: a chain of tables (chain_format.c), or, for the
+ * forgetful kind, a whole frame of a forgetful filter. */
 #include "core/codec.h"
 #include "core/io.h"
 #include "window/window.h"
@@ -10,8 +10,8 @@
 
 enum { VERSION = 2, FIELD_BYTES = 72 };
 
-/* A sink that only counts, and one that writes into an encoder: how a Bloom stripe, which has a
- * frame of its own, is put into the window's. */
+/* A forgetful stripe has a frame of its own inside the window's. One sink counts its bytes and
+ * another writes it to the window's encoder. */
 static lethe_status count_bytes(void *context, const void *data, size_t size) {
     (void)data;
     *(uint64_t *)context += size;
@@ -31,8 +31,8 @@ static lethe_status get_from_decoder(void *context, void *data, size_t size) {
 static lethe_status stripe_bytes(const lethe_window *window,
                                  const struct lethe_window_stripe *stripe, uint64_t *out) {
     *out = 0;
-    if (lethe_window_is_bloom(window)) {
-        return lethe_forgetful_save(stripe->bloom,
+    if (lethe_window_is_forgetful(window)) {
+        return lethe_forgetful_save(stripe->forgetful,
                                     (lethe_sink){.context = out, .write = count_bytes});
     }
     *out = lethe_chain_saved_bytes(&stripe->chain);
@@ -67,9 +67,9 @@ static lethe_status save_stripes(const lethe_window *window, lethe_sink sink) {
     encode_options(&window->options, encoder);
     for (uint32_t i = 0; i < window->stripe_count && status == LETHE_OK; i++) {
         lethe_encoder_put_u64(encoder, sizes[i]);
-        if (lethe_window_is_bloom(window)) {
+        if (lethe_window_is_forgetful(window)) {
             lethe_sink inner = {.context = encoder, .write = put_into_encoder};
-            status = lethe_forgetful_save(window->stripes[i].bloom, inner);
+            status = lethe_forgetful_save(window->stripes[i].forgetful, inner);
         } else {
             lethe_chain_encode(&window->stripes[i].chain, encoder);
         }
@@ -80,7 +80,8 @@ static lethe_status save_stripes(const lethe_window *window, lethe_sink sink) {
 }
 
 lethe_status lethe_window_save(const lethe_window *window, lethe_sink sink) {
-    /* All stripes stand still while they are written: the file is the window of one moment. */
+    if (window == NULL || sink.write == NULL) return LETHE_EINVAL;
+    /* All stripes are locked while they are written, so the file shows one moment. */
     for (uint32_t i = 0; i < window->stripe_count; i++)
         (void)lethe_window_take(window, i);
     lethe_status status = save_stripes(window, sink);
@@ -104,20 +105,22 @@ static lethe_status decode_options(lethe_decoder *decoder, const lethe_allocator
     uint32_t refresh = lethe_decoder_get_u32(decoder);
     uint64_t zero = lethe_decoder_get_u64(decoder);
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
-    if (kind > LETHE_WINDOW_BLOOM || policy > LETHE_WINDOW_DEGRADE || refresh > 1 || zero != 0 ||
-        options.window_ms == 0 || options.error == 0 || options.slack == 0 || options.seed == 0) {
+    if (kind > LETHE_WINDOW_FORGETFUL || policy > LETHE_POLICY_DEGRADE || refresh > 1 ||
+        zero != 0 || options.window_ms == 0 || options.error == 0 || options.slack == 0 ||
+        options.seed == 0) {
         return LETHE_ECORRUPT;
     }
     options.kind = (lethe_window_kind)kind;
-    options.policy = (lethe_window_policy)policy;
+    options.policy = (lethe_policy)policy;
     options.refresh_on_duplicate = refresh != 0;
     return lethe_chain_plan(&options, out) == LETHE_OK ? LETHE_OK : LETHE_ECORRUPT;
 }
 
-/* Whether a Bloom stripe that was loaded is one of this window. */
-static bool belongs(const lethe_window *window, const lethe_forgetful *bloom) {
-    lethe_forgetful_stats stats = lethe_forgetful_info(bloom, 0);
-    return stats.setting == LETHE_FORGETFUL_ELASTIC &&
+/* Whether a loaded forgetful stripe fits this window. */
+static bool belongs(const lethe_window *window, const lethe_forgetful *forgetful) {
+    lethe_forgetful_stats stats = LETHE_INIT(lethe_forgetful_stats);
+    return lethe_forgetful_info(forgetful, 0, &stats) == LETHE_OK &&
+           stats.setting == LETHE_FORGETFUL_ELASTIC &&
            stats.window_ms == window->options.window_ms && stats.seed == window->options.seed;
 }
 
@@ -127,13 +130,13 @@ static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stri
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
     if (size > left) return LETHE_ECORRUPT;
     lethe_status status;
-    if (lethe_window_is_bloom(window)) {
+    if (lethe_window_is_forgetful(window)) {
         lethe_source inner = {.context = decoder, .read = get_from_decoder, .size_bytes = size};
-        status = lethe_forgetful_load(inner, window->options.allocator, &stripe->bloom);
+        status = lethe_forgetful_load(inner, window->options.allocator, &stripe->forgetful);
         if (status == LETHE_ETYPE || status == LETHE_EVERSION) status = LETHE_ECORRUPT;
-        if (status == LETHE_OK && !belongs(window, stripe->bloom)) status = LETHE_ECORRUPT;
+        if (status == LETHE_OK && !belongs(window, stripe->forgetful)) status = LETHE_ECORRUPT;
     } else {
-        /* What the file holds is taken as it is, also where a plan of today would not fit the cap. */
+        /* The contents are accepted even if a table planned today would exceed the cap. */
         lethe_window_options empty = *share;
         empty.capacity = 0;
         empty.max_memory_bytes = 0;
@@ -149,6 +152,7 @@ static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stri
 
 lethe_status lethe_window_load(lethe_source source, const lethe_allocator *allocator,
                                lethe_window **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
@@ -179,8 +183,9 @@ static lethe_status save(const void *object, lethe_sink sink) {
     return lethe_window_save(object, sink);
 }
 
-lethe_status lethe_window_save_file(const lethe_window *window, const char *path) {
-    return lethe_save_to_file(path, save, window);
+lethe_status lethe_window_save_file(const lethe_window *window, const char *path,
+                                    lethe_detail *detail) {
+    return lethe_save_to_file(path, save, window, detail);
 }
 
 struct load_context {
@@ -194,8 +199,9 @@ static lethe_status load(void *context, lethe_source source) {
 }
 
 lethe_status lethe_window_load_file(const char *path, const lethe_allocator *allocator,
-                                    lethe_window **out) {
+                                    lethe_window **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context);
+    return lethe_load_from_file(path, load, &context, detail);
 }

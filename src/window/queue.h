@@ -1,27 +1,31 @@
 /* window/queue.h - the block of the forgetful quotient filter: a queue of remainders.
  *
- * IDEA    A fingerprint's quotient names its block, its remainder lies in one of the block's S slots. New
- *         ones go in at one end, and what is old leaves at the other. So one bit for each entry and one
- *         for each period says how old every entry is, and nothing is ever moved to forget.
- * LAYOUT  a block of 32, 64 or 128 bytes, for remainders of f = 8 k + j bits and G periods:
- *         bytes   k arrays of S bytes: byte s of array i is bits 8 i to 8 i + 7 of slot s's remainder.
- *         planes  j arrays of S bits, packed: bit s of plane i is bit 8 k + i of slot s's remainder.
- *         head    a byte: the slot that was written last, in its upper five bits. The lower three
+ * IDEA    A fingerprint's quotient names its block; its remainder is in one of the block's S slots.
+ *         New remainders enter at one end and old ones leave at the other. So one bit per entry and
+ *         one bit per period encode the age of every entry, and nothing moves when entries expire.
+ * LAYOUT  A block has 32, 64 or 128 bytes, for remainders of f = 8 k + j bits and G periods:
+ *         bytes   k arrays of S bytes: byte s of array i is bits 8 i to 8 i + 7 of slot s's
+ *                 remainder.
+ *         planes  j arrays of S bits, packed: bit s of plane i is bit 8 k + i of slot s's
+ *                 remainder.
+ *         head    one byte: its upper five bits are the slot that was written last. The lower three
  *                 may belong to the last plane.
- *         stamp   a byte: the period of the last write, modulo 256.
- *         ages    S + G bits, as whole bytes up to the end of the block. From the lowest bit on a one for
- *                 each entry, youngest first, and a zero where one period ends and an older one begins.
- * I1      The entries are those whose ones come before zero number G (from 0), as of the stamp's
- *         period; after it there is nothing. An entry's age in periods is the number of zeros before it.
- * I2      Entry number i, from the youngest, is in slot (head - i) mod S. What is in the other
- *         slots is of no account.
- * WHY     As time passes zeros come in from below: one shift brings a block up to date, and the
- *         position of zero number G, less G, is the number of entries alive. A look compares a byte of all
- *         slots at once, whichever of them are used, and asks for ages only if something matches.
- *         64 bytes are one cache line, and hold 18 remainders of 25 bits over 30 periods.
+ *         stamp   one byte: the period of the last write, modulo 256.
+ *         ages    S + G bits, in whole bytes up to the end of the block. From the lowest bit
+ *                 upwards: a one for each entry, youngest first, and a zero at each step to an
+ *                 older period.
+ * I1      The living entries are the ones below zero number G (counted from 0), as of the stamp's
+ *         period; above it all bits are zero. An entry's age in periods is the number of zeros
+ *         below its one.
+ * I2      Entry number i, counted from the youngest, is in slot (head - i) mod S. The contents of
+ *         all other slots are meaningless.
+ * WHY     As time passes, zeros enter from below, so one shift brings a block up to date. The
+ *         position of zero number G, minus G, is the number of living entries. A lookup compares
+ *         one byte of all slots at once, used or not, and looks at the ages only if something
+ *         matches. 64 bytes are one cache line, and hold 18 remainders of 25 bits over 30 periods.
  * LIMIT   S is at most 32. Stamps must be less than 256 periods old.
- * SPEED   Hot callers hand down a pointer to a constant shape where they can: all of this then folds to a
- *         few dozen instructions. Nothing outside a block is ever read. */
+ * SPEED   Hot callers pass a pointer to a constant shape where they can. Then all of this folds
+ *         to a few dozen instructions. Nothing outside the block is ever read. */
 #ifndef LETHE_WINDOW_QUEUE_H
 #define LETHE_WINDOW_QUEUE_H
 
@@ -30,6 +34,7 @@
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/inline.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "blocks are read by unaligned loads of little-endian words");
@@ -38,29 +43,31 @@ enum {
     LETHE_QUEUE_MAX_SLOTS = 32,
     LETHE_QUEUE_MAX_BITS = 57,
     LETHE_QUEUE_MAX_GENERATIONS = 62,
-    LETHE_QUEUE_VECTOR_BYTES = 32, /* a look reads so many bytes at once, all within the block */
+    LETHE_QUEUE_VECTOR_BYTES = 32, /* read at once by a lookup, all within the block */
     LETHE_QUEUE_HEAD_SHIFT = 3
 };
 
 struct lethe_queue_shape {
-    unsigned bits;        /* of a remainder: f */
-    unsigned generations; /* G: an entry of age 0..G is alive */
+    /* f, the bits of a remainder. */
+    unsigned bits;
+    /* G: an entry of age 0 to G is alive. */
+    unsigned generations;
     unsigned block_bytes;
-    unsigned slots;   /* S: as many as fit */
-    unsigned head_at; /* the byte of the head; the stamp follows, then the ages */
+    /* S: as many as fit. */
+    unsigned slots;
+    /* The offset of the head byte. The stamp follows it, then the ages. */
+    unsigned head_at;
 };
 
-/* An array of bits as long as S + G may be. */
+/* A bit array that is long enough for S + G bits. */
 typedef lethe_uint128 lethe_queue_ages;
 
-#define LETHE_QUEUE_INLINE static inline __attribute__((always_inline))
-
-LETHE_QUEUE_INLINE unsigned lethe_queue_head_at(unsigned slots, unsigned generations,
-                                                unsigned block_bytes) {
+LETHE_INLINE unsigned lethe_queue_head_at(unsigned slots, unsigned generations,
+                                          unsigned block_bytes) {
     return block_bytes - 2 - (slots + generations + 7) / 8;
 }
 
-/* Whether so many slots fit into a block, with one to spare in the last word of the ages. */
+/* Whether that many slots fit in a block. */
 static inline bool lethe_queue_fits(unsigned slots, unsigned bits, unsigned generations,
                                     unsigned block_bytes) {
     if (2 + (slots + generations + 7) / 8 > block_bytes) return false;
@@ -68,7 +75,7 @@ static inline bool lethe_queue_fits(unsigned slots, unsigned bits, unsigned gene
     return slots * bits <= 8 * head_at + LETHE_QUEUE_HEAD_SHIFT;
 }
 
-/* The shape with the most slots. False when there is none of at least four. */
+/* The shape with the most slots; false if not even four fit. */
 static inline bool lethe_queue_plan(unsigned bits, unsigned generations, unsigned block_bytes,
                                     struct lethe_queue_shape *out) {
     bool is_known = block_bytes == 32 || block_bytes == 64 || block_bytes == 128;
@@ -90,39 +97,39 @@ static inline bool lethe_queue_plan(unsigned bits, unsigned generations, unsigne
 }
 
 /* Whether the ages need more than one word. */
-LETHE_QUEUE_INLINE bool lethe_queue_is_wide(const struct lethe_queue_shape *shape) {
+LETHE_INLINE bool lethe_queue_is_wide(const struct lethe_queue_shape *shape) {
     return shape->slots + shape->generations > 63;
 }
 
-LETHE_QUEUE_INLINE uint64_t lethe_queue_load(const unsigned char *bytes) {
+LETHE_INLINE uint64_t lethe_queue_load(const unsigned char *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
     return word;
 }
 
-LETHE_QUEUE_INLINE void lethe_queue_store(unsigned char *bytes, uint64_t word) {
+LETHE_INLINE void lethe_queue_store(unsigned char *bytes, uint64_t word) {
     memcpy(bytes, &word, sizeof word);
 }
 
-LETHE_QUEUE_INLINE unsigned lethe_queue_head(const struct lethe_queue_shape *shape,
-                                             const unsigned char *block) {
+LETHE_INLINE unsigned lethe_queue_head(const struct lethe_queue_shape *shape,
+                                       const unsigned char *block) {
     return block[shape->head_at] >> LETHE_QUEUE_HEAD_SHIFT;
 }
 
-LETHE_QUEUE_INLINE uint8_t lethe_queue_stamp(const struct lethe_queue_shape *shape,
-                                             const unsigned char *block) {
+LETHE_INLINE uint8_t lethe_queue_stamp(const struct lethe_queue_shape *shape,
+                                       const unsigned char *block) {
     return block[shape->head_at + 1];
 }
 
-/* How far the ages are from the beginning of the last word, or two words, in bits. */
-LETHE_QUEUE_INLINE unsigned lethe_queue_ages_shift(const struct lethe_queue_shape *shape) {
+/* The offset of the ages, in bits, from the start of the last word, or of the last two words. */
+LETHE_INLINE unsigned lethe_queue_ages_shift(const struct lethe_queue_shape *shape) {
     unsigned bytes = lethe_queue_is_wide(shape) ? 16 : 8;
     return 8 * (bytes - (shape->slots + shape->generations + 7) / 8);
 }
 
-/* The ages as they are in the block. */
-LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_stored_ages(const struct lethe_queue_shape *shape,
-                                                            const unsigned char *block) {
+/* The ages as stored in the block. */
+LETHE_INLINE lethe_queue_ages lethe_queue_stored_ages(const struct lethe_queue_shape *shape,
+                                                      const unsigned char *block) {
     unsigned shift = lethe_queue_ages_shift(shape);
     uint64_t last = lethe_queue_load(block + shape->block_bytes - 8);
     if (!lethe_queue_is_wide(shape)) return last >> shift;
@@ -130,28 +137,27 @@ LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_stored_ages(const struct lethe_q
     return ((lethe_queue_ages)last << 64 | before) >> shift;
 }
 
-/* The ages as of period, which is less than 256 after the stamp. Whatever is 63 periods old has expired. */
-LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_ages_at(const struct lethe_queue_shape *shape,
-                                                        const unsigned char *block,
-                                                        uint64_t period) {
+/* The ages as of period, which is less than 256 periods after the stamp. An entry that is 63
+ * periods old has expired in any case. */
+LETHE_INLINE lethe_queue_ages lethe_queue_ages_at(const struct lethe_queue_shape *shape,
+                                                  const unsigned char *block, uint64_t period) {
     unsigned elapsed = (uint8_t)((uint8_t)period - lethe_queue_stamp(shape, block));
     if (elapsed > 63) elapsed = 63;
     lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
     return lethe_queue_is_wide(shape) ? ages << elapsed : (uint64_t)ages << elapsed;
 }
 
-/* The same for one that is less than 64 periods after it, as a writer's is. */
-LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_ages_soon(const struct lethe_queue_shape *shape,
-                                                          const unsigned char *block,
-                                                          uint64_t period) {
+/* The same for a period that is less than 64 periods after the stamp, as a writer's always is. */
+LETHE_INLINE lethe_queue_ages lethe_queue_ages_soon(const struct lethe_queue_shape *shape,
+                                                    const unsigned char *block, uint64_t period) {
     unsigned elapsed = ((unsigned)period - lethe_queue_stamp(shape, block)) % 64;
     lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
     return lethe_queue_is_wide(shape) ? ages << elapsed : (uint64_t)ages << elapsed;
 }
 
-/* The position of the one numbered index, which there is. */
-LETHE_QUEUE_INLINE unsigned lethe_queue_select(const struct lethe_queue_shape *shape,
-                                               lethe_queue_ages ones, unsigned index) {
+/* The position of one number index, which exists. */
+LETHE_INLINE unsigned lethe_queue_select(const struct lethe_queue_shape *shape,
+                                         lethe_queue_ages ones, unsigned index) {
     uint64_t low = (uint64_t)ones;
     if (!lethe_queue_is_wide(shape)) return lethe_select64_of(low, index);
     unsigned count = lethe_popcount64(low);
@@ -159,31 +165,30 @@ LETHE_QUEUE_INLINE unsigned lethe_queue_select(const struct lethe_queue_shape *s
     return 64 + lethe_select64_of((uint64_t)(ones >> 64), index - count);
 }
 
-/* Where the entries alive end: at zero number G. Their number is that less G. */
-LETHE_QUEUE_INLINE unsigned lethe_queue_end(const struct lethe_queue_shape *shape,
-                                            lethe_queue_ages ages) {
+/* The end of the living entries: the position of zero number G. Minus G, it is their number. */
+LETHE_INLINE unsigned lethe_queue_end(const struct lethe_queue_shape *shape,
+                                      lethe_queue_ages ages) {
     return lethe_queue_select(shape, ~ages, shape->generations);
 }
 
-LETHE_QUEUE_INLINE bool lethe_queue_is_full(const struct lethe_queue_shape *shape, unsigned end) {
+LETHE_INLINE bool lethe_queue_is_full(const struct lethe_queue_shape *shape, unsigned end) {
     return end == shape->slots + shape->generations;
 }
 
-LETHE_QUEUE_INLINE lethe_queue_ages lethe_queue_below(const struct lethe_queue_shape *shape,
-                                                      unsigned position) {
+LETHE_INLINE lethe_queue_ages lethe_queue_below(const struct lethe_queue_shape *shape,
+                                                unsigned position) {
     if (lethe_queue_is_wide(shape)) return ((lethe_queue_ages)1 << position) - 1;
     return (UINT64_C(1) << position) - 1;
 }
 
-/* Writes ages, head and stamp; the bits around them stay. */
-LETHE_QUEUE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape,
-                                          unsigned char *block, lethe_queue_ages ages,
-                                          unsigned head, uint64_t period) {
+/* Writes ages, head and stamp; the bits around them stay as they are. */
+LETHE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape, unsigned char *block,
+                                    lethe_queue_ages ages, unsigned head, uint64_t period) {
     unsigned shift = lethe_queue_ages_shift(shape);
     unsigned char *last = block + shape->block_bytes - 8;
     unsigned char *before = block + shape->block_bytes - 16;
     if (!lethe_queue_is_wide(shape) && shift >= 16) {
-        /* All of it is in the last word. */
+        /* They are all in the last word. */
         unsigned head_at = shift - 16 + LETHE_QUEUE_HEAD_SHIFT;
         uint64_t kept = lethe_queue_load(last) & ((UINT64_C(1) << head_at) - 1);
         lethe_queue_store(last, (uint64_t)ages << shift | (period & UINT8_MAX) << (shift - 8) |
@@ -192,7 +197,7 @@ LETHE_QUEUE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape,
     }
     unsigned planes = block[shape->head_at] & ((1U << LETHE_QUEUE_HEAD_SHIFT) - 1);
     if (lethe_queue_is_wide(shape)) {
-        /* The lowest of the sixteen bytes may be remainders. */
+        /* The lowest of the sixteen bytes may belong to remainders. */
         lethe_queue_ages kept = lethe_queue_load(before), moved = ages << shift;
         kept &= ((lethe_queue_ages)1 << shift) - 1;
         lethe_queue_store(before, (uint64_t)(moved | kept));
@@ -205,8 +210,8 @@ LETHE_QUEUE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape,
     block[shape->head_at + 1] = (uint8_t)period;
 }
 
-/* Which of 32 bytes are value. */
-LETHE_QUEUE_INLINE uint32_t lethe_queue_match_bytes(const unsigned char *bytes, uint8_t value) {
+/* Which of 32 bytes equal value, as a bit mask. */
+LETHE_INLINE uint32_t lethe_queue_match_bytes(const unsigned char *bytes, uint8_t value) {
 #if defined(__AVX2__)
     __m256i equal = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)bytes),
                                       _mm256_set1_epi8((char)value));
@@ -216,7 +221,8 @@ LETHE_QUEUE_INLINE uint32_t lethe_queue_match_bytes(const unsigned char *bytes, 
     uint32_t match = 0;
     for (unsigned i = 0; i < LETHE_QUEUE_VECTOR_BYTES; i += 8) {
         uint64_t differs = lethe_queue_load(bytes + i) ^ value * UINT64_C(0x0101010101010101);
-        /* A byte's upper bit becomes one unless the byte is zero; then these bits are gathered. */
+        /* A byte that is zero gives a one, any other byte a zero; the product gathers these
+         * bits. */
         uint64_t zero = ~(((differs & low) + low) | differs | low) >> 7;
         match |= (uint32_t)((zero * UINT64_C(0x0102040810204080)) >> 56) << i;
     }
@@ -224,14 +230,14 @@ LETHE_QUEUE_INLINE uint32_t lethe_queue_match_bytes(const unsigned char *bytes, 
 #endif
 }
 
-/* The slots, used or not, that hold the remainder. */
-LETHE_QUEUE_INLINE uint32_t lethe_queue_match(const struct lethe_queue_shape *shape,
-                                              const unsigned char *block, uint64_t remainder) {
+/* The slots, used or not, that contain the remainder, as a bit mask. */
+LETHE_INLINE uint32_t lethe_queue_match(const struct lethe_queue_shape *shape,
+                                        const unsigned char *block, uint64_t remainder) {
     const unsigned slots = shape->slots, bytes = shape->bits / 8;
     const unsigned last = shape->block_bytes - LETHE_QUEUE_VECTOR_BYTES;
     uint32_t match = (uint32_t)((UINT64_C(1) << slots) - 1);
     for (unsigned i = 0; i < bytes; i++) {
-        /* The last arrays are read from a bit before, so as to stay within the block. */
+        /* The last arrays are read from an earlier byte, to stay within the block. */
         unsigned at = i * slots < last ? i * slots : last;
         match &=
             lethe_queue_match_bytes(block + at, (uint8_t)(remainder >> 8 * i)) >> (i * slots - at);
@@ -245,14 +251,15 @@ LETHE_QUEUE_INLINE uint32_t lethe_queue_match(const struct lethe_queue_shape *sh
     return match;
 }
 
-/* Whether a slot of either block might hold the remainder: a first look, which is wrong for about one in two
- * thousand that do not. */
-LETHE_QUEUE_INLINE bool lethe_queue_might_match(const struct lethe_queue_shape *shape,
-                                                const unsigned char *first,
-                                                const unsigned char *second, uint64_t remainder) {
+/* Whether a slot of either block might contain the remainder. This quick first look says yes for
+ * about one in two thousand remainders that are not there. */
+LETHE_INLINE bool lethe_queue_might_match(const struct lethe_queue_shape *shape,
+                                          const unsigned char *first, const unsigned char *second,
+                                          uint64_t remainder) {
 #if defined(__AVX2__)
     if (shape->bits >= 16 && shape->block_bytes >= 64) {
-        /* Two bytes of each slot. With 32 slots at the most, both arrays are read within the block. */
+        /* Compares two bytes of each slot. With at most 32 slots both reads are within the
+         * block. */
         const unsigned slots = shape->slots;
         __m256i low = _mm256_set1_epi8((char)remainder);
         __m256i high = _mm256_set1_epi8((char)(remainder >> 8));
@@ -283,8 +290,8 @@ static inline uint64_t lethe_queue_remainder(const struct lethe_queue_shape *sha
     return remainder;
 }
 
-LETHE_QUEUE_INLINE void lethe_queue_put(const struct lethe_queue_shape *shape, unsigned char *block,
-                                        unsigned slot, uint64_t remainder) {
+LETHE_INLINE void lethe_queue_put(const struct lethe_queue_shape *shape, unsigned char *block,
+                                  unsigned slot, uint64_t remainder) {
     const unsigned bytes = shape->bits / 8;
     for (unsigned i = 0; i < bytes; i++)
         block[i * shape->slots + slot] = (uint8_t)(remainder >> 8 * i);
@@ -295,29 +302,29 @@ LETHE_QUEUE_INLINE void lethe_queue_put(const struct lethe_queue_shape *shape, u
     }
 }
 
-/* The slot that follows in the ring. Without a branch, which would be guessed wrong once in a round. */
-LETHE_QUEUE_INLINE unsigned lethe_queue_next(const struct lethe_queue_shape *shape, unsigned slot) {
+/* The next slot of the ring. Without a branch, which would be mispredicted once per round. */
+LETHE_INLINE unsigned lethe_queue_next(const struct lethe_queue_shape *shape, unsigned slot) {
     unsigned next = slot + 1;
-    return next & -((next - shape->slots) >> 31); /* all ones while next is less */
+    return next & -((next - shape->slots) >> 31); /* the mask is all ones while next < slots */
 }
 
-/* An entry's slot from its number, or its number from its slot: (head - number) mod S. */
+/* The slot of an entry number, and equally the number of a slot: (head - number) mod S. */
 static inline unsigned lethe_queue_turn(const struct lethe_queue_shape *shape, unsigned head,
                                         unsigned number) {
     return head >= number ? head - number : head + shape->slots - number;
 }
 
-/* Adds an entry to a block that is not full. ages and end are as of period. */
-LETHE_QUEUE_INLINE void lethe_queue_append(const struct lethe_queue_shape *shape,
-                                           unsigned char *block, lethe_queue_ages ages,
-                                           unsigned end, uint64_t period, uint64_t remainder) {
+/* Adds the youngest entry to a block that is not full. ages and end are as of period. */
+LETHE_INLINE void lethe_queue_append(const struct lethe_queue_shape *shape, unsigned char *block,
+                                     lethe_queue_ages ages, unsigned end, uint64_t period,
+                                     uint64_t remainder) {
     unsigned slot = lethe_queue_next(shape, lethe_queue_head(shape, block));
     lethe_queue_ages alive = ages & lethe_queue_below(shape, end);
     lethe_queue_write(shape, block, alive << 1 | 1, slot, period);
     lethe_queue_put(shape, block, slot, remainder);
 }
 
-/* The number of a living entry that matches, youngest first, or S. match is what lethe_queue_match found. */
+/* The number of the youngest living entry among the slots in match (of lethe_queue_match), or S. */
 static inline unsigned lethe_queue_find(const struct lethe_queue_shape *shape,
                                         const unsigned char *block, uint32_t match,
                                         uint64_t period) {
@@ -331,7 +338,7 @@ static inline unsigned lethe_queue_find(const struct lethe_queue_shape *shape,
     return best;
 }
 
-/* How many living entries match. */
+/* The number of living entries among the slots in match. */
 static inline unsigned lethe_queue_count(const struct lethe_queue_shape *shape,
                                          const unsigned char *block, uint32_t match,
                                          uint64_t period) {
@@ -344,7 +351,7 @@ static inline unsigned lethe_queue_count(const struct lethe_queue_shape *shape,
     return count;
 }
 
-/* The age of entry number number. */
+/* The age of entry number number, in periods. */
 static inline unsigned lethe_queue_age(const struct lethe_queue_shape *shape, lethe_queue_ages ages,
                                        unsigned number) {
     return lethe_queue_select(shape, ages, number) - number;
@@ -355,7 +362,7 @@ static inline void lethe_queue_copy(const struct lethe_queue_shape *shape, unsig
     lethe_queue_put(shape, block, to, lethe_queue_remainder(shape, block, from));
 }
 
-/* Adds an entry of that age to a block that is not full: the younger ones make room. */
+/* Adds an entry of that age to a block that is not full. Younger entries move up to make room. */
 static inline void lethe_queue_insert(const struct lethe_queue_shape *shape, unsigned char *block,
                                       uint64_t period, unsigned age, uint64_t remainder) {
     lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
@@ -373,7 +380,7 @@ static inline void lethe_queue_insert(const struct lethe_queue_shape *shape, uns
     lethe_queue_put(shape, block, lethe_queue_turn(shape, head, number), remainder);
 }
 
-/* Removes entry number number, which is alive in period: the younger ones close the gap. */
+/* Removes entry number number, which is alive in period. Younger entries close the gap. */
 static inline void lethe_queue_remove(const struct lethe_queue_shape *shape, unsigned char *block,
                                       uint64_t period, unsigned number) {
     lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
@@ -385,12 +392,12 @@ static inline void lethe_queue_remove(const struct lethe_queue_shape *shape, uns
         lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i - 1),
                          lethe_queue_turn(shape, head, i));
     }
-    /* The one itself goes; what is above it moves down. */
+    /* Its one is dropped, and the bits above move down. */
     ages = below | (ages >> 1 & ~lethe_queue_below(shape, position));
     lethe_queue_write(shape, block, ages, lethe_queue_turn(shape, head, 1), period);
 }
 
-/* Drops what has expired and stamps the block with the period. */
+/* Drops expired entries and stamps the block with the period. */
 static inline void lethe_queue_refresh(const struct lethe_queue_shape *shape, unsigned char *block,
                                        uint64_t period) {
     if (lethe_queue_stamp(shape, block) == (uint8_t)period) return;
@@ -399,11 +406,11 @@ static inline void lethe_queue_refresh(const struct lethe_queue_shape *shape, un
     lethe_queue_write(shape, block, ages, lethe_queue_head(shape, block), period);
 }
 
-/* Whether a block is such as these functions leave. */
+/* Whether these functions could have left the block in this state. */
 static inline bool lethe_queue_is_valid(const struct lethe_queue_shape *shape,
                                         const unsigned char *block) {
     lethe_queue_ages ages = lethe_queue_stored_ages(shape, block);
-    unsigned end = lethe_queue_end(shape, ages); /* a forged block may not have one */
+    unsigned end = lethe_queue_end(shape, ages); /* a forged block may have none */
     if (end > (lethe_queue_is_wide(shape) ? 127U : 63U)) return false;
     return end <= shape->slots + shape->generations &&
            (ages & ~lethe_queue_below(shape, end)) == 0 &&

@@ -1,26 +1,30 @@
-/* window/table.c - the forgetful quotient filter: planning, memory and accounts of one table.
+/* window/table.c - the forgetful quotient filter: planning, memory and counts of one table.
  *
- * IDEA    A quotient filter whose blocks are queues, so that they know how old their entries are
- *         (window/queue.h). One lookup in one structure answers for the whole window, and forgetting is
- *         a shift of a block's ages when it is next written: old entries cost no work of their own
- *         and never stand in the way of new ones.
- * LAYOUT  segments of 2 to 4 MiB, each an array of blocks; a block is a cache line where that is the cheapest.
- * I1      An id has two blocks, in one segment, and its entry is in one of them: first in the one that was
- *         emptier, and if both are full, one of their entries moves to its own other block. That fills all
- *         blocks nearly to the end. Should no entry be able to move, the table says that it is full.
- * I2      A block's stamp is the period of its last write, modulo 256. A writer tells stamps apart that are less than 64 periods
- *         old. None is older, since a slow sweep is to visit every block once in 31 periods and may lag behind by almost as
- *         much; a table that slept longer is replaced. So the sweep can go in small pieces, and nobody waits for all of a
- *         period's. Where it should be follows from the period, and how far it lags from where it is.
- * I3      An entry recorded in period i is alive through period i + G. With G periods to a window W,
- *         an id recorded at any moment of period i is recognised for at least W (P1) and at
- *         most W + one period (P3).
- * I4      alive is the number of entries of periods period-G to period, exactly. It never exceeds
+ * IDEA    A quotient filter whose blocks are queues, which know the ages of their entries
+ *         (window/queue.h). One lookup in one structure answers for the whole window. Forgetting is
+ *         a shift of a block's ages when the block is next written: expired entries cost no work of
+ *         their own and take no space from new ones.
+ * LAYOUT  Segments of 2 to 4 MiB, each an array of blocks. A block is one cache line if that is
+ *         cheapest.
+ * I1      An id has two blocks, in one segment, and its entry is in one of them. A new entry goes
+ *         to the emptier block. If both are full, one of their entries moves to its own other
+ *         block. This fills all blocks almost completely. If no entry can move, the table reports
+ *         that it is full.
+ * I2      A block's stamp is the period of its last write, modulo 256. A writer can tell stamps
+ *         apart that are less than 64 periods old, and no stamp gets older. For that, a slow sweep
+ *         visits every block once in 31 periods, and may lag by almost as much again; a table that
+ *         was not used for longer is replaced. So the sweep can proceed in small pieces, without a
+ *         long pause at the start of a period. The period says where the sweep should be; the
+ *         difference to where it is says how far it lags.
+ * I3      An entry added in period i is alive through period i + G. With G periods in a window W,
+ *         an id added at any time in period i is recognised for at least W (P1) and at most W + one
+ *         period (P3).
+ * I4      alive is exactly the number of entries of periods period - G to period. It never exceeds
  *         capacity, for which the remainders were made long enough (P2).
- * WHY     Both blocks are always looked at, so an id's error is that of all entries of two blocks:
- *         2 * alive / blocks * 2^-f. The two numbers of the blocks add up to one that follows from the
- *         remainder, so that an entry can move without its id being known. docs/design/window.md.
- * LIMIT   A table doesn't grow; chain.c makes another one. */
+ * WHY     Both blocks of an id are always searched, so the error is 2 * alive / blocks * 2^-f. The
+ *         numbers of an entry's two blocks add up to a number that its remainder determines, so an
+ *         entry can move although its id is unknown. See docs/design/window.md.
+ * LIMIT   A table does not grow; chain.c makes another one. */
 #include "window/table.h"
 
 #include <limits.h>
@@ -33,16 +37,17 @@
 #define MAX_CAPACITY (UINT64_C(1) << 38)
 #define MAX_SEGMENTS (UINT64_C(1) << 22)
 
-/* Slots of a block that are left free on average when the table is at its capacity: with fewer, too many
- * entries would have to move for others. */
+/* The slots of a block that are free on average when the table is at its capacity. With fewer, too
+ * many additions would have to move another entry. */
 #define FREE_SLOTS 1.26
-/* What must be saved for a block to take two lines. */
+/* Blocks of two cache lines are chosen only if they save more memory than this. */
 #define TWO_LINES_PENALTY 1.05
 
-/* A lap of the sweep, and the age that stamps never reach: two laps and what a period's beginning adds. */
+/* The periods that one lap of the sweep takes, and the age that no stamp reaches: two laps and one
+ * period. */
 enum { MIN_BLOCKS = 2, LAP_PERIODS = 31, STAMP_PERIODS = 63 };
 
-/* Fills in what follows from the rest. */
+/* Fills in the fields that follow from the others. */
 static void derive_sizes(struct lethe_table_shape *shape) {
     shape->segment_bytes = (size_t)(shape->blocks * shape->queue.block_bytes);
 }
@@ -52,14 +57,15 @@ double lethe_table_error(const struct lethe_table_shape *shape, uint64_t alive) 
     return ldexp(2 * (double)alive / blocks, -(int)shape->queue.bits);
 }
 
-/* How many blocks of a shape it takes: for the room, and so that few enough entries are in each. */
+/* How many blocks of a shape are needed: to have enough slots, and to have few enough entries in
+ * each for the error. */
 static double blocks_for(const struct lethe_queue_shape *queue, double capacity, double error) {
     double for_room = capacity / (queue->slots - FREE_SLOTS);
     double for_error = ldexp(2 * capacity / error, -(int)queue->bits);
     return ceil(fmax(fmax(for_room, for_error), MIN_BLOCKS));
 }
 
-/* The shape of blocks that takes the least memory, and how many of them. */
+/* The shape of blocks that takes the least memory. Returns how many blocks of it are needed. */
 static double choose_queue(double capacity, double error, unsigned generations,
                            struct lethe_queue_shape *best) {
     static const unsigned sizes[] = {32, 64, 128};
@@ -70,7 +76,7 @@ static double choose_queue(double capacity, double error, unsigned generations,
             struct lethe_queue_shape queue;
             if (!lethe_queue_plan(bits, generations, sizes[i], &queue)) continue;
             double blocks = blocks_for(&queue, capacity, error);
-            /* Of two that cost the same the one with longer remainders. */
+            /* Of two that cost the same, the one with longer remainders. */
             if (blocks * sizes[i] * penalty > least) continue;
             least = blocks * sizes[i] * penalty;
             best_blocks = blocks;
@@ -80,8 +86,8 @@ static double choose_queue(double capacity, double error, unsigned generations,
     return best_blocks;
 }
 
-/* Segments have at least 2 MiB if there are many: the size of a huge page, without which every random
- * access would miss the TLB too. They share what is left over. */
+/* If there are several segments, they have at least 2 MiB, the size of a huge page; without huge
+ * pages every random access would miss the TLB too. All segments have the same size. */
 bool lethe_table_plan(uint64_t capacity, double error, unsigned generations,
                       struct lethe_table_shape *out) {
     if (capacity == 0 || capacity > MAX_CAPACITY || !(error > 0)) return false;
@@ -138,7 +144,7 @@ static uint64_t blocks_of(const struct lethe_table_shape *shape) {
     return shape->segments * shape->blocks;
 }
 
-/* The block that a sweep which lags behind nothing visits next in a period. */
+/* The block that a sweep without any lag would visit next in a period. */
 static uint64_t sweep_target(const struct lethe_table_shape *shape, uint64_t period) {
     return blocks_of(shape) * (period % LAP_PERIODS) / LAP_PERIODS;
 }
@@ -198,15 +204,15 @@ void lethe_table_free(lethe_table *table) {
     lethe_release(table->allocator, table, sizeof *table);
 }
 
-/* recorded's place of the period that is age periods before period. */
-static uint64_t recorded_at_age(const lethe_table *table, uint64_t period, unsigned age) {
-    return table->recorded[(period - age) % LETHE_TABLE_PERIODS];
+/* The entries that were added age periods before period. */
+static uint64_t added_at_age(const lethe_table *table, uint64_t period, unsigned age) {
+    return table->added[(period - age) % LETHE_TABLE_PERIODS];
 }
 
 uint64_t lethe_table_alive_at(const lethe_table *table, uint64_t period) {
     uint64_t elapsed = period - table->period, alive = 0;
     for (unsigned age = 0; elapsed + age <= table->shape.queue.generations; age++)
-        alive += recorded_at_age(table, table->period, age);
+        alive += added_at_age(table, table->period, age);
     return alive;
 }
 
@@ -214,15 +220,16 @@ bool lethe_table_oldest_at(const lethe_table *table, uint64_t period, uint64_t *
     uint64_t elapsed = period - table->period;
     bool any = false;
     for (unsigned age = 0; elapsed + age <= table->shape.queue.generations; age++) {
-        if (recorded_at_age(table, table->period, age) == 0) continue;
+        if (added_at_age(table, table->period, age) == 0) continue;
         *oldest = table->period - age;
         any = true;
     }
     return any;
 }
 
-/* Counts a block's living entries into recorded; false when it breaks I2 or its own invariants. A stamp older than
- * oldest is made new: the sweep would come too late for it. */
+/* Adds a block's living entries to the table's counts; false if the block breaks I2 or its own
+ * invariants. A block whose stamp is older than oldest is refreshed, because the sweep would come
+ * too late for it. */
 static bool recount_block(lethe_table *table, unsigned char *block, uint64_t oldest) {
     const struct lethe_queue_shape *queue = &table->shape.queue;
     if (!lethe_queue_is_valid(queue, block)) return false;
@@ -234,7 +241,7 @@ static bool recount_block(lethe_table *table, unsigned char *block, uint64_t old
         if ((ages & 1) == 0) {
             age++;
         } else if (age <= queue->generations) {
-            table->recorded[(table->period - age) % LETHE_TABLE_PERIODS]++;
+            table->added[(table->period - age) % LETHE_TABLE_PERIODS]++;
         }
     }
     return true;
@@ -242,8 +249,9 @@ static bool recount_block(lethe_table *table, unsigned char *block, uint64_t old
 
 bool lethe_table_recount(lethe_table *table) {
     for (unsigned i = 0; i < LETHE_TABLE_PERIODS; i++)
-        table->recorded[i] = 0;
-    /* Since the sweep's last visit to a block it has done what lies between, and may have fallen behind since. */
+        table->added[i] = 0;
+    /* The age of the sweep's last visit to a block follows from the blocks it has visited since,
+     * and from its lag. */
     uint64_t total = blocks_of(&table->shape), lag = lethe_table_sweep_lag(table);
     uint64_t at = table->sweep_block % total;
     for (uint64_t i = 0; i < table->shape.segments; i++) {
@@ -280,7 +288,7 @@ size_t lethe_table_sweep(lethe_table *table, size_t most_bytes) {
     return (size_t)count * table->shape.queue.block_bytes;
 }
 
-/* How far the sweep would lag behind if it stood still for fewer periods than stamps last. */
+/* The lag after elapsed further periods without sweeping; elapsed < STAMP_PERIODS. */
 static uint64_t lag_after(const lethe_table *table, uint64_t elapsed) {
     uint64_t periods = table->period % LAP_PERIODS + elapsed;
     uint64_t laps = periods / LAP_PERIODS * blocks_of(&table->shape);
@@ -297,18 +305,18 @@ void lethe_table_advance(lethe_table *table, uint64_t period) {
     if (period == table->period) return;
     uint64_t elapsed = period - table->period;
     for (uint64_t step = 1; step <= elapsed && step <= LETHE_TABLE_PERIODS; step++) {
-        /* The period that comes takes the place of one that expired long ago. */
-        table->recorded[(table->period + step) % LETHE_TABLE_PERIODS] = 0;
+        /* The new period reuses the count of one that expired long ago. */
+        table->added[(table->period + step) % LETHE_TABLE_PERIODS] = 0;
     }
     bool has_slept = elapsed >= STAMP_PERIODS;
     uint64_t lag = has_slept ? 0 : lag_after(table, elapsed), total = blocks_of(&table->shape);
     table->period = period;
     table->alive = lethe_table_alive_at(table, period);
     if (has_slept) {
-        /* Stamps would wrap around, and what expired long ago look young: all of it goes. */
+        /* Stamps could wrap around, and long expired entries look young. Free everything. */
         (void)lethe_table_free_some(table, UINT_MAX);
     } else if (lag >= total) {
-        /* What is a lap behind can't wait. */
+        /* Blocks that are a whole lap behind cannot wait. */
         uint64_t urgent = lag - total + 1;
         sweep_blocks(table, urgent < total ? urgent : total);
         if (urgent < total) return;

@@ -1,3 +1,3 @@
-/* window/table_portable.c - the table's operations for any CPU. */
+/* window/table_portable.c - the operations of tables for any CPU. */
 #define OPERATIONS lethe_table_portable
-#include "window/table_hot.h"
+#include "window/table_hot.inc.h"

@@ -1,7 +1,9 @@
 /* tests/cli/reading.c - reads files of events into texts: reading.h. */
 #include "reading.h"
 
+#include <bzlib.h>
 #include <inttypes.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "escape.h"
-#include "exit_code.h"
+#include "frame/exit_code.h"
+#include "say/escape.h"
 
 void add(struct text *text, const void *data, size_t size) {
     if (text->size + size + 1 > text->room) {
@@ -182,6 +184,21 @@ size_t pack_gzip(const char *data, size_t size, char *out, size_t room) {
 size_t pack_zstd(const char *data, size_t size, char *out, size_t room) {
     size_t packed = ZSTD_compress(out, room, data, size, 3);
     assert_false(ZSTD_isError(packed));
+    return packed;
+}
+
+size_t pack_bzip2(const char *data, size_t size, char *out, size_t room) {
+    unsigned packed = (unsigned)room;
+    char *from = (char *)(uintptr_t)data; /* the library only reads it */
+    assert_int_equal(BZ2_bzBuffToBuffCompress(out, &packed, from, (unsigned)size, 9, 0, 0), BZ_OK);
+    return packed;
+}
+
+size_t pack_xz(const char *data, size_t size, char *out, size_t room) {
+    size_t packed = 0;
+    lzma_ret result = lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, NULL, (const uint8_t *)data,
+                                              size, (uint8_t *)out, &packed, room);
+    assert_int_equal(result, LZMA_OK);
     return packed;
 }
 

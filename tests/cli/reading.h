@@ -1,7 +1,7 @@
 /* tests/cli/reading.h - files of events, read into texts that tests compare.
  *
- * A text has an event a line: "LINE|ID|KEY=DELTA,KEY=DELTA", and "@TIME" after it if there is one, or "LINE!" if the line is
- * rejected. */
+ * A text has an event a line: "LINE|ID|KEY=DELTA,KEY=DELTA", and "@TIME" after it if there is one,
+ * or "LINE!" if the line is rejected. */
 #ifndef LETHE_TESTS_CLI_READING_H
 #define LETHE_TESTS_CLI_READING_H
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "events.h"
+#include "events/events.h"
 
 /* A text that grows. */
 struct text {
@@ -53,6 +53,8 @@ void check(enum event_kind kind, const char *fields, const char *input, size_t s
 typedef size_t (*packer)(const char *data, size_t size, char *out, size_t room);
 size_t pack_gzip(const char *data, size_t size, char *out, size_t room);
 size_t pack_zstd(const char *data, size_t size, char *out, size_t room);
+size_t pack_bzip2(const char *data, size_t size, char *out, size_t room);
+size_t pack_xz(const char *data, size_t size, char *out, size_t room);
 /* Packs a text in two members, cut in the middle of a line. */
 size_t pack_twice(packer pack, const struct text *text, char *out, size_t room);
 

@@ -195,7 +195,7 @@ def test_resealing_is_right(small):
 def test_other_type(folder, lethe):
     good = (folder / "f").read_bytes()
     (folder / "other").write_bytes(reseal(good[:8] + b"ELSE" + good[12:]))
-    check_file_refused(folder / "other", lethe, "ELSE", "something else")
+    check_file_refused(folder / "other", lethe, "ELSE", "of another type")
 
 
 def test_newer_version(folder, lethe):

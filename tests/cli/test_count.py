@@ -16,8 +16,8 @@ import pytest
 
 from conftest import BINARIES, run_lethe
 
-DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT, PASSED_OVER = range(6)
-PARTS = ["applied", "duplicates", "late", "future", "rejected", "mismatched"]
+DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT, SKIPPED = range(6)
+PARTS = ["applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "unreadable"]
 
 
 def is_sanitized():
@@ -71,24 +71,24 @@ HOSTILE_CSV = {
 }
 
 
-@pytest.mark.parametrize("options, content, rejected", [
+@pytest.mark.parametrize("options, content, unreadable", [
     *[pytest.param([], *case, id=name) for name, case in HOSTILE.items()],
     *[pytest.param(["--jsonl"], *case, id="JSON " + name) for name, case in HOSTILE_JSON.items()],
     *[pytest.param(["--csv"], *case, id="CSV " + name) for name, case in HOSTILE_CSV.items()]])
-def test_hostile_lines(options, content, rejected, count, listed, tmp_path):
-    """They are rejected, and the good line behind them is counted."""
+def test_hostile_lines(options, content, unreadable, count, listed, tmp_path):
+    """They are unreadable, and the good line after them is counted."""
     good = {"": b"good\tk\t1\n", "--csv": b"good,k,1\n", "--jsonl": b'{"id":"good","key":"k"}\n'}
     if content == b"x" * (3 << 20):
         content += b"\n"
     (tmp_path / "f").write_bytes(content + good[options[0] if options else ""])
     extra = 1 if content == b"\n" * 1000 else 0  # an empty line is fine only as the last one
     # A quoted field that does not end could go on in a file that grows.
-    summary = count(*options, "--last-line", "f", code=PASSED_OVER)
-    assert (summary["applied"], summary["rejected"]) == (1, rejected + extra)
+    summary = count(*options, "--last-line", "f", code=SKIPPED)
+    assert (summary["applied"], summary["unreadable"]) == (1, unreadable + extra)
     assert listed() == {"k": 1}
     # The same through a pipe, in which all but the first are known.
-    summary = count(*options, code=PASSED_OVER, stdin=content + good[options[0] if options else ""])
-    assert (summary["duplicates"], summary["rejected"]) == (1, rejected + extra)
+    summary = count(*options, code=SKIPPED, stdin=content + good[options[0] if options else ""])
+    assert (summary["duplicates"], summary["unreadable"]) == (1, unreadable + extra)
 
 
 @pytest.mark.skipif(is_sanitized(), reason="sanitizers need more memory")
@@ -99,8 +99,8 @@ def test_memory_is_bounded(tmp_path):
     with subprocess.Popen(["head", "-c", str(1 << 30), "/dev/zero"], stdout=subprocess.PIPE) as zeros:
         result = subprocess.run([BINARIES / "lethe", "count", "--db", "d", "--json"], cwd=tmp_path, check=False,
                                 stdin=zeros.stdout, stdout=subprocess.PIPE, preexec_fn=limit_memory, timeout=120)
-    assert result.returncode == PASSED_OVER
-    assert json.loads(result.stdout)["rejected"] == 1
+    assert result.returncode == SKIPPED
+    assert json.loads(result.stdout)["unreadable"] == 1
 
 
 def test_damaged_compression(lethe, listed, tmp_path):
@@ -135,7 +135,7 @@ def test_full_disk(lethe, listed, tmp_path):
     result = lethe("count", "--db", "d", "--exact", "-q", "e", preexec_fn=limit_files)
     assert result.returncode == ENVIRONMENT
     assert result.stderr.count(b"cannot write the store") == 1
-    assert b"run the same command again to go on" in result.stderr
+    assert b"run the same command again to continue" in result.stderr
     assert lethe("count", "--db", "d", "--exact", "-q", "e").returncode == DONE
     assert listed() == {key: int(value) for key, value in
                         (line.split("\t") for line in (tmp_path / "truth").read_text().splitlines())}
@@ -145,8 +145,8 @@ def test_window_at_its_cap(lethe, tmp_path):
     """Refused events are told, and counted when they come again with more room."""
     events = lethe("sample", "events", "--count", "300k", "--keys", "1k", "--truth", "truth").stdout
     result = lethe("count", "--db", "d", "--exact", "-q", "--memory", "300KiB", stdin=events)
-    assert result.returncode == PASSED_OVER
-    assert b"the window is at its --memory" in result.stderr
+    assert result.returncode == SKIPPED
+    assert b"the window has reached its --memory" in result.stderr
     assert lethe("count", "--db", "d", "--exact", "-q", stdin=events).returncode == DONE
     assert lethe("list", "--db", "d").stdout == (tmp_path / "truth").read_bytes()
 

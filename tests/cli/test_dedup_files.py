@@ -6,13 +6,14 @@ run's remains put into a file."""
 
 import json
 import os
+import select
 import shutil
 import subprocess
 
 import pytest
 
 from conftest import BINARIES
-from test_bad_input import BAD_DATA, DONE, USAGE
+from test_bad_input import BAD_DATA, DONE, ENVIRONMENT, USAGE
 
 
 def numbered(name, count):
@@ -132,7 +133,7 @@ def test_what_was_read_belongs_to_its_field(dedup, tmp_path):
     (tmp_path / "log").write_bytes(b"a\tx\nb\tx\n")
     assert dedup("--field", "2", "log").stdout == b"a\tx\n"
     refused = dedup("--field", "1", "log", code=USAGE).stderr.decode()
-    assert "--from-start" in refused and "give the same again" in refused and "--field 2" in refused
+    assert "--from-start" in refused and "give the same options again" in refused and "--field 2" in refused
     assert dedup("--field", "2", "log").stdout == b""
     assert dedup("--field", "1", "--from-start", "log").stdout == b"a\tx\nb\tx\n"
 
@@ -200,3 +201,35 @@ def test_a_line_of_others_that_has_no_newline_stays_a_line(dedup, tmp_path):
     (tmp_path / "o").write_bytes(b"unended")
     dedup("--out", "o", stdin=b"a\n")
     assert (tmp_path / "o").read_bytes() == b"unended\na\n"
+
+
+@pytest.mark.parametrize("way", ["out", "append"])
+def test_lines_that_could_not_be_written_are_not_remembered(way, tmp_path):
+    """A write fails while the input pauses: the next run has to print those lines."""
+    (tmp_path / "out").write_bytes(b"x\n" * 5_000_000)
+    lethe = [BINARIES / "lethe", "dedup", "-q", "--db", "seen", *(["--out", "out"] if way == "out" else [])]
+    limit = ["bash", "-c", "trap '' XFSZ; ulimit -f $((10000000 / 1024)); exec \"$@\"", "bash"]
+    with open(tmp_path / "out", "ab") as out:
+        with subprocess.Popen([*limit, *lethe], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL if way == "out" else out) as process:
+            process.stdin.write(b"a\nb\n" + b"long" * 1000 + b"\n")
+            process.stdin.flush()
+            wait_until_it_says_something(process)
+            process.stdin.close()
+            assert process.wait() == ENVIRONMENT
+    again = subprocess.run(lethe[:5], cwd=tmp_path, input=b"a\nb\n", stdout=subprocess.PIPE, check=True)
+    assert again.stdout == b"a\nb\n"
+
+
+def wait_until_it_says_something(process):
+    assert select.select([process.stderr], [], [], 60)[0]
+
+
+def test_two_growing_files_and_an_unended_line(tmp_path, dedup):
+    """The reader that follows leaves the unended line of the first file where the first reader left it."""
+    (tmp_path / "pa").write_text("".join(f"{number}\n" for number in range(100_000, 162_001)) + "partial")
+    (tmp_path / "pb").write_text("".join(f"{number}\n" for number in range(200_000, 200_101)))
+    assert len(dedup("--memory", "4MiB", "pa", "pb").stdout.splitlines()) == 62_001 + 101
+    with open(tmp_path / "pa", "a", encoding="utf-8") as file:
+        file.write(" line\n")
+    assert dedup("--memory", "4MiB", "pa", "pb").stdout == b"partial line\n"

@@ -1,12 +1,13 @@
-/* Goal:   how far a file was read is known by what was read of it, under any name, in any format, and for ever.
- * Method: files are read, changed and read again with the marks of the readings before (reading.h). */
+/* Goal:   how far a file was read is known by what was read of it, under any name, in any format,
+ * and for ever. Method: files are read, changed and read again with the marks of the readings
+ * before (reading.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exit_code.h"
+#include "frame/exit_code.h"
 #include "reading.h"
 
 /* Decodes a mark, writes it again, and tries it with each number of bytes missing. */
@@ -73,7 +74,8 @@ static void mark_format(void **state) {
     assert_memory_equal(value, second, sizeof second);
 }
 
-/* Goal:   a place is described by what lies before it, however that was handed over, and going on from a mark gives what
+/* Goal:   a place is described by what lies before it, however that was handed over, and going on
+ * from a mark gives what
  *         reading from the start does; what is described in one way stays so for ever. */
 static void tracks(void **state) {
     (void)state;
@@ -117,12 +119,13 @@ static struct reading reread(const struct text *text, struct resume_table *table
 }
 
 /* Goal:   a file that has grown is read on; the same content under any name is recognised; what is
- *         replaced or cut is read from the start with a warning; small files and large ones, packed or not. */
+ *         replaced or cut is read from the start with a warning; small files and large ones, packed
+ *         or not. */
 static void resuming(void **state) {
     (void)state;
-    static const packer packs[] = {NULL, pack_gzip, pack_zstd};
+    static const packer packs[] = {NULL, pack_gzip, pack_zstd, pack_bzip2, pack_xz};
     struct event_options options = options_for(EVENTS_PLAIN, NULL);
-    for (size_t round = 0; round < 6; round++) {
+    for (size_t round = 0; round < 2 * sizeof packs / sizeof packs[0]; round++) {
         size_t lines = round % 2 == 0 ? 3 : 30000;
         packer pack = packs[round / 2];
         struct resume_table table = {0};
@@ -216,7 +219,8 @@ static void resuming_lines(void **state) {
     resume_free(&table);
 }
 
-/* Goal:   the beginning of a last line, or of a header, in a file that may grow is left; a pipe and a compressed file are
+/* Goal:   the beginning of a last line, or of a header, in a file that may grow is left; a pipe and
+ * a compressed file are
  *         whole. Each file here grows by a byte at a time, and is read each time. */
 static void pending_lines(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 """Goal:   of each file every event is counted once, however the file grew, was copied, replaced, rotated or read before;
-        nothing is passed over without a word; and a wrong command can be corrected.
+        nothing is skipped without a word; and a wrong command can be corrected.
 
 Method: small files of each format, plain and compressed, read again and again with and without changes."""
 
@@ -13,7 +13,7 @@ import pytest
 
 from conftest import BINARIES
 
-DONE, USAGE, BAD_DATA, PASSED_OVER = 0, 2, 3, 5
+DONE, USAGE, BAD_DATA, SKIPPED = 0, 2, 3, 5
 FORMATS = {
     "plain": ([], b"", lambda i: b"id-%06d\tk\t1\n" % i),
     "csv": (["--csv"], b"", lambda i: b'id-%06d,"k",1\r\n' % i),
@@ -130,7 +130,7 @@ def test_a_list_of_late_events_is_counted(count, total, tmp_path):
     (tmp_path / "today").write_bytes(b"a\tk\t%d\n" % (100 * day_ms))
     (tmp_path / "old").write_bytes(b"".join(b"b%d\tk\t%d\n" % (i, 90 * day_ms + i) for i in range(9)))
     count(*timed, "today")
-    assert count(*timed, "--late-out", "late", "old", code=PASSED_OVER)["late"] == 9
+    assert count(*timed, "--late-out", "late", "old", code=SKIPPED)["late"] == 9
     assert count(*timed, "--late-out", "late", "old")["events"] == 0
     assert (tmp_path / "late").read_bytes() == (tmp_path / "old").read_bytes()
     assert count(*timed, "--window", "30d", "late")["applied"] == 9
@@ -171,21 +171,21 @@ def test_a_last_line_without_its_newline(how, form, count, total, lethe, tmp_pat
 
 
 def test_a_quoted_field_that_does_not_end(count, total, tmp_path):
-    """It may end in what comes; if it does not, lines behind it are not passed over without a word."""
+    """It may end in what comes; if it does not, lines after it are not skipped without a word."""
     (tmp_path / "f").write_bytes(b'a,k\nb,"k\nc,k\n')
-    first = count("--csv", "f", code=PASSED_OVER)
+    first = count("--csv", "f", code=SKIPPED)
     assert first["applied"] == 1 and "f:2: a quoted field does not end" in first["messages"]
     (tmp_path / "g").write_bytes(b'a,k\nb,"k\nc,k\n",5\n')
     assert count("--csv", "g")["applied"] == 1
-    last = count("--csv", "--last-line", "f", code=PASSED_OVER)
-    assert (last["applied"], last["rejected"]) == (1, 1)
+    last = count("--csv", "--last-line", "f", code=SKIPPED)
+    assert (last["applied"], last["unreadable"]) == (1, 1)
     assert total() == 2
 
 
-def test_a_long_line_is_rejected_once(count, total, tmp_path):
+def test_a_long_line_is_unreadable_once(count, total, tmp_path):
     """Also if its end comes only later."""
     (tmp_path / "f").write_bytes(b"a\tk\n" + b"x" * (3 << 20))
-    assert count("f", code=PASSED_OVER)["rejected"] == 1
+    assert count("f", code=SKIPPED)["unreadable"] == 1
     with open(tmp_path / "f", "ab") as file:
         file.write(b"yyy\nb\tk\n")
     assert count("f")["applied"] == 1
@@ -205,10 +205,10 @@ CORRECTED = {
 
 @pytest.mark.parametrize("wrong, lines, right", CORRECTED.values(), ids=CORRECTED)
 def test_a_wrong_command_can_be_corrected(wrong, lines, right, count, tmp_path):
-    """All lines are rejected: that is said, and the corrected command counts them."""
+    """All lines are unreadable: that is said, and the corrected command counts them."""
     (tmp_path / "f").write_bytes(lines)
-    first = count(*wrong, code=PASSED_OVER)
-    assert (first["applied"], first["rejected"]) == (0, 2)
+    first = count(*wrong, code=SKIPPED)
+    assert (first["applied"], first["unreadable"]) == (0, 2)
     second = count(*right)
     assert (second["applied"], second["resumed_at"]) == (2, 0)
     assert count(*right)["events"] == 0
@@ -219,7 +219,7 @@ def test_events_that_were_all_late_were_not_counted(count, tmp_path):
     (tmp_path / "clock").write_bytes(b"z\tother\t1700000000000\n")
     (tmp_path / "f").write_bytes(b"a\tk\t1700000000\t1700000000000\nb\tk\t1700000000\t1700000000001\n")
     count("--fields", "id=1,key=2,time=3", "clock")
-    assert count("--fields", "id=1,key=2,time=3", "f", code=PASSED_OVER)["late"] == 2
+    assert count("--fields", "id=1,key=2,time=3", "f", code=SKIPPED)["late"] == 2
     assert count("--fields", "id=1,key=2,time=4", "f")["applied"] == 2
 
 
@@ -227,7 +227,7 @@ def test_what_was_counted_belongs_to_its_format(count, total, tmp_path):
     (tmp_path / "f").write_bytes(b"a\tb\nc\td\n")
     count("f")
     refused = count("--fields", "id=2,key=1", "f", code=USAGE)
-    assert "--from-start" in refused["messages"] and "give the same again" in refused["messages"]
+    assert "--from-start" in refused["messages"] and "give the same options again" in refused["messages"]
     assert "neither --csv nor --jsonl nor --fields" in refused["messages"]
     assert "--fields id=2,key=1" in refused["messages"]
     assert total("a") == 0 and count("f")["events"] == 0
@@ -241,7 +241,7 @@ def test_a_mark_from_the_start_keeps_what_was_counted(count, tmp_path):
     """Some events were counted; a wrong run from the start rejects all lines. That does not make the file a new one."""
     (tmp_path / "f").write_bytes(b"a,k\nb,k\n")
     count("--csv", "f")
-    assert count("--from-start", "f", code=PASSED_OVER)["rejected"] == 2
+    assert count("--from-start", "f", code=SKIPPED)["unreadable"] == 2
     count("--csv", "f", code=USAGE)
     assert count("--csv", "--from-start", "f")["duplicates"] == 2
 
@@ -262,23 +262,28 @@ def test_a_file_that_is_rotated_while_it_is_read(count, total, tmp_path):
 
 
 EXITS = {
-    "all counted": ([], b"a\tk\n", DONE),
+    "applied": ([], b"a\tk\n", DONE),
     "duplicates": ([], b"a\tk\na\tk\n", DONE),
-    "rejected": ([], b"a\tk\nb\n", PASSED_OVER),
-    "overflow": ([], b"a\tk\t9223372036854775807\nb\tk\n", PASSED_OVER),
-    "mismatch": (["--check-payload"], b"a\tk\na\tk\t2\n", PASSED_OVER),
-    "late": (["--window", "1m", "--fields", "id=1,key=2,time=3"], b"a\tk\t1000000\nb\tk\t2000000\nc\tk\t1000000\n",
-             PASSED_OVER),
-    "future": (["--fields", "id=1,key=2,time=3"], b"a\tk\t1000000\nb\tk\t2999-01-01T00:00:00Z\n", PASSED_OVER),
+    "unreadable": ([], b"a\tk\nb\n", SKIPPED),
+    "overflow": ([], b"a\tk\t9223372036854775807\nb\tk\n", SKIPPED),
+    "mismatched": (["--check-payload"], b"a\tk\na\tk\t2\n", SKIPPED),
+    "late": (["--window", "1m", "--fields", "id=1,key=2,time=3"],
+             b"a\tk\t1000000\nb\tk\t2000000\nc\tk\t2000001\nd\tk\t1000000\n", SKIPPED),
+    "future": (["--fields", "id=1,key=2,time=3"], b"a\tk\t1000000\nb\tk\t2999-01-01T00:00:00Z\n", SKIPPED),
     "stopped": (["--on-error", "stop"], b"a\tk\nb\n", BAD_DATA),
 }
 
 
 @pytest.mark.parametrize("way", ["file", "pipe"])
-@pytest.mark.parametrize("words, lines, code", EXITS.values(), ids=EXITS)
-def test_exit_codes(words, lines, code, way, lethe, tmp_path):
+@pytest.mark.parametrize("outcome", EXITS)
+def test_exit_codes(outcome, way, lethe, tmp_path):
+    """Each outcome has its exit code, and is in the summary and in the message under its one name."""
+    words, lines, code = EXITS[outcome]
     (tmp_path / "f").write_bytes(lines)
-    result = lethe("count", "--db", "d", "-q", *words, *(["f"] if way == "file" else []),
+    result = lethe("count", "--db", "d", "-q", "--json", *words, *(["f"] if way == "file" else []),
                    stdin=b"" if way == "file" else lines)
     assert result.returncode == code, result.stderr
-    assert (b"passed over" in result.stderr) == (code == PASSED_OVER)
+    assert (b"skipped" in result.stderr) == (code == SKIPPED)
+    if outcome != "stopped":
+        assert json.loads(result.stdout)[outcome] == 1
+        assert (f"(1 {outcome})".encode() in result.stderr) == (code == SKIPPED)

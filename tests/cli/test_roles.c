@@ -1,6 +1,8 @@
-/* Goal:   any roles may share a column or a member, and what is made of a line stays within its batch.
- * Method: every way to give id, key, delta and time one of two places or, where they may be left out, none, in every format.
- *         A batch is filled with lines until it takes no more; each operation is as its line says. */
+/* Goal:   any roles may share a column or a member, and what is made of a line stays within its
+ * batch. Method: every way to give id, key, delta and time one of two places or, where they may be
+ * left out, none, in every format.
+ *         A batch is filled with lines until it takes no more; each operation is as its line
+ *         says. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "events_parse.h"
+#include "events/parse.h"
 
 /* The two values of a line: digits, so that they can be a delta and a time. */
 struct values {
@@ -109,8 +111,8 @@ static void any_roles_may_share_a_place(void **state) {
     event_batch_free(&batch);
 }
 
-/* Long values fill the text of a batch before its number of events: several lengths, so that the last line ends at any
- * distance from the end. */
+/* Long values fill the text of a batch before its number of events: several lengths, so that the
+ * last line ends at any distance from the end. */
 static void a_shared_value_stays_within_the_batch(void **state) {
     (void)state;
     static char longest[LETHE_KEY_LIMIT_BYTES + 1];

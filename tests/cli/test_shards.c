@@ -1,7 +1,8 @@
 /* Goal:   shards mark just those lines whose hash came before, however little memory there is.
- * Method: hashes with copies are added and each mark is compared with a search among all hashes before it, sorted;
- *         also with memory for a part of a shard only, with hashes that all fall into one part of one shard, and
- *         with gaps between the lines of a shard that no step spans. */
+ * Method: hashes with copies are added and each mark is compared with a search among all hashes
+ * before it, sorted;
+ *         also with memory for a part of a shard only, with hashes that all fall into one part of
+ *         one shard, and with gaps between the lines of a shard that no step spans. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "message.h"
-#include "shards.h"
-#include "temporary.h"
+#include "dedup/shards.h"
+#include "output/temporary.h"
+#include "say/message.h"
 
 enum { MOST = 400000 };
 
@@ -61,7 +62,7 @@ static void check(const lethe_hash *hashes, size_t count, uint64_t memory_bytes)
         assert_int_equal(shards_add(shards, hashes + done, size), EXIT_DONE);
     }
     assert_int_equal(shards_find(shards), EXIT_DONE);
-    shards_copies(shards, 0, count, marks);
+    shards_duplicates(shards, 0, count, marks);
     assert_memory_equal(marks, expected, count);
     assert_true(shards_disk_bytes(shards) >= 8 * count);
     shards_free(shards);

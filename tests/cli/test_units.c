@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "units.h"
+#include "frame/units.h"
 
 /* A text, and either the number it stands for or what is wrong with it. */
 struct whole_case {

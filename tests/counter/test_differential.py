@@ -23,7 +23,7 @@ from sizes import sized  # noqa: E402
 START = 1_600_000_000_000
 WINDOW = 60_000
 SMALLEST, LARGEST = -2**63, 2**63 - 1
-OUTCOMES = ("applied", "duplicates", "late", "future", "rejected", "mismatched")
+OUTCOMES = ("applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "unreadable")
 
 
 class Model:
@@ -57,7 +57,7 @@ class Model:
         for key, delta in changes:
             totals[key] = totals.get(key, 0) + delta
             if not SMALLEST <= totals[key] <= LARGEST:
-                return "rejected"
+                return "overflow"
         self.totals = totals
         self.applied_at[identity] = self.clock
         self.changes_of[identity] = changes
@@ -72,8 +72,8 @@ def run(folder, words, lines):
                             stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, check=False, timeout=60)
     summary = json.loads(result.stdout)
-    passed_over = summary["events"] - summary["applied"] - summary["duplicates"]
-    assert result.returncode == (5 if passed_over > 0 else 0), result.stderr.decode()
+    skipped = summary["events"] - summary["applied"] - summary["duplicates"]
+    assert result.returncode == (5 if skipped > 0 else 0), result.stderr.decode()
     return summary
 
 
@@ -88,7 +88,7 @@ def judge_run(model, events, batch):
     """What becomes of each event. Those of a batch are submitted together, and the next three batches are known."""
     for place, (_, meaning) in enumerate(events):
         if meaning is None:
-            yield "rejected"
+            yield "unreadable"
             continue
         times = [other[2] for _, other in events[place + 1:place - place % batch + 4 * batch]
                  if other is not None]

@@ -2,10 +2,10 @@
  *
  *   cascade_driver FOLDER logged|synced|checkpointed KEYS
  *
- * First it looks at what is there. That must be the keys 0..m-1, once each, as a prefix of what was inserted; it
- * prints "have m". Then it inserts the next ones, up to KEYS, while two other threads merge, and prints
- * "kept m" when a call has returned that the process may be killed after, and "safe m" when even the power
- * may fail. At the end it prints "done". */
+ * First it looks at what is there. That must be the keys 0..m-1, once each, as a prefix of what
+ * was inserted; it prints "have m". Then it inserts the next ones, up to KEYS, while two other
+ * threads merge, and prints "kept m" when a call has returned that the process may be killed
+ * after, and "safe m" when even the power may fail. At the end it prints "done". */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void *work(void *context) {
     (void)context;
     while (!atomic_load(&ends)) {
         bool more;
-        if (lethe_cascade_work(cascade, 5000, 0, &more) != LETHE_OK || !more) usleep(200);
+        if (lethe_cascade_work(cascade, 0, 5000, &more) != LETHE_OK || !more) usleep(200);
     }
     return NULL;
 }
@@ -71,14 +71,13 @@ int main(int argc, char **argv) {
     if (argc != 4) return 2;
     bool is_exact = strcmp(argv[2], "checkpointed") == 0, syncs = strcmp(argv[2], "synced") == 0;
     uint64_t keys = strtoull(argv[3], NULL, 10);
-    lethe_cascade_options options = {.capacity = 1000000,
-                                     .error = 1e-10,
-                                     .memory_bytes = 1 << 20,
-                                     .growth = 2,
-                                     .durability = is_exact ? LETHE_CASCADE_CHECKPOINTED
-                                                   : syncs  ? LETHE_CASCADE_SYNCED
-                                                            : LETHE_CASCADE_LOGGED};
-    lethe_status status = lethe_cascade_open(argv[1], &options, &cascade);
+    lethe_cascade_options options =
+        LETHE_OPTIONS(lethe_cascade_options, .capacity = 1000000, .error = 1e-10,
+                      .memory_bytes = 1 << 20, .growth = 2,
+                      .durability = is_exact ? LETHE_CASCADE_CHECKPOINTED
+                                    : syncs  ? LETHE_CASCADE_SYNCED
+                                             : LETHE_CASCADE_LOGGED);
+    lethe_status status = lethe_cascade_open(argv[1], &options, &cascade, NULL);
     if (status != LETHE_OK) {
         printf("wrong: opening: %s\n", lethe_strerror(status));
         return 3;
@@ -99,7 +98,7 @@ int main(int argc, char **argv) {
         lethe_hash hashes[BATCH];
         size_t done;
         hash_keys(have, BATCH, hashes);
-        status = lethe_cascade_insert_batch(cascade, hashes, BATCH, 0, &done);
+        status = lethe_cascade_add_batch(cascade, hashes, BATCH, 0, &done);
         if (status != LETHE_OK) return 4;
         have += done;
         if (!is_exact) say(syncs ? "safe" : "kept", have);
@@ -116,7 +115,7 @@ int main(int argc, char **argv) {
         pthread_join(threads[i], NULL);
     if (is_exact && lethe_cascade_checkpoint(cascade, have, &have, sizeof have) != LETHE_OK)
         return 4;
-    if (lethe_cascade_close(cascade) != LETHE_OK) return 4;
+    if (lethe_cascade_close(cascade, NULL) != LETHE_OK) return 4;
     say("done", have);
     return 0;
 }

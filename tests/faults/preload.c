@@ -1,20 +1,20 @@
 /* preload.c - a disk that fails on demand, for any program: LD_PRELOAD it.
  *
- * It counts the operations on files below one folder and lets the n-th fail, or ends the process at it. So RocksDB's
- * own writing meets the same faults as ours. By environment:
+ * It counts the operations on files below one folder and lets the n-th fail, or ends the process at
+ * it. So RocksDB's own writing meets the same faults as ours. By environment:
  *
  *   LETHE_FAULT_FOLDER   only files below this count
  *   LETHE_FAULT_NAME     only those whose path has this in it
  *   LETHE_FAULT_ON       write, sync or both (default)
  *   LETHE_FAULT_AT       which one, from 1; 0: none
  *   LETHE_FAULT_TIMES    how many fail from there on; default all
- *   LETHE_FAULT_ACTION   eio, enospc: they fail with that
- *                        kill: the process is killed before it is done
+ *   LETHE_FAULT_ACTION   eio, enospc: they fail with that; kill: the process is killed before
+ *                        it is done
  *   LETHE_FAULT_MET      a file that gets a line for each that fails, before it does
- *   LETHE_FAULT_JOURNAL  a file that gets the number (inode) and the length of each file as it is synced:
- *                        what a power cut would leave of it, under whatever name
- *   LETHE_FAULT_SHADOW   a folder that gets a copy of each file and a list of each folder as it is synced:
- *                        see preload_shadow.c
+ *   LETHE_FAULT_JOURNAL  a file that gets the number (inode) and the length of each file as it is
+ *                        synced: what a power cut would leave of it, under whatever name
+ *   LETHE_FAULT_SHADOW   a folder that gets a copy of each file and a list of each folder as it is
+ *                        synced: see preload_shadow.c
  *   LETHE_FAULT_COUNT    a file that gets the number of operations at the end */
 #include <dlfcn.h>
 #include <errno.h>
@@ -108,8 +108,8 @@ static int meet(int kind, int descriptor) {
     return plan.error;
 }
 
-/* Notes how much of a file is safe now. Held over the sync itself, so that the order in the journal is
- * that of the syncs. */
+/* Notes how much of a file is safe now. Held over the sync itself, so that the order in the
+ * journal is that of the syncs. */
 static int sync_and_note(int descriptor, long call) {
     char path[PATH_MAX];
     struct stat status;

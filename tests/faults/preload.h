@@ -8,7 +8,8 @@
 
 /* Whether LETHE_FAULT_SHADOW names a folder. */
 bool lethe_shadow_is_wanted(void);
-/* Copies what a descriptor has open, a file or a folder at path, as a power cut would leave it now. */
+/* Copies what a descriptor has open, a file or a folder at path, as a power cut would leave it
+ * now. */
 void lethe_shadow_sync(int descriptor, const char *path);
 /* A sync of it has failed; and something was written to it. */
 void lethe_shadow_lose(int descriptor);

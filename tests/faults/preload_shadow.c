@@ -1,12 +1,13 @@
 /* preload_shadow.c - the synced image: what a power cut would leave on the disk.
  *
- * The folder LETHE_FAULT_SHADOW gets, each time that a file is synced, a copy of it as f-INODE, and each time that a
- * folder is synced, the list of its entries as d-INODE: a line "INODE f|d NAME" each. From these the folder can be built
- * as it would be after a power cut: overwrites, renames and removals that were not synced are undone.
- * A sync that fails loses what was not synced before, as it is in Linux: readers still see it, and later syncs know nothing of
- * it. From then on l-INODE is what the disk would get of the file: the last copy, and the blocks that were written since.
- * Inodes must not be used again, as it is in tmpfs. A shadow that can't be written ends the process: a test would
- * be wrong without it. */
+ * The folder LETHE_FAULT_SHADOW gets, each time that a file is synced, a copy of it as f-INODE,
+ * and each time that a folder is synced, the list of its entries as d-INODE: a line "INODE f|d
+ * NAME" each. From these the folder can be built as it would be after a power cut: overwrites,
+ * renames and removals that were not synced are undone. A sync that fails loses what was not
+ * synced before, as it is in Linux: readers still see it, and later syncs know nothing of it.
+ * From then on l-INODE is what the disk would get of the file: the last copy, and the blocks
+ * that were written since. Inodes must not be used again, as it is in tmpfs. A shadow that can't
+ * be written ends the process: a test would be wrong without it. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>

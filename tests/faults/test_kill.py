@@ -13,18 +13,11 @@ import time
 import pytest
 
 from conftest import sized
+from kills import cut_power, operations_of_a_run, run_killed, words_of
 
 KILLS = sized(60, 320, 10000)
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--exact"),
         ("from-start", "--error=1e-9"), ("pipe", "--exact"), ("pipe", "--error=1e-9")]
-
-
-def arguments(way, mode, stream):
-    words = [mode, "--window", "1h", "--batch", "300"]
-    words += ["--sync", "always"] if stream.events % 2 == 0 else ["--sync", "5ms"]
-    if way == "from-start":
-        words += ["--from-start"]
-    return words + ([] if way == "pipe" else [str(stream.path)])
 
 
 @pytest.mark.parametrize("way,mode", WAYS, ids=[f"{way}{mode}" for way, mode in WAYS])
@@ -35,53 +28,15 @@ def test_killed_again_and_again(store, make_stream, way, mode):
     while kills < KILLS / len(WAYS):
         round_number += 1
         stream = make_stream(1000 * seed + round_number, 12000)
-        words = arguments(way, mode, stream)
         before = store.totals() if round_number > 1 else {}
-        finished = False
-        while not finished:
-            stdin = open(stream.path, "rb") if way == "pipe" else None
-            process = store.start(*words, stdin=stdin)
-            if stdin is not None:
-                stdin.close()
-            # The first moments of a process are short; some kills should fall into them.
-            wait = draw.random() * (0.05 if draw.random() < 0.3 else 0.6)
-            try:
-                output, errors = process.communicate(timeout=wait)
-                assert process.returncode == 0, errors.decode()
-                finished = True
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-                kills += 1
+        kills += run_killed(store, words_of(way, mode, stream), draw,
+                            stdin=stream.path if way == "pipe" else None)
         expected = dict(before)
         for key, value in stream.truth.items():
             expected[key] = expected.get(key, 0) + value
         assert store.totals() == expected, f"seed {seed}, round {round_number}, kill {kills}"
     code, _, errors = store.lethe("check")
     assert code == 0, errors
-
-
-def cut_power(folder, journal):
-    """Leaves of each file what was synced."""
-    safe = {}
-    for line in journal.read_text().splitlines():
-        number, size = line.split()
-        safe[int(number)] = int(size)
-    for path in folder.rglob("*"):
-        if path.is_file():
-            size = safe.get(path.stat().st_ino, 0)
-            if path.stat().st_size > size:
-                os.truncate(path, size)
-
-
-def operations_of_a_run(store, stream, words, tmp_path, faults):
-    count = tmp_path / "count"
-    code, _, errors = store.count(*words, str(stream.path),
-                                  faults={**faults, "LETHE_FAULT_COUNT": str(count)})
-    assert code in (0, 5), errors
-    total = int(count.read_text())
-    assert total > 20, "the library of faults does not see what lethe writes"
-    return total
 
 
 @pytest.mark.parametrize("power", [False, True], ids=["kill", "power-cut"])

@@ -8,7 +8,7 @@ import os
 
 import pytest
 from conftest import Store, sized
-from test_kill import cut_power
+from kills import cut_power
 
 START_MS = 1600000000000
 WORDS = ["--window", "1m", "--error", "1e-9", "--batch", "50", "--sync", "always", "--fields", "id=1,key=2,time=3"]
@@ -51,7 +51,7 @@ def test_killed_at_each_write_and_sync(way, place, tmp_path):
     assert (place / "late").read_text() == "".join(late)
     total = int(count.read_text())
     assert total > 40, "the library of faults does not see what lethe writes"
-    for at in range(1, total + 1, max(1, total // sized(5, 40, total))):
+    for at in range(1, total + 1, max(1, total // sized(16, 40, total))):
         trial = tmp_path / f"trial-{at}"
         trial.mkdir()
         journal = tmp_path / "journal"

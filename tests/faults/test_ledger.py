@@ -13,6 +13,7 @@ import time
 import pytest
 
 from conftest import sized
+from kills import run_killed
 
 KILLS = sized(10, 40, 300)
 MODE = ["--forever", "--error", "1e-9", "--window", "1s", "--ledger-memory", "8MiB", "--ledger-capacity", "1M"]
@@ -31,19 +32,9 @@ def test_killed_again_and_again(store, make_stream):
     while kills < KILLS:
         number += 1
         stream = make_stream(number, 12000)
-        finished = False
-        while not finished:
-            process = store.start(*MODE, "--batch", "300", "--from-start", str(stream.path))
-            try:
-                _, errors = process.communicate(timeout=draw.random() * (0.1 if draw.random() < 0.3 else 1.0))
-                assert process.returncode == 0, errors.decode()
-                finished = True
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-                kills += 1
-                if draw.random() < 0.3:
-                    time.sleep(1.6)
+        words = [*MODE, "--batch", "300", "--from-start", str(stream.path)]
+        kills += run_killed(store, words, draw, waits=(0.1, 1.0),
+                            after_kill=lambda: time.sleep(1.6) if draw.random() < 0.3 else None)
         for key, value in stream.truth.items():
             expected[key] = expected.get(key, 0) + value
         assert store.totals() == expected, f"round {number}, kill {kills}"
@@ -137,7 +128,7 @@ def test_a_ledger_that_is_not_the_right_one_is_refused(store, filled, make_strea
 def test_options_that_do_not_fit(store, make_stream):
     stream = make_stream(1, 100)
     code, _, errors = count(store, "--exact", str(stream.path))
-    assert code == 2 and "--forever does not go with --exact" in errors
+    assert code == 2 and "--forever cannot be used with --exact" in errors
     assert count(store, str(stream.path))[0] == 0
     process = store.start("--exact", str(stream.path))
     _, errors = process.communicate(timeout=60)

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from conftest import sized
-from test_kill import cut_power, operations_of_a_run
+from kills import cut_power, operations_of_a_run, run_killed, words_of
 
 KILLS = sized(20, 60, 3000)
 KEYS = [f"key-{number}" for number in range(1, 401)]
@@ -42,33 +42,6 @@ def state_of(store):
     return estimates, top, stat["sketch_total"], stat["applied"]
 
 
-def arguments(way, mode, stream):
-    words = [mode, "--window", "1h", "--batch", "300"]
-    words += ["--sync", "always"] if stream.events % 2 == 0 else ["--sync", "5ms"]
-    if way == "from-start":
-        words += ["--from-start"]
-    return words + ([] if way == "pipe" else [str(stream.path)])
-
-
-def run_killed(store, words, stream, is_pipe, draw):
-    """Starts again until one run gets to its end; returns how often it was killed."""
-    kills = 0
-    while True:
-        stdin = open(stream.path, "rb") if is_pipe else None
-        process = store.start(*words, stdin=stdin)
-        if stdin is not None:
-            stdin.close()
-        wait = draw.random() * (0.05 if draw.random() < 0.3 else 0.6)
-        try:
-            _, errors = process.communicate(timeout=wait)
-            assert process.returncode in COUNTED, errors.decode()
-            return kills
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            kills += 1
-
-
 @pytest.mark.parametrize("way,mode", WAYS, ids=[f"{way}{mode}" for way, mode in WAYS])
 def test_killed_again_and_again(empty, make_stream, tmp_path, way, mode):
     seed = 31 + WAYS.index((way, mode))
@@ -78,8 +51,8 @@ def test_killed_again_and_again(empty, make_stream, tmp_path, way, mode):
     while kills < KILLS / len(WAYS):
         round_number += 1
         stream = make_stream(1000 * seed + round_number, 12000, least=-5 if way == "resume" else 1)
-        words = arguments(way, mode, stream)
-        kills += run_killed(empty, words, stream, way == "pipe", draw)
+        kills += run_killed(empty, words_of(way, mode, stream), draw, codes=COUNTED,
+                            stdin=stream.path if way == "pipe" else None)
         code, _, errors = clean.count(mode, "--window", "1h", str(stream.path))
         assert code in COUNTED, errors
         assert state_of(empty) == state_of(clean), f"seed {seed}, round {round_number}"

@@ -118,7 +118,8 @@ leveldb_filterpolicy_t *database_counting_policy(const char *kind, double bits_p
     struct counting *counting = malloc(sizeof *counting);
     *asked = (struct asked){0};
     counting->asked = asked;
-    assert_ok(lethe_leveldb_new(kind, &(lethe_leveldb_options){.bits_per_key = bits_per_key},
+    assert_ok(lethe_leveldb_new(kind,
+                                &LETHE_OPTIONS(lethe_leveldb_options, .bits_per_key = bits_per_key),
                                 &counting->policy));
     return leveldb_filterpolicy_create(counting, counting_destroy, counting_create, counting_match,
                                        counting_name);

@@ -21,8 +21,8 @@ enum { KEY_BYTES = 12, VALUE_BYTES = 20 };
 /* Key number n, with a letter before it, and the value that belongs to it. */
 void database_key(char letter, uint32_t number, char key[KEY_BYTES + 1]);
 
-/* Opens or makes it, takes policy over (NULL: none), and fails the test if LevelDB does. Small write buffers and tables, no
- * compression. */
+/* Opens or makes it, takes policy over (NULL: none), and fails the test if LevelDB does. Small
+ * write buffers and tables, no compression. */
 void database_open(struct database *database, const char *path, leveldb_filterpolicy_t *policy,
                    bool paranoid);
 void database_close(struct database *database);
@@ -31,7 +31,8 @@ void database_close(struct database *database);
 void database_write(struct database *database, char letter, uint32_t first, uint32_t last);
 void database_flush(struct database *database);
 
-/* How many of those keys are found, with the right values. What LevelDB calls an error counts as neither. */
+/* How many of those keys are found, with the right values. What LevelDB calls an error counts as
+ * neither. */
 uint32_t database_count(struct database *database, char letter, uint32_t first, uint32_t last);
 
 /* A policy that hands on to ours and counts how often it was asked, and how often it said no. */

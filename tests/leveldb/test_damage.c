@@ -1,8 +1,10 @@
-/* Goal: damage in the filters of a table never hides a key and never crashes, with LevelDB's own checks off.
+/* Goal: damage in the filters of a table never hides a key and never crashes, with LevelDB's own
+ *       checks off.
  *
- * Method: find the filters in a table's file, change bytes there, open the database and read every key. Two parts are told
- * apart: the filters themselves, where no key may be missing, and LevelDB's list of where they lie, which it
- * trusts: there the database has to survive, and with paranoid_checks nothing may be missing. */
+ * Method: find the filters in a table's file, change bytes there, open the database and read
+ *         every key. Two parts are told apart: the filters themselves, where no key may be
+ *         missing, and LevelDB's list of where they lie, which it trusts: there the database has
+ *         to survive, and with paranoid_checks nothing may be missing. */
 #include "support/test.h"
 
 #include <dirent.h>
@@ -62,8 +64,8 @@ static uint64_t read_varint(const unsigned char **at) {
     }
 }
 
-/* LevelDB's doc/table_format.md: the footer says where the metaindex is, and its one entry where the filters are, which end with
- * the list's place in 4 bytes and the exponent of 2 KiB in one. */
+/* LevelDB's doc/table_format.md: the footer says where the metaindex is, and its one entry where
+ * the filters are, which end with the list's place in 4 bytes and the exponent of 2 KiB in one. */
 static void find_filters(void) {
     const unsigned char *at = bytes + size - FOOTER_BYTES;
     at = bytes + read_varint(&at);

@@ -1,5 +1,5 @@
-/* Goal: real databases are read right under every policy: compacted, opened again, with tables of several policies and of
- * none. */
+/* Goal: real databases are read right under every policy: compacted, opened again, with tables
+ *       of several policies and of none. */
 #include "support/test.h"
 
 #include <stdio.h>
@@ -57,7 +57,8 @@ static void compacted_and_opened_again(void **state) {
         assert_int_equal(database_count(&database, 'a', 0, KEYS), KEYS);
         assert_true(asked.times >= KEYS && asked.absent < KEYS / 10);
         asked = (struct asked){0};
-        /* Between keys that there are, since LevelDB looks at a table's first and last key itself. */
+        /* Between keys that there are, since LevelDB looks at a table's first and last key
+         * itself. */
         for (uint32_t i = 0; i < 1000; i++) {
             char key[KEY_BYTES + 1], *error = NULL;
             size_t size;
@@ -73,7 +74,8 @@ static void compacted_and_opened_again(void **state) {
     }
 }
 
-/* Goal: a policy never sees another's filters, and other parameters of the same kind and seed read them.
+/* Goal: a policy never sees another's filters, and other parameters of the same kind and seed read
+ *       them.
  * Method: if it did see them, most keys would be missing. Asked is how LevelDB used them. */
 static void another_policy_is_not_asked(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* Goal: a filter as LevelDB gets it loses no key, tells damage from itself, and survives any bytes. */
+/* Goal: a filter as LevelDB gets it loses no key, tells damage from itself, and survives any
+ *       bytes. */
 #include "support/test.h"
 
 #include <stdio.h>
@@ -40,7 +41,8 @@ static void no_key_is_lost(void **state) {
     (void)state;
     for (int k = 0; k < KINDS; k++) {
         lethe_leveldb *policy = make(kinds[k], NULL);
-        lethe_leveldb *other = make(kinds[k], &(lethe_leveldb_options){.bits_per_key = 21});
+        lethe_leveldb *other =
+            make(kinds[k], &LETHE_OPTIONS(lethe_leveldb_options, .bits_per_key = 21));
         for (size_t count = 0; count <= MOST_KEYS; count += 1 + count / 8) {
             size_t size;
             char *filter = lethe_leveldb_create(policy, keys, sizes, count, &size);
@@ -114,8 +116,9 @@ static void any_bytes_are_answered(void **state) {
 static void names_tell_kind_and_seed(void **state) {
     (void)state;
     lethe_leveldb *plain = make("quotient", NULL);
-    lethe_leveldb *wide = make("quotient", &(lethe_leveldb_options){.bits_per_key = 20});
-    lethe_leveldb *seeded = make("quotient", &(lethe_leveldb_options){.seed = 7});
+    lethe_leveldb *wide =
+        make("quotient", &LETHE_OPTIONS(lethe_leveldb_options, .bits_per_key = 20));
+    lethe_leveldb *seeded = make("quotient", &LETHE_OPTIONS(lethe_leveldb_options, .seed = 7));
     lethe_leveldb *bloom = make("bloom", NULL);
     assert_string_equal(lethe_leveldb_name(plain), "lethe.quotient.v1");
     assert_string_equal(lethe_leveldb_name(wide), "lethe.quotient.v1");
@@ -142,17 +145,19 @@ static void the_bytes_are_golden(void **state) {
     }
 }
 
+#define OPTIONS(...) LETHE_OPTIONS(lethe_leveldb_options, __VA_ARGS__)
+
 static void bad_options_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *kind;
         lethe_leveldb_options options;
     } bad[] = {
-        {NULL, {.hashes = 0}},           {"", {.hashes = 0}},
-        {"Bloom", {.hashes = 0}},        {"cuckoo", {.hashes = 0}},
-        {"bloom", {.bits_per_key = -1}}, {"bloom", {.bits_per_key = 1e9}},
-        {"bloom", {.slot_bits = 2}},     {"bloom", {.hashes = 33}},
-        {"gaussian", {.slot_bits = 9}},  {"quotient", {.bits_per_key = 2}},
+        {NULL, OPTIONS(.hashes = 0)},           {"", OPTIONS(.hashes = 0)},
+        {"Bloom", OPTIONS(.hashes = 0)},        {"cuckoo", OPTIONS(.hashes = 0)},
+        {"bloom", OPTIONS(.bits_per_key = -1)}, {"bloom", OPTIONS(.bits_per_key = 1e9)},
+        {"bloom", OPTIONS(.slot_bits = 2)},     {"bloom", OPTIONS(.hashes = 33)},
+        {"gaussian", OPTIONS(.slot_bits = 9)},  {"quotient", OPTIONS(.bits_per_key = 2)},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         lethe_leveldb *policy = (lethe_leveldb *)&policy;
@@ -171,8 +176,9 @@ static void each_failed_allocation_is_reported(void **state) {
         struct test_heap heap;
         test_heap_init(&heap, n);
         lethe_leveldb *policy;
-        status = lethe_leveldb_new("gaussian",
-                                   &(lethe_leveldb_options){.allocator = &heap.allocator}, &policy);
+        status = lethe_leveldb_new(
+            "gaussian", &LETHE_OPTIONS(lethe_leveldb_options, .allocator = &heap.allocator),
+            &policy);
         assert_true(status == LETHE_OK || status == LETHE_ENOMEM);
         assert_true((policy != NULL) == (status == LETHE_OK));
         lethe_leveldb_free(policy);

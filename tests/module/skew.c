@@ -1,9 +1,11 @@
-/* Loaded before everything else, gives a program the clocks of another host, or another day. SKEW_FILE names a file of three
- * 64-bit numbers that may change while the program runs:
+/* tests/module/skew.c - loaded before the C library, gives a program the clocks of another host, or
+ * another day.
+ *
+ * SKEW_FILE names a file of three 64-bit numbers that may change while the program runs:
  *   0  milliseconds that the wall clock is ahead
- *   1  milliseconds that have passed beside those that really have, by every clock
- *   2  the number of the machine's start: each has an id of its own, and its clock begins anew
- * SKEW_HOST, if set, is that host's name. */
+ *   1  milliseconds that have passed in addition to those that really have, by every clock
+ *   2  the number of the machine's start: each has an id of its own, and its clock begins at
+ *      zero SKEW_HOST, if set, is that host's name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,11 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "../support/preload_clock.inc.h"
 
 enum { WALL, PASSED, START, NUMBERS };
 
@@ -35,7 +35,7 @@ static int64_t number(int which) {
     return numbers[which];
 }
 
-static int64_t ahead_ms(clockid_t clock) {
+static int64_t preload_ahead_ms(clockid_t clock) {
     switch (clock) {
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
@@ -43,37 +43,10 @@ static int64_t ahead_ms(clockid_t clock) {
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_COARSE:
     case CLOCK_BOOTTIME:
-        return number(PASSED) - number(START) * 1000; /* a second less, for it is said to be less */
+        return number(PASSED) - number(START) * 1000; /* a restart sets it back */
     default:
         return 0;
     }
-}
-
-int clock_gettime(clockid_t clock, struct timespec *out) {
-    int result = (int)syscall(SYS_clock_gettime, clock, out);
-    int64_t ahead = result == 0 ? ahead_ms(clock) : 0;
-    if (ahead != 0) {
-        int64_t ns = (int64_t)out->tv_sec * 1000000000 + out->tv_nsec + ahead * 1000000;
-        out->tv_sec = (time_t)(ns / 1000000000);
-        out->tv_nsec = (long)(ns % 1000000000);
-    }
-    return result;
-}
-
-int gettimeofday(struct timeval *restrict out, void *restrict zone) {
-    (void)zone;
-    struct timespec now;
-    int result = clock_gettime(CLOCK_REALTIME, &now);
-    out->tv_sec = now.tv_sec;
-    out->tv_usec = (suseconds_t)(now.tv_nsec / 1000);
-    return result;
-}
-
-time_t time(time_t *out) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (out != NULL) *out = now.tv_sec;
-    return now.tv_sec;
 }
 
 int gethostname(char *name, size_t size) {

@@ -221,7 +221,7 @@ def test_an_answer_is_lost(server, options):
         assert server.call("GET", "k") == b"4"
 
 
-def test_no_copy_is_sent_when_the_first_may_be_forgotten(server):
+def test_no_duplicate_is_sent_when_the_first_may_be_forgotten(server):
     """Answers are lost for longer than ids are remembered."""
     with Proxy(server) as proxy:
         table = Once(redis.Redis(port=proxy.port), "t", timeout=10)

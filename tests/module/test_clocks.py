@@ -1,4 +1,4 @@
-"""Goal:   an operation is taken once within W of its first copy whatever the clocks do: while servers run, while they are down,
+"""Goal:   an operation is applied once within W of its first sending whatever the clocks do: while servers run, while they are down,
         and while values move between them; and time that passes while a server is down counts.
 Method: servers whose clocks the test sets; W is ten minutes, and what really passes are seconds. Every crash is a SIGKILL, and
         the log is written before each answer. The machine is "started again" by another id and clock of its start."""
@@ -60,7 +60,7 @@ def test_a_restored_value_that_nobody_used_before_a_crash(start, clock):
     payload, (_, _, piece) = server.client.dump("t"), server.call("ONCE.DUMP", "t", 0)
     clock.pass_time(HOUR)
     # Once it has come, the timer will not come again before the end, and can't tell.
-    wait_for(lambda: server.client.info("lethe")["lethe_rotations_sent"] > 0, what="the timer")
+    wait_for(lambda: server.client.info("lethe")["lethe_ticks_sent"] > 0, what="the timer")
     server.client.restore("restored", 0, payload)
     server.call("ONCE.LOAD", "loaded", 0, 1, piece)
     server.restart()

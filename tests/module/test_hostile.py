@@ -107,15 +107,14 @@ def use(server, key):
     server.client.dump(key)
 
 
-def attack(server, count, seed):
-    chance = random.Random(seed)
-    bodies = [payload[:-8] for payload in payloads(server)]
+def send_all(server, count, draw_command):
+    """Sends so many commands, each of which may make a value of a name, and uses what was made; returns how many were refused,
+    and how many not."""
     refused = accepted = 0
-    pipe_size = 200
     while refused + accepted < count:
         pipe = server.client.pipeline(transaction=False)
-        for i in range(pipe_size):
-            pipe.execute_command("RESTORE", f"r{i}", 0, sealed(mutate(chance, chance.choice(bodies))))
+        for i in range(200):
+            pipe.execute_command(*draw_command(f"r{i}"))
         for i, answer in enumerate(pipe.execute(raise_on_error=False)):
             if isinstance(answer, redis.ResponseError):
                 refused += 1
@@ -127,6 +126,14 @@ def attack(server, count, seed):
                 pass
         server.client.flushall()
         server.is_up()
+    return refused, accepted
+
+
+def attack(server, count, seed):
+    chance = random.Random(seed)
+    bodies = [payload[:-8] for payload in payloads(server)]
+    refused, accepted = send_all(server, count, lambda name: (
+        "RESTORE", name, 0, sealed(mutate(chance, chance.choice(bodies)))))
     assert refused > count * 0.9
     return refused, accepted
 
@@ -192,24 +199,10 @@ def attack_below_checksums(server, count, seed):
     pieces = {key: server.call(prefix + ".DUMP", key, 0)[2] for key, prefix in prefixes.items()}
     for key, piece in pieces.items():
         assert resealed(library, piece) == piece
-    refused = accepted = 0
-    while refused + accepted < count:
-        pipe = server.client.pipeline(transaction=False)
-        for i in range(200):
-            key = chance.choice(list(pieces))
-            piece = resealed(library, mutate(chance, pieces[key]))
-            pipe.execute_command(prefixes[key] + ".LOAD", f"r{i}", 0, 1, piece)
-        for i, answer in enumerate(pipe.execute(raise_on_error=False)):
-            if isinstance(answer, redis.ResponseError):
-                refused += 1
-                continue
-            accepted += 1
-            try:
-                use(server, f"r{i}")
-            except redis.ResponseError:
-                pass
-        server.client.flushall()
-        server.is_up()
+    def draw_command(name):
+        key = chance.choice(list(pieces))
+        return prefixes[key] + ".LOAD", name, 0, 1, resealed(library, mutate(chance, pieces[key]))
+    refused, accepted = send_all(server, count, draw_command)
     # Some of them are sound: a counter of another value, an id of another period.
     assert refused > 0 and accepted > 0
     return refused, accepted

@@ -1,5 +1,5 @@
 """Goal:   one command of a client takes no more memory than there is, stops nobody for long, and cuts no replica off; limits bind
-        clients, and never what is replicated or loaded; while memory is short, a copy is still answered as one.
+        clients, and never what is replicated or loaded; while memory is short, a duplicate is still answered as one.
 Method: options that ask for terabytes, growth and merges against maxmemory, lethe.largest-value and caps of their own; page
         faults as a measure of what a command looks at; a replication link with a small buffer."""
 
@@ -222,7 +222,7 @@ def short(server):
     server.client.config_set("maxmemory", 0)
 
 
-def test_a_copy_is_answered_while_memory_is_short(short):
+def test_a_duplicate_is_answered_while_memory_is_short(short):
     assert short.call("ONCE.INCRBY", "t", "one", "n", 1) == [0, 2]
     assert short.call("ONCE.INCRBY", "t", "two", "n", 1, "m", 1) == [0, 2, 1]
     assert short.call("ONCE.MINCRBY", "t", "one", "n", 1, "two", "n", 1) == [[0, 2], [0, 2]]
@@ -239,7 +239,7 @@ def test_nothing_fresh_is_done_while_memory_is_short(short):
                   ["CALL", "none", "four", "SET", "k", 2], ["CREATE", "none"]):
         assert "maxmemory" in error_of(short, "ONCE." + words[0], *words[1:])
     assert short.digest() == before and short.client.get("k") == b"1" and short.client.exists("none") == 0
-    # Together with copies, each is answered for itself.
+    # Together with duplicates, each is answered for itself.
     answers = short.call("ONCE.MINCRBY", "t", "new", "n", 1, "one", "n", 1)
     assert "maxmemory" in str(answers[0]) and answers[1] == [0, 2]
     answers = short.call("ONCE.ADD", "t", "three", "new")
@@ -249,7 +249,7 @@ def test_nothing_fresh_is_done_while_memory_is_short(short):
     assert short.call("ONCE.INCRBY", "t", "new", "n", 1) == [1, 3]
 
 
-def test_copies_while_memory_is_short_reach_the_replica(pair):
+def test_duplicates_while_memory_is_short_reach_the_replica(pair):
     """WAIT after such an answer waits for the original, too."""
     master, replica = pair
     master.call("ONCE.INCRBY", "t", "one", "n", 1)

@@ -244,11 +244,11 @@ def test_an_idle_table_forgets_on_the_replica_too(timed_pair, clock):
     wait_for(lambda: master.client.memory_usage("t") < used / 4, what="the master's memory too")
     same_digest(master, replica)
     # And then it is quiet: nothing more is sent for a table that remembers nothing.
-    sent = master.client.info("lethe")["lethe_rotations_sent"]
+    sent = master.client.info("lethe")["lethe_ticks_sent"]
     for _ in range(5):
         clock.pass_time(1200000)
         time.sleep(0.11)
-    assert master.client.info("lethe")["lethe_rotations_sent"] <= sent + 1
+    assert master.client.info("lethe")["lethe_ticks_sent"] <= sent + 1
 
 
 def test_a_replica_does_not_rotate_by_itself(timed_pair, clock):
@@ -348,3 +348,20 @@ def test_a_call_that_fails_leaves_no_table(pair):
     assert master.call("ONCE.SEEN", "t", "id", "id-2") == [1, 0]
     replica.catch_up_with(master)
     assert replica.digest() == master.digest() and "sending an error to its master" not in replica.log()
+
+
+def test_effects_within_a_call_do_not_mix(pair):
+    """The command that ONCE.CALL runs has an effect of its own while the table's is under way."""
+    master, replica = pair
+    pairs = [word for i in range(200) for word in (f"id-{i}", f"counter-{i}", i)]
+    for step in range(3):
+        assert master.call("ONCE.CALL", "t", f"a-{step}", "ONCE.MINCRBY", "u", *pairs)[0] == 1
+        assert master.call("ONCE.CALL", "t", f"b-{step}", "FBF.MADD", "f", *range(step, 300))[0] == 1
+        assert master.call("ONCE.CALL", "t", f"b-{step}", "FBF.MADD", "f", "other") == [0, None]
+        with pytest.raises(redis.ResponseError):
+            master.call("ONCE.CALL", "t", f"c-{step}", "ONCE.INCRBY", "u", "id", "counter", "x")
+    replica.catch_up_with(master)
+    for key in "tuf":
+        assert master.digest(key) == replica.digest(key)
+    assert replica.call("ONCE.SEEN", "t", "a-0", "b-1", "c-2") == [1, 1, 0]
+    assert replica.call("ONCE.GET", "u", "counter-199") == 199

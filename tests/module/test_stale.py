@@ -8,7 +8,7 @@ import shutil
 
 from cluster import Cluster
 from servers import wait_for
-from test_count_redis import count, listed, make_events, url_of
+from counting import count, listed, make_events, url_of
 
 
 def add_up(*parts):

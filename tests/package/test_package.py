@@ -22,7 +22,7 @@ CMAKE = os.environ.get("CMAKE", "cmake")
 CC = os.environ.get("CC", "cc")
 HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
 # The engine and the plug-in are libraries of their own, and lethe.h does not include them.
-ENGINE_HEADERS = [header for header in HEADERS if header.name == "counter.h"]
+ENGINE_HEADERS = [header for header in HEADERS if header.name == "store.h"]
 PLUGIN_HEADERS = [header for header in HEADERS if header.name == "leveldb.h"]
 MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS + PLUGIN_HEADERS]
 HAS_LEVELDB = (BUILD / "liblethe_leveldb.a").exists()
@@ -98,8 +98,8 @@ def test_all_parts_are_installed(prefix, libdir):
     lib = str(libdir.relative_to(prefix))
     for name in ["bin/lethe", "libexec/lethe/lethe-bench", f"{lib}/liblethe.a", f"{lib}/liblethe.so",
                  f"{lib}/liblethe.so.{soversion()}", f"{lib}/liblethe.so.{version()}",
-                 f"{lib}/pkgconfig/lethe.pc", f"{lib}/pkgconfig/lethe_counter.pc",
-                 f"{lib}/liblethe_counter.a", f"{lib}/liblethe_counter.so.{version()}", f"{lib}/cmake/lethe/lethe-config.cmake",
+                 f"{lib}/pkgconfig/lethe.pc", f"{lib}/pkgconfig/lethe_store.pc",
+                 f"{lib}/liblethe_store.a", f"{lib}/liblethe_store.so.{version()}", f"{lib}/cmake/lethe/lethe-config.cmake",
                  f"{lib}/cmake/lethe/lethe-config-version.cmake", "share/man/man1/lethe.1",
                  "share/bash-completion/completions/lethe", "share/zsh/site-functions/_lethe",
                  "share/doc/lethe/LICENSE", "share/doc/lethe/README.md"]:
@@ -167,7 +167,7 @@ def test_a_program_builds_with_pkg_config(pkg_config, libdir, tmp_path, compiler
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
 def test_a_program_with_the_engine_builds_with_pkg_config(pkg_config, libdir, tmp_path, shared):
     flags = pkg_config("--cflags", *(["--libs"] if shared else ["--static", "--libs"]),
-                       package="lethe_counter")
+                       package="lethe_store")
     if not shared:  # our libraries static, RocksDB as it comes
         flags = [str(libdir / f"lib{flag[2:]}.a") if flag.startswith("-llethe") else flag
                  for flag in flags]
@@ -265,7 +265,7 @@ def defined_symbols(*nm_options):
 
 def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
     libraries = [("liblethe.so", MAIN_HEADERS, "lethe_version"),
-                 ("liblethe_counter.so", ENGINE_HEADERS, "lethe_counter_open")]
+                 ("liblethe_store.so", ENGINE_HEADERS, "lethe_store_open")]
     if HAS_LEVELDB:
         libraries.append(("liblethe_leveldb.so", PLUGIN_HEADERS, "lethe_leveldb_policy"))
     for library, headers, member in libraries:
@@ -276,7 +276,7 @@ def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
 
 
 def test_the_static_library_claims_no_names_but_its_own(libdir):
-    for library in ["liblethe.a", "liblethe_counter.a"] + ["liblethe_leveldb.a"] * HAS_LEVELDB:
+    for library in ["liblethe.a", "liblethe_store.a"] + ["liblethe_leveldb.a"] * HAS_LEVELDB:
         foreign = [name for name in defined_symbols("-g", libdir / library)
                    if not name.startswith("lethe_")]
         assert foreign == []

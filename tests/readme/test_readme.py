@@ -1,13 +1,16 @@
-"""Goal: the README's C sample is true: it compiles, and it prints what the README says.
+"""Goal: the README's samples are true: its sessions print what it says, and so does its C program.
 
-Method: take the first ```c block of README.md and the ```text block that follows it, compile the
-first against the installed library as a reader would, run it, and compare with the second. A
-README without such blocks fails."""
+Method: type the commands of the ```console blocks into one shell, in an empty folder, and compare what is
+printed. Take the first ```c block and the ```text block that follows it, compile the first against the
+installed library as a reader would, run it, and compare with the second. Do the same with the examples,
+whose first comment shows what they print. A README without such blocks fails."""
 
 import os
 import pathlib
 import re
 import subprocess
+
+import pytest
 
 SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release"))
@@ -37,19 +40,51 @@ def run(*command, **environment):
     return result.stdout
 
 
-def test_the_c_sample_prints_what_the_readme_says(tmp_path):
-    code, expected = sample()
-    run(os.environ.get("CMAKE", "cmake"), "--install", BUILD, "--prefix", tmp_path / "prefix",
-        DESTDIR="")
-    libdir = next((tmp_path / "prefix").rglob("liblethe.a")).parent
-    (tmp_path / "sample.c").write_text(code)
-    flags = run("pkg-config", "--cflags", "--libs", "lethe_counter",
+@pytest.fixture(name="installed", scope="module")
+def fixture_installed(tmp_path_factory):
+    """The folder of the libraries of an installation."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    run(os.environ.get("CMAKE", "cmake"), "--install", BUILD, "--prefix", prefix, DESTDIR="")
+    return next(prefix.rglob("liblethe.a")).parent
+
+
+def build_and_run(libdir, source, folder, package, *arguments):
+    """What a program prints that is compiled against the installation and run in an empty folder."""
+    flags = run("pkg-config", "--cflags", "--libs", package,
                 PKG_CONFIG_LIBDIR=str(libdir / "pkgconfig")).split()
-    run(os.environ.get("CC", "cc"), "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "sample",
-        tmp_path / "sample.c", *flags)
-    # In an empty folder: the sample may write files.
-    (tmp_path / "work").mkdir()
-    result = subprocess.run([tmp_path / "sample"], cwd=tmp_path / "work", text=True, check=False,
-                            env={**os.environ, "LD_LIBRARY_PATH": str(libdir)},
-                            stdout=subprocess.PIPE)
-    assert (result.returncode, result.stdout) == (0, expected)
+    run(os.environ.get("CC", "cc"), "-Wall", "-Wextra", "-Werror", "-o", folder / "program", source, *flags)
+    (folder / "work").mkdir()
+    result = subprocess.run([folder / "program", *arguments], cwd=folder / "work", text=True, check=False,
+                            env={**os.environ, "LD_LIBRARY_PATH": str(libdir)}, stdout=subprocess.PIPE)
+    assert result.returncode == 0
+    return result.stdout
+
+
+def test_the_c_sample_prints_what_the_readme_says(installed, tmp_path):
+    code, expected = sample()
+    (tmp_path / "sample.c").write_text(code)
+    assert build_and_run(installed, tmp_path / "sample.c", tmp_path, "lethe_store") == expected
+
+
+@pytest.mark.parametrize("name, package", [("bloom", "lethe"), ("window", "lethe"), ("store", "lethe_store")])
+def test_an_example_prints_what_its_first_comment_says(installed, tmp_path, name, package):
+    source = SOURCE / f"examples/{name}.c"
+    expected = re.findall(r"^ \*     (.*)\n", source.read_text(encoding="utf-8").split("*/")[0], re.MULTILINE)
+    printed = build_and_run(installed, source, tmp_path, package, "folder")
+    assert printed.splitlines() == expected
+
+
+def test_the_sessions_print_what_the_readme_says(tmp_path):
+    sessions = [text for language, text in blocks() if language == "console"]
+    assert sessions, "README.md has no ```console block"
+    commands, expected = [], []
+    for line in "".join(sessions).splitlines():
+        if line.startswith("$ "):
+            commands.append(line[2:])
+        else:
+            expected.append(line)
+    script = "set -e\n" + "\n".join(commands) + "\n"
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, text=True, check=False,
+                            env={**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"},
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert (result.returncode, result.stderr, result.stdout.splitlines()) == (0, "", expected)

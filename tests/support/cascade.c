@@ -12,8 +12,9 @@
 
 enum { BATCH = 1000 };
 
-const lethe_cascade_options test_cascade_options = {
-    .capacity = 1000000, .error = 1e-10, .memory_bytes = 1 << 20, .growth = 2};
+const lethe_cascade_options test_cascade_options =
+    LETHE_OPTIONS(lethe_cascade_options, .capacity = 1000000, .error = 1e-10,
+                  .memory_bytes = 1 << 20, .growth = 2);
 
 void test_cascade_tune(void) {
     lethe_tune.cascade_table_homes = 1024;
@@ -38,7 +39,7 @@ void test_cascade_insert(lethe_cascade *cascade, uint64_t first, size_t count) {
         size_t some = count < BATCH ? count : BATCH, done;
         for (size_t i = 0; i < some; i++)
             hashes[i] = test_cascade_key(first + i);
-        assert_ok(lethe_cascade_insert_batch(cascade, hashes, some, 0, &done));
+        assert_ok(lethe_cascade_add_batch(cascade, hashes, some, 0, &done));
         assert_int_equal(done, some);
         first += some;
         count -= some;

@@ -1,4 +1,5 @@
-/* tests/support/cascade.h - small cascades whose tables become full soon, and keys that go where a test wants them. */
+/* tests/support/cascade.h - small cascades whose tables become full soon, and keys that go where
+ * a test wants them. */
 #ifndef LETHE_TESTS_SUPPORT_CASCADE_H
 #define LETHE_TESTS_SUPPORT_CASCADE_H
 
@@ -10,7 +11,8 @@
 
 /* Four ranges, tables of about a thousand keys; growth 2. */
 extern const lethe_cascade_options test_cascade_options;
-/* Has cascades that are opened from now on make tables of that size, and folders lie in memory where that is possible. */
+/* Has cascades that are opened from now on make tables of that size, and folders lie in memory
+ * where that is possible. */
 void test_cascade_tune(void);
 
 /* Key number n: of the range n % 4, or of the given one. */

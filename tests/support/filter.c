@@ -1,5 +1,5 @@
-/* support/filter.c - runs only the tests of a program whose names match LETHE_TEST_FILTER, a pattern as cmocka takes
- * it. Compiled into each program, because nothing else would link it. */
+/* support/filter.c - runs only the tests of a program whose names match LETHE_TEST_FILTER, a
+ * pattern as cmocka takes it. Compiled into each program, because nothing else would link it. */
 #include "support/test.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* tests/support/frequencies.h - streams of items whose frequencies follow a law, and what they really are. */
+/* tests/support/frequencies.h - streams of items whose frequencies follow a law, and what they
+ * really are. */
 #ifndef LETHE_TESTS_SUPPORT_FREQUENCIES_H
 #define LETHE_TESTS_SUPPORT_FREQUENCIES_H
 
@@ -13,7 +14,8 @@ struct frequencies {
     uint32_t items;
 };
 
-/* Each item as likely as any other, or item i in proportion to 1/(i+1): Zipf's law with exponent 1. */
+/* Each item as likely as any other, or item i in proportion to 1/(i+1): Zipf's law with exponent
+ * 1. */
 void frequencies_make(struct frequencies *out, uint32_t items, size_t length, bool zipf,
                       uint64_t seed);
 void frequencies_free(struct frequencies *frequencies);

@@ -1,5 +1,6 @@
-/* tests/support/statistics.c - see statistics.h. Counts of rare hits are Poisson, nearly normal from
- * some twenty on; below that the square root of the expected count plus a constant covers them. */
+/* tests/support/statistics.c - see statistics.h. Counts of rare hits are Poisson, nearly normal
+ * from some twenty on; below that the square root of the expected count plus a constant covers
+ * them. */
 #include "support/statistics.h"
 
 #include <math.h>

@@ -12,7 +12,8 @@
 bool rate_is_at_most(uint64_t hits, uint64_t trials, double rate);
 bool rate_is_at_least(uint64_t hits, uint64_t trials, double rate);
 
-/* Whether the true probability behind hits of trials can lie within tolerance (0.15: 15%) of rate. */
+/* Whether the true probability behind hits of trials can lie within tolerance (0.15: 15%) of
+ * rate. */
 bool rate_is_within(uint64_t hits, uint64_t trials, double rate, double tolerance);
 
 #endif

@@ -59,7 +59,8 @@ static void multiply_high_keeps_the_upper_half(void **state) {
     assert_int_equal(lethe_multiply_high(UINT64_MAX, 1), 0);
 }
 
-/* Method: whatever LETHE_CPU said, a level can be forced that the hardware has, and its name fits. */
+/* Method: whatever LETHE_CPU said, a level can be forced that the hardware has, and its name
+ *         fits. */
 static void the_cpu_path_has_a_name(void **state) {
     (void)state;
     static const char *const names[] = {"scalar", "avx2", "avx512"};

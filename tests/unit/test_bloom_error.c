@@ -6,6 +6,7 @@
 
 #include "lethe/bloom.h"
 #include "support/random.h"
+#include "support/reports.h"
 #include "support/statistics.h"
 
 struct sizing {
@@ -41,17 +42,17 @@ static void measured_errors_are_as_planned(void **state) {
     for (size_t i = 0; i < sizeof sizings / sizeof sizings[0]; i++) {
         const struct sizing *sizing = &sizings[i];
         lethe_bloom *filter;
-        assert_ok(lethe_bloom_new(&(lethe_bloom_options){.layout = sizing->layout,
-                                                         .capacity = sizing->capacity,
-                                                         .error = sizing->error},
-                                  &filter));
-        double planned = lethe_bloom_get_shape(filter).error, estimated = 0;
+        assert_ok(
+            lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .layout = sizing->layout,
+                                           .capacity = sizing->capacity, .error = sizing->error),
+                            &filter));
+        double planned = bloom_shape(filter).error, estimated = 0;
         uint64_t hits = 0, trials = 0;
         for (unsigned f = 0; f < sizing->filters; f++) {
             lethe_bloom_clear(filter);
             for (uint64_t key = 0; key < sizing->capacity; key++)
                 lethe_bloom_add_hash(filter, lethe_hash_u64(1, test_random_next(&random)));
-            estimated += lethe_bloom_info(filter).error_estimate / sizing->filters;
+            estimated += bloom_stats(filter).error_estimate / sizing->filters;
             for (uint64_t t = 0; t < sizing->trials_a_filter; t++) {
                 lethe_hash hash = lethe_hash_u64(1, test_random_next(&random));
                 hits += lethe_bloom_test_hash(filter, hash);
@@ -75,7 +76,8 @@ static void measured_errors_are_as_planned(void **state) {
 static void close_hashes_do_not_collide(void **state) {
     (void)state;
     lethe_bloom *filter;
-    assert_ok(lethe_bloom_new(&(lethe_bloom_options){.bits = 1000000, .hashes = 7}, &filter));
+    assert_ok(lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .bits = 1000000, .hashes = 7),
+                              &filter));
     lethe_hash key = lethe_hash_u64(1, 1);
     lethe_bloom_add_hash(filter, key);
     uint64_t hits = 0;
@@ -93,16 +95,17 @@ static void keys_are_counted_from_bits(void **state) {
     (void)state;
     for (int layout = 0; layout < 2; layout++) {
         lethe_bloom *a, *b;
-        lethe_bloom_options options = {.layout = (lethe_bloom_layout)layout, .capacity = 200000};
+        lethe_bloom_options options = LETHE_OPTIONS(
+            lethe_bloom_options, .layout = (lethe_bloom_layout)layout, .capacity = 200000);
         assert_ok(lethe_bloom_new(&options, &a));
         assert_ok(lethe_bloom_new(&options, &b));
-        uint64_t seed = lethe_bloom_get_shape(a).seed;
+        uint64_t seed = lethe_bloom_seed(a);
         for (uint64_t key = 0; key < 150000; key++) {
             if (key < 100000) lethe_bloom_add_hash(a, lethe_hash_u64(seed, key));
             if (key >= 60000) lethe_bloom_add_hash(b, lethe_hash_u64(seed, key));
         }
         lethe_bloom_add_hash(a, lethe_hash_u64(seed, 1)); /* again: counts as an addition only */
-        lethe_bloom_stats stats = lethe_bloom_info(a);
+        lethe_bloom_stats stats = bloom_stats(a);
         assert_int_equal(stats.additions, 100001);
         assert_true(fabs(stats.distinct_estimate - 100000) < 1000);
         double both;
@@ -120,12 +123,12 @@ static void a_full_filter_says_so(void **state) {
     (void)state;
     for (int layout = 0; layout < 2; layout++) {
         lethe_bloom *filter;
-        lethe_bloom_options options = {
-            .layout = (lethe_bloom_layout)layout, .bits = 512, .hashes = 8};
+        lethe_bloom_options options = LETHE_OPTIONS(
+            lethe_bloom_options, .layout = (lethe_bloom_layout)layout, .bits = 512, .hashes = 8);
         assert_ok(lethe_bloom_new(&options, &filter));
         for (uint64_t key = 0; key < 10000; key++)
             lethe_bloom_add_hash(filter, lethe_hash_u64(1, key));
-        lethe_bloom_stats stats = lethe_bloom_info(filter);
+        lethe_bloom_stats stats = bloom_stats(filter);
         assert_true(stats.fill == 1 && stats.error_estimate == 1);
         assert_true(isinf(stats.distinct_estimate));
         double both;

@@ -1,4 +1,5 @@
-/* Goal: every instruction set computes the same bits and answers, and readers may share a filter. */
+/* Goal: every instruction set computes the same bits and answers, and readers may share a
+ *       filter. */
 #include "support/test.h"
 
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include "core/cpu.h"
 #include "filter/bloom/bloom.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 #if defined(TEST_HAS_EMULATED_AVX512)
 extern const struct lethe_bloom_operations lethe_bloom_blocked_avx512_emulated;
@@ -88,7 +90,8 @@ static void the_level_chooses_the_path(void **state) {
     for (int level = 0; level <= (int)lethe_cpu_detect(); level++) {
         lethe_cpu_force((lethe_cpu_level)level);
         lethe_bloom *filter;
-        lethe_bloom_options options = {.layout = LETHE_BLOOM_BLOCKED};
+        lethe_bloom_options options =
+            LETHE_OPTIONS(lethe_bloom_options, .layout = LETHE_BLOOM_BLOCKED);
         assert_ok(lethe_bloom_new(&options, &filter));
         assert_ptr_equal(filter->operations, paths[level].operations);
         lethe_bloom_free(filter);
@@ -106,7 +109,7 @@ static void *read_all(void *context) {
     lethe_bloom_test_batch(filter, hashes, KEYS, present);
     for (size_t i = 0; i < KEYS; i++)
         found += present[i] && lethe_bloom_test_hash(filter, hashes[i]);
-    return (void *)(uintptr_t)(found + (lethe_bloom_info(filter).bits_set == 0));
+    return (void *)(uintptr_t)(found + (bloom_stats(filter).bits_set == 0));
 }
 
 /* Method: four threads read one filter; the thread sanitizer watches. */
@@ -114,7 +117,8 @@ static void readers_share_a_filter(void **state) {
     (void)state;
     for (int layout = 0; layout < 2; layout++) {
         lethe_bloom *filter;
-        lethe_bloom_options options = {.layout = (lethe_bloom_layout)layout};
+        lethe_bloom_options options =
+            LETHE_OPTIONS(lethe_bloom_options, .layout = (lethe_bloom_layout)layout);
         assert_ok(lethe_bloom_new(&options, &filter));
         for (uint64_t i = 0; i < KEYS; i++)
             lethe_bloom_add_hash(filter, lethe_hash_u64(LETHE_DEFAULT_SEED, i));

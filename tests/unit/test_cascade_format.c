@@ -1,5 +1,7 @@
-/* Goal: a cascade's pages, records and manifest are read back for ever, and nothing else is read as one.
- * Method: golden bytes; random pages against arrays; every bit of a manifest flipped; counts and lengths at their ends. */
+/* Goal: a cascade's pages, records and manifest are read back for ever, and nothing else is read as
+ *       one.
+ * Method: golden bytes; random pages against arrays; every bit of a manifest flipped; counts and
+ *         lengths at their ends. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -21,7 +23,8 @@ static uint64_t numbers[MOST], read_numbers[MOST];
 static struct lethe_cascade_value values[MOST], read_values[MOST];
 static uint16_t which[MOST];
 
-/* Fills a page with numbers about gap apart, one in value_share with a value; returns how many it took. */
+/* Fills a page with numbers about gap apart, one in value_share with a value; returns how many
+ * it took. */
 static unsigned fill_page(struct test_random *random, unsigned low_bits, uint64_t gap,
                           unsigned value_share) {
     lethe_cascade_page_begin(&builder, low_bits);
@@ -94,8 +97,9 @@ static void pages_hold_what_they_took(void **state) {
 
 static void make_manifest(struct lethe_cascade_manifest *manifest) {
     memset(manifest, 0, sizeof *manifest);
-    lethe_cascade_options options = {
-        .capacity = 1000000, .error = 0.001, .memory_bytes = 1 << 20, .window_ms = 100000};
+    lethe_cascade_options options =
+        LETHE_OPTIONS(lethe_cascade_options, .capacity = 1000000, .error = 0.001,
+                      .memory_bytes = 1 << 20, .window_ms = 100000);
     assert_ok(lethe_cascade_plan_shape(&options, &manifest->shape));
     manifest->shape.identity = UINT64_C(0x0123456789abcdef);
     manifest->next_run_id = 9;

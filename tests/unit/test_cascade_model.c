@@ -1,8 +1,9 @@
-/* Goal: against an exact multiset, whatever insertions, removals, merges, checkpoints, reopenings and changes of
- * options come in between, counts are exact, a walk shows all and nothing else, and a checkpointed cascade
- * comes back as it was at the checkpoint; against exact times, a window forgets what it must and nothing earlier.
- * Method: random schedules with fixed seeds, on the least memory, so that runs of several levels come to be;
- * fingerprints so long that no two keys share one.
+/* Goal: against an exact multiset, whatever insertions, removals, merges, checkpoints, reopenings
+ *       and changes of options come in between, counts are exact, a walk shows all and nothing
+ *       else, and a checkpointed cascade comes back as it was at the checkpoint; against exact
+ *       times, a window forgets what it must and nothing earlier.
+ * Method: random schedules with fixed seeds, on the least memory, so that runs of several levels
+ *         come to be; fingerprints so long that no two keys share one.
  *
  * test_cascade_model [SEEDS [FIRST]] runs that many schedules of each kind. */
 #include "support/test.h"
@@ -15,6 +16,7 @@
 #include "lethe/cascade.h"
 #include "support/folder.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 enum { KEYS = 1 << 17, MAX_BATCH = 30000 };
 
@@ -55,13 +57,13 @@ static size_t choose(struct schedule *schedule) {
 static void work(struct schedule *schedule, unsigned steps) {
     bool more = true;
     for (unsigned i = 0; i < steps && more; i++)
-        assert_ok(lethe_cascade_work(schedule->cascade, 1 + below(schedule, 40000),
-                                     schedule->now_ms, &more));
+        assert_ok(lethe_cascade_work(schedule->cascade, schedule->now_ms,
+                                     1 + below(schedule, 40000), &more));
 }
 
 static void insert(struct schedule *schedule) {
     size_t count = choose(schedule), done;
-    assert_ok(lethe_cascade_insert_batch(schedule->cascade, schedule->hashes, count, 0, &done));
+    assert_ok(lethe_cascade_add_batch(schedule->cascade, schedule->hashes, count, 0, &done));
     assert_int_equal(done, count);
     for (size_t i = 0; i < count; i++)
         schedule->counts[schedule->keys[i]]++;
@@ -143,11 +145,12 @@ static void open_it(struct schedule *schedule) {
     schedule->options.direct = below(schedule, 2);
     schedule->options.reading = below(schedule, 2) == 0 ? LETHE_CASCADE_READ_THREADS : 0;
     schedule->options.read_depth = (uint32_t)(1 + below(schedule, 64));
-    assert_ok(lethe_cascade_open(schedule->folder.path, &schedule->options, &schedule->cascade));
+    assert_ok(
+        lethe_cascade_open(schedule->folder.path, &schedule->options, &schedule->cascade, NULL));
 }
 
 static void reopen(struct schedule *schedule) {
-    assert_ok(lethe_cascade_close(schedule->cascade));
+    assert_ok(lethe_cascade_close(schedule->cascade, NULL));
     if (schedule->options.durability == LETHE_CASCADE_CHECKPOINTED) {
         memcpy(schedule->counts, schedule->kept, sizeof schedule->kept);
     }
@@ -166,8 +169,8 @@ static void run_set(uint64_t seed, lethe_cascade_durability durability, bool rem
     struct schedule *schedule = calloc(1, sizeof *schedule);
     assert_non_null(schedule);
     schedule->random.state = seed;
-    schedule->options = (lethe_cascade_options){
-        .capacity = 1000000, .error = 1e-10, .seed = 1000 + seed, .durability = durability};
+    schedule->options = LETHE_OPTIONS(lethe_cascade_options, .capacity = 1000000, .error = 1e-10,
+                                      .seed = 1000 + seed, .durability = durability);
     test_folder_make(&schedule->folder);
     open_it(schedule);
     for (int i = 0; i < 60; i++) {
@@ -204,11 +207,11 @@ static void run_set(uint64_t seed, lethe_cascade_durability durability, bool rem
     work(schedule, 10000);
     walk_over(schedule);
     compare(schedule);
-    lethe_cascade_stats stats = lethe_cascade_info(schedule->cascade, 0);
+    lethe_cascade_stats stats = cascade_stats(schedule->cascade, 0);
     assert_true(stats.entries >= stats.memory_entries);
     reopen(schedule);
     walk_over(schedule);
-    assert_ok(lethe_cascade_close(schedule->cascade));
+    assert_ok(lethe_cascade_close(schedule->cascade, NULL));
     test_folder_remove(&schedule->folder);
     free(schedule);
 }
@@ -268,8 +271,8 @@ static void record(struct schedule *schedule) {
         assert_ok(lethe_cascade_add_and_test_batch(schedule->cascade, schedule->hashes, count,
                                                    schedule->now_ms, schedule->present, NULL));
     } else {
-        assert_ok(lethe_cascade_insert_batch(schedule->cascade, schedule->hashes, count,
-                                             schedule->now_ms, NULL));
+        assert_ok(lethe_cascade_add_batch(schedule->cascade, schedule->hashes, count,
+                                          schedule->now_ms, NULL));
     }
     for (size_t i = 0; i < count; i++) {
         if (tests && schedule->present[i]) continue;
@@ -281,8 +284,8 @@ static void run_window(uint64_t seed) {
     struct schedule *schedule = calloc(1, sizeof *schedule);
     assert_non_null(schedule);
     schedule->random.state = seed;
-    schedule->options = (lethe_cascade_options){
-        .capacity = 1000000, .error = 1e-10, .seed = 1000 + seed, .window_ms = 100000};
+    schedule->options = LETHE_OPTIONS(lethe_cascade_options, .capacity = 1000000, .error = 1e-10,
+                                      .seed = 1000 + seed, .window_ms = 100000);
     schedule->now_ms = below(schedule, 1000000);
     test_folder_make(&schedule->folder);
     open_it(schedule);
@@ -312,7 +315,7 @@ static void run_window(uint64_t seed) {
     size_t count = choose(schedule);
     schedule->now_ms += 200000;
     work(schedule, 10000);
-    stats = lethe_cascade_info(schedule->cascade, schedule->now_ms);
+    stats = cascade_stats(schedule->cascade, schedule->now_ms);
     assert_int_equal(stats.disk_bytes, 0); /* whole runs are dropped */
     assert_ok(lethe_cascade_test_batch(schedule->cascade, schedule->hashes, count, schedule->now_ms,
                                        schedule->present));
@@ -320,7 +323,7 @@ static void run_window(uint64_t seed) {
         assert_int_equal(schedule->present[i], 0);
     assert_int_equal(lethe_cascade_remove_batch(schedule->cascade, schedule->hashes, 1, 0, NULL),
                      LETHE_EINVAL);
-    assert_ok(lethe_cascade_close(schedule->cascade));
+    assert_ok(lethe_cascade_close(schedule->cascade, NULL));
     test_folder_remove(&schedule->folder);
     free(schedule);
 }

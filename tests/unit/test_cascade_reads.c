@@ -1,6 +1,7 @@
-/* Goal: where the system refuses io_uring, as containers do, lookups go through threads and give the same answers;
- * asking for io_uring alone is then an error.
- * Method: a process forbids itself the system call, by a filter, with each errno that sandboxes use. */
+/* Goal: where the system refuses io_uring, as containers do, lookups go through threads and give
+ *       the same answers; asking for io_uring alone is then an error.
+ * Method: a process forbids itself the system call, by a filter, with each errno that sandboxes
+ *         use. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 
 #include "lethe/cascade.h"
 #include "support/folder.h"
+#include "support/reports.h"
 
 enum { KEYS = 200000, BATCH = 5000 };
 
@@ -31,8 +33,9 @@ static void forbid_uring(int error) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) abort();
 }
 
-static const lethe_cascade_options small = {
-    .capacity = 1000000, .error = 1e-10, .memory_bytes = 1 << 20, .direct = true};
+static const lethe_cascade_options small =
+    LETHE_OPTIONS(lethe_cascade_options, .capacity = 1000000, .error = 1e-10,
+                  .memory_bytes = 1 << 20, .direct = true);
 
 /* Inserts and looks up; returns 0 when all is right. */
 static int try_it(const char *path, lethe_cascade_reading reading, bool *uses_uring) {
@@ -41,14 +44,14 @@ static int try_it(const char *path, lethe_cascade_reading reading, bool *uses_ur
     lethe_cascade_options options = small;
     options.reading = reading;
     lethe_cascade *cascade;
-    lethe_status status = lethe_cascade_open(path, &options, &cascade);
+    lethe_status status = lethe_cascade_open(path, &options, &cascade, NULL);
     if (status != LETHE_OK) return (int)status;
-    *uses_uring = lethe_cascade_info(cascade, 0).uses_uring;
+    *uses_uring = cascade_stats(cascade, 0).uses_uring;
     int wrong = 0;
     for (uint64_t first = 0; first < KEYS; first += BATCH) {
         for (size_t i = 0; i < BATCH; i++)
             hashes[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, first + i);
-        if (lethe_cascade_insert_batch(cascade, hashes, BATCH, 0, NULL) != LETHE_OK) wrong = 100;
+        if (lethe_cascade_add_batch(cascade, hashes, BATCH, 0, NULL) != LETHE_OK) wrong = 100;
     }
     for (uint64_t first = 0; first < 2 * KEYS; first += BATCH) {
         size_t count = first % (3 * BATCH) == 0 ? BATCH : 10;
@@ -59,7 +62,7 @@ static int try_it(const char *path, lethe_cascade_reading reading, bool *uses_ur
             if (present[i] != (first < KEYS)) wrong = 102;
         }
     }
-    return lethe_cascade_close(cascade) == LETHE_OK ? wrong : 103;
+    return lethe_cascade_close(cascade, NULL) == LETHE_OK ? wrong : 103;
 }
 
 static void refused_io_uring_is_replaced_by_threads(void **state) {

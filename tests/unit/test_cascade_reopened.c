@@ -1,7 +1,9 @@
-/* Goal:   a cascade that ended uncleanly relies on nothing that only memory holds: what its log has beyond the manifest is
- *         written again and synced before anything is built upon it, and no file goes before what replaces it stays.
- * Method: a process inserts and ends; what the next one does to the files is looked at, with syncs and writes that fail. What
- *         a power cut leaves of it all is the simulator's part (tests/simulation/store/cascade.c). */
+/* Goal:   a cascade that ended uncleanly relies on nothing that only memory holds: what its log has
+ *         beyond the manifest is written again and synced before anything is built upon it, and no
+ *         file goes before what replaces it stays.
+ * Method: a process inserts and ends; what the next one does to the files is looked at, with
+ *         syncs and writes that fail. What a power cut leaves of it all is the simulator's part
+ *         (tests/simulation/store/cascade.c). */
 #include "support/test.h"
 
 #include <errno.h>
@@ -18,15 +20,16 @@
 
 enum { KEYS = 3000, LOG_BYTES = 1 << 20 };
 
-static const lethe_cascade_options options = {
-    .capacity = 1000000, .error = 1e-10, .memory_bytes = 1 << 20};
+static const lethe_cascade_options options = LETHE_OPTIONS(
+    lethe_cascade_options, .capacity = 1000000, .error = 1e-10, .memory_bytes = 1 << 20);
 
 static void hash_keys(lethe_hash hashes[KEYS]) {
     for (size_t i = 0; i < KEYS; i++)
         hashes[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, i);
 }
 
-/* Closes a cascade with the first half of the keys, and leaves the second in the log without a word. */
+/* Closes a cascade with the first half of the keys, and leaves the second in the log without a
+ * word. */
 static void leave(const char *folder) {
     pid_t child = fork();
     if (child == 0) {
@@ -34,11 +37,11 @@ static void leave(const char *folder) {
         lethe_cascade *cascade;
         hash_keys(hashes);
         bool fails =
-            lethe_cascade_open(folder, &options, &cascade) != LETHE_OK ||
-            lethe_cascade_insert_batch(cascade, hashes, KEYS / 2, 0, NULL) != LETHE_OK ||
-            lethe_cascade_close(cascade) != LETHE_OK ||
-            lethe_cascade_open(folder, &options, &cascade) != LETHE_OK ||
-            lethe_cascade_insert_batch(cascade, hashes + KEYS / 2, KEYS / 2, 0, NULL) != LETHE_OK;
+            lethe_cascade_open(folder, &options, &cascade, NULL) != LETHE_OK ||
+            lethe_cascade_add_batch(cascade, hashes, KEYS / 2, 0, NULL) != LETHE_OK ||
+            lethe_cascade_close(cascade, NULL) != LETHE_OK ||
+            lethe_cascade_open(folder, &options, &cascade, NULL) != LETHE_OK ||
+            lethe_cascade_add_batch(cascade, hashes + KEYS / 2, KEYS / 2, 0, NULL) != LETHE_OK;
         _exit(fails);
     }
     int status;
@@ -73,7 +76,7 @@ static void expect_refused(const char *folder, lethe_os_operation operation, uns
     fault.operation = operation;
     fault.passes = passes;
     lethe_os_set_fault_hook(meet_fault);
-    lethe_status status = lethe_cascade_open(folder, &options, &cascade);
+    lethe_status status = lethe_cascade_open(folder, &options, &cascade, NULL);
     lethe_os_set_fault_hook(NULL);
     assert_int_equal(status, LETHE_EIO);
 }
@@ -110,18 +113,18 @@ static void what_is_replayed_is_written_again(void **state) {
     assert_int_equal(read_file(path, after, &new), size);
     assert_int_equal(new.st_ino, old.st_ino);
     assert_memory_equal(before, after, size);
-    assert_ok(lethe_cascade_open(folder.path, &options, &cascade));
+    assert_ok(lethe_cascade_open(folder.path, &options, &cascade, NULL));
     assert_int_equal(read_file(path, after, &new), size);
     assert_memory_equal(before, after, size);
     assert_int_not_equal(new.st_ino, old.st_ino);
     assert_has_all(cascade);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     /* After a clean end there is nothing to write again. */
-    assert_ok(lethe_cascade_open(folder.path, &options, &cascade));
+    assert_ok(lethe_cascade_open(folder.path, &options, &cascade, NULL));
     (void)read_file(path, after, &old);
     assert_int_equal(new.st_ino, old.st_ino);
     assert_has_all(cascade);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 
@@ -143,11 +146,11 @@ static void runs_stay_until_the_manifest_does(void **state) {
     make_file(half);
     expect_refused(folder.path, LETHE_OS_SYNC, 0);
     assert_int_equal(access(run, F_OK), 0);
-    assert_ok(lethe_cascade_open(folder.path, &options, &cascade));
+    assert_ok(lethe_cascade_open(folder.path, &options, &cascade, NULL));
     assert_int_not_equal(access(run, F_OK), 0);
     assert_int_not_equal(access(half, F_OK), 0);
     assert_has_all(cascade);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 
@@ -163,10 +166,10 @@ static void a_log_that_goes_may_not_come_back(void **state) {
     make_file(log);
     expect_refused(folder.path, LETHE_OS_SYNC, 3);
     make_file(log);
-    assert_ok(lethe_cascade_open(folder.path, &options, &cascade));
+    assert_ok(lethe_cascade_open(folder.path, &options, &cascade, NULL));
     assert_int_not_equal(access(log, F_OK), 0);
     assert_has_all(cascade);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 

@@ -1,8 +1,9 @@
-/* Goal: a merge that another one overtakes, and a commit that comes in the middle of a record, leave manifests that are
- * in order, and stores that open again with all that was acknowledged. So do manifests that earlier versions wrote
- * out of order.
- * Method: the hook before each operation of a file is where another thread comes in: the test has it do there what the
- * other thread does, or starts that thread and goes on when it is done or waits. Nothing depends on time. */
+/* Goal: a merge that another one overtakes, and a commit that comes in the middle of a record,
+ *       leave manifests that are in order, and stores that open again with all that was
+ *       acknowledged. So do manifests that earlier versions wrote out of order.
+ * Method: the hook before each operation of a file is where another thread comes in: the test
+ *         has it do there what the other thread does, or starts that thread and goes on when it
+ *         is done or waits. Nothing depends on time. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static char store[300], image[320];
 static void open_store(const struct test_folder *folder) {
     (void)snprintf(store, sizeof store, "%s/store", folder->path);
     (void)snprintf(image, sizeof image, "%s/image", folder->path);
-    assert_ok(lethe_cascade_open(store, &test_cascade_options, &cascade));
+    assert_ok(lethe_cascade_open(store, &test_cascade_options, &cascade, NULL));
 }
 
 static void assert_levels_ascend(void) {
@@ -37,9 +38,9 @@ static void assert_levels_ascend(void) {
 /* What a kill at the moment of the copy leaves opens, and has that many keys. */
 static void assert_image_has(uint64_t end) {
     lethe_cascade *reopened;
-    assert_ok(lethe_cascade_open(image, &test_cascade_options, &reopened));
+    assert_ok(lethe_cascade_open(image, &test_cascade_options, &reopened, NULL));
     test_cascade_assert_has(reopened, end);
-    assert_ok(lethe_cascade_close(reopened));
+    assert_ok(lethe_cascade_close(reopened, NULL));
 }
 
 /* --- merges --- */
@@ -54,7 +55,8 @@ static bool is_merging(const struct lethe_cascade_range *range) {
     return false;
 }
 
-/* While a merge reads its runs, so many keys come that newer runs are merged to a higher level than its own. */
+/* While a merge reads its runs, so many keys come that newer runs are merged to a higher level
+ * than its own. */
 static int overtake(lethe_os_operation operation) {
     if (is_inside || overtook || operation != LETHE_OS_READ || !is_merging(&cascade->ranges[0]))
         return 0;
@@ -90,10 +92,10 @@ static void merges_that_overtake_each_other_keep_levels_in_order(void **state) {
     assert_image_has(inserted);
     test_cascade_work(cascade);
     test_cascade_assert_has(cascade, inserted);
-    assert_ok(lethe_cascade_close(cascade));
-    assert_ok(lethe_cascade_open(store, &test_cascade_options, &cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
+    assert_ok(lethe_cascade_open(store, &test_cascade_options, &cascade, NULL));
     test_cascade_assert_has(cascade, inserted);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 
@@ -130,8 +132,8 @@ static int come_in(lethe_os_operation operation) {
     return 0;
 }
 
-/* The table can't be written, the record does not become whole, and its last keys are taken out of the log again. Comes in
- * before each write of that, and looks what a kill would leave. */
+/* The table can't be written, the record does not become whole, and its last keys are taken out
+ * of the log again. Comes in before each write of that, and looks what a kill would leave. */
 static int fail_and_come_in(lethe_os_operation operation) {
     if (!pthread_equal(pthread_self(), inserter) || operation != LETHE_OS_WRITE) return 0;
     if (is_inside) return 0;
@@ -158,7 +160,7 @@ static lethe_status insert_record(lethe_os_fault_hook hook, size_t *done) {
     commit_began = has_failed = false;
     images = 0;
     lethe_os_set_fault_hook(hook);
-    lethe_status status = lethe_cascade_insert_batch(cascade, hashes, 4000, 0, done);
+    lethe_status status = lethe_cascade_add_batch(cascade, hashes, 4000, 0, done);
     assert_true(commit_began);
     pthread_join(committer, NULL);
     lethe_os_set_fault_hook(NULL);
@@ -166,7 +168,8 @@ static lethe_status insert_record(lethe_os_fault_hook hook, size_t *done) {
     return status;
 }
 
-/* The manifest that was written while a record was under way counts all of it that is in, and no more. */
+/* The manifest that was written while a record was under way counts all of it that is in, and no
+ * more. */
 static void assert_manifest_ends(uint64_t end) {
     static struct lethe_cascade_manifest manifest;
     assert_ok(lethe_cascade_manifest_read(store, &manifest));
@@ -185,7 +188,7 @@ static void a_commit_waits_for_the_end_of_the_record(void **state) {
     size_t done;
     assert_ok(insert_record(come_in, &done));
     assert_manifest_ends(inserted + 4000);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 
@@ -205,13 +208,14 @@ static void a_commit_waits_for_a_record_to_be_shortened(void **state) {
     test_cascade_insert(cascade, inserted + done, 4000);
     test_cascade_work(cascade);
     test_cascade_assert_has(cascade, inserted + done + 4000);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 
 /* --- what earlier versions left --- */
 
-/* Goal: a store opens and merges on whose manifest has falling levels, or an end before what its runs cover. */
+/* Goal: a store opens and merges on whose manifest has falling levels, or an end before what its
+ *       runs cover. */
 static void stores_of_earlier_versions_open(void **state) {
     (void)state;
     static struct lethe_cascade_manifest manifest;
@@ -223,7 +227,7 @@ static void stores_of_earlier_versions_open(void **state) {
     test_cascade_insert(cascade, 30000, 5000);
     assert_ok(lethe_cascade_checkpoint(cascade, 1, NULL, 0));
     test_cascade_copy(store, image);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
 
     assert_ok(lethe_cascade_manifest_read(image, &manifest));
     unsigned raised = 0;
@@ -237,14 +241,14 @@ static void stores_of_earlier_versions_open(void **state) {
     manifest.end_key = covered - 100;
     bool is_in_place;
     assert_ok(lethe_cascade_manifest_write(image, &manifest, &is_in_place));
-    assert_ok(lethe_cascade_open(image, &test_cascade_options, &cascade));
+    assert_ok(lethe_cascade_open(image, &test_cascade_options, &cascade, NULL));
     assert_levels_ascend();
     test_cascade_assert_has(cascade, 35000);
     test_cascade_insert(cascade, 35000, 5000);
     test_cascade_work(cascade);
     assert_levels_ascend();
     test_cascade_assert_has(cascade, 40000);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     assert_image_has(40000);
     test_folder_remove(&folder);
 }

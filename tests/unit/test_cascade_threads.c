@@ -1,6 +1,7 @@
-/* Goal: inserting, looking up, merging in two threads, checkpoints and walks at once give the same answers as one after
- * the other: what was inserted before a lookup began is found by it.
- * Method: threads that run against each other for a fixed amount of work; meant for the thread sanitizer. */
+/* Goal: inserting, looking up, merging in two threads, checkpoints and walks at once give the same
+ *       answers as one after the other: what was inserted before a lookup began is found by it.
+ * Method: threads that run against each other for a fixed amount of work; meant for the thread
+ *         sanitizer. */
 #include "support/test.h"
 
 #include <pthread.h>
@@ -10,6 +11,7 @@
 
 #include "lethe/cascade.h"
 #include "support/folder.h"
+#include "support/reports.h"
 
 enum { BATCH = 2000, KEYS = 240000 };
 
@@ -46,7 +48,7 @@ static void *work(void *context) {
     (void)context;
     bool more = true;
     while (!atomic_load(&ends) || more) {
-        require(lethe_cascade_work(cascade, 10000, 0, &more) == LETHE_OK);
+        require(lethe_cascade_work(cascade, 0, 10000, &more) == LETHE_OK);
         if (!more) usleep(100);
     }
     return NULL;
@@ -65,7 +67,7 @@ static void *look_up(void *context) {
         require(lethe_cascade_test_batch(cascade, hashes, BATCH, 0, present) == LETHE_OK);
         for (int i = 0; i < BATCH; i++)
             require(present[i] == 1);
-        (void)lethe_cascade_info(cascade, 0);
+        (void)cascade_stats(cascade, 0);
     }
     return NULL;
 }
@@ -91,12 +93,10 @@ static void *checkpoint(void *context) {
 static void all_at_once(lethe_cascade_durability durability) {
     struct test_folder folder;
     test_folder_make(&folder);
-    lethe_cascade_options options = {.capacity = 1000000,
-                                     .error = 1e-10,
-                                     .memory_bytes = 1 << 20,
-                                     .level_filter_bytes = 200000,
-                                     .durability = durability};
-    assert_ok(lethe_cascade_open(folder.path, &options, &cascade));
+    lethe_cascade_options options = LETHE_OPTIONS(
+        lethe_cascade_options, .capacity = 1000000, .error = 1e-10, .memory_bytes = 1 << 20,
+        .level_filter_bytes = 200000, .durability = durability);
+    assert_ok(lethe_cascade_open(folder.path, &options, &cascade, NULL));
     atomic_store(&inserted, 0);
     atomic_store(&ends, false);
     pthread_t threads[6];
@@ -109,12 +109,12 @@ static void all_at_once(lethe_cascade_durability durability) {
     assert_ok(lethe_cascade_each(cascade, 0, count_one, &sum));
     assert_int_equal(sum, KEYS);
     assert_ok(lethe_cascade_checkpoint(cascade, 1, NULL, 0));
-    assert_ok(lethe_cascade_close(cascade));
-    assert_ok(lethe_cascade_open(folder.path, &options, &cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
+    assert_ok(lethe_cascade_open(folder.path, &options, &cascade, NULL));
     sum = 0;
     assert_ok(lethe_cascade_each(cascade, 0, count_one, &sum));
     assert_int_equal(sum, KEYS);
-    assert_ok(lethe_cascade_close(cascade));
+    assert_ok(lethe_cascade_close(cascade, NULL));
     test_folder_remove(&folder);
 }
 

@@ -1,5 +1,5 @@
-/* Goal: packed fields are a plain array, for every width, and shifting a block touches nothing around it. Compiled a
- * second time with the instructions that the fast path uses. */
+/* Goal: packed fields are a plain array, for every width, and shifting a block touches nothing
+ *       around it. Compiled a second time with the instructions that the fast path uses. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -77,7 +77,8 @@ static void run_width(unsigned bits, bool special) {
     unsigned used = 0;
     for (unsigned step = 0; step < 2000; step++) {
         uint64_t value = test_random_next(&random) & lethe_fields_below(bits);
-        /* Filled up, then at random between empty and full, with fields falling out and coming in. */
+        /* Filled up, then at random between empty and full, with fields falling out and coming
+         * in. */
         if (used == 0 || step < 64 || test_random_below(&random, 2) == 0) {
             insert(&subject, special,
                    (unsigned)test_random_below(&random, used < 64 ? used + 1 : 64), used, value);

@@ -41,14 +41,14 @@ static int count_files(void) {
 
 static lethe_bloom *make_filter(const char *key) {
     lethe_bloom *filter;
-    assert_ok(lethe_bloom_new(&(lethe_bloom_options){.capacity = 100000}, &filter));
+    assert_ok(lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .capacity = 100000), &filter));
     lethe_bloom_add(filter, key, strlen(key));
     return filter;
 }
 
 static bool file_has(const char *key) {
     lethe_bloom *filter;
-    assert_ok(lethe_bloom_load_file(path, NULL, &filter));
+    assert_ok(lethe_bloom_load_file(path, NULL, &filter, NULL));
     bool has = lethe_bloom_test(filter, key, strlen(key));
     lethe_bloom_free(filter);
     return has;
@@ -65,7 +65,7 @@ static int fail_at(lethe_os_operation operation) {
 static void the_old_file_survives_each_failure(void **state) {
     (void)state;
     lethe_bloom *old = make_filter("old"), *new = make_filter("new");
-    assert_ok(lethe_bloom_save_file(old, path));
+    assert_ok(lethe_bloom_save_file(old, path, NULL));
     static const int errors[] = {ENOSPC, EIO};
     static const lethe_status expected[] = {LETHE_ENOSPACE, LETHE_EIO};
     for (int kind = 0; kind < 2; kind++) {
@@ -75,7 +75,7 @@ static void the_old_file_survives_each_failure(void **state) {
             operations = 0;
             fault_errno = errors[kind];
             lethe_os_set_fault_hook(fail_at);
-            status = lethe_bloom_save_file(new, path);
+            status = lethe_bloom_save_file(new, path, NULL);
             lethe_os_set_fault_hook(NULL);
             if (status != LETHE_OK) {
                 failures++;
@@ -85,7 +85,7 @@ static void the_old_file_survives_each_failure(void **state) {
             assert_int_equal(count_files(), 1);
             /* The folder's sync comes after the rename: then the new file is there already. */
             assert_true(file_has("old") != file_has("new"));
-            if (file_has("new")) assert_ok(lethe_bloom_save_file(old, path));
+            if (file_has("new")) assert_ok(lethe_bloom_save_file(old, path, NULL));
         }
         assert_true(failures >= 6);
     }
@@ -96,7 +96,7 @@ static void the_old_file_survives_each_failure(void **state) {
 static void failed_reads_are_reported(void **state) {
     (void)state;
     lethe_bloom *filter = make_filter("x");
-    assert_ok(lethe_bloom_save_file(filter, path));
+    assert_ok(lethe_bloom_save_file(filter, path, NULL));
     lethe_bloom_free(filter);
     lethe_status status = LETHE_EIO;
     int failures = 0;
@@ -104,7 +104,7 @@ static void failed_reads_are_reported(void **state) {
         operations = 0;
         fault_errno = EIO;
         lethe_os_set_fault_hook(fail_at);
-        status = lethe_bloom_load_file(path, NULL, &filter);
+        status = lethe_bloom_load_file(path, NULL, &filter, NULL);
         lethe_os_set_fault_hook(NULL);
         failures += status == LETHE_EIO;
         assert_true((filter != NULL) == (status == LETHE_OK));
@@ -116,12 +116,12 @@ static void failed_reads_are_reported(void **state) {
 static void what_is_not_a_file_is_refused(void **state) {
     (void)state;
     lethe_bloom *filter = make_filter("x"), *loaded;
-    assert_int_equal(lethe_bloom_save_file(filter, folder), LETHE_EINVAL);
-    assert_int_equal(lethe_bloom_save_file(filter, "/dev/null"), LETHE_EINVAL);
-    assert_int_equal(lethe_bloom_save_file(filter, "/nonexistent/folder/f"), LETHE_ENOTFOUND);
-    assert_int_equal(lethe_bloom_load_file("/dev/zero", NULL, &loaded), LETHE_EINVAL);
-    assert_int_equal(lethe_bloom_load_file(folder, NULL, &loaded), LETHE_EINVAL);
-    assert_int_equal(lethe_bloom_load_file("/nonexistent", NULL, &loaded), LETHE_ENOTFOUND);
+    assert_int_equal(lethe_bloom_save_file(filter, folder, NULL), LETHE_EINVAL);
+    assert_int_equal(lethe_bloom_save_file(filter, "/dev/null", NULL), LETHE_EINVAL);
+    assert_int_equal(lethe_bloom_save_file(filter, "/nonexistent/folder/f", NULL), LETHE_ENOTFOUND);
+    assert_int_equal(lethe_bloom_load_file("/dev/zero", NULL, &loaded, NULL), LETHE_EINVAL);
+    assert_int_equal(lethe_bloom_load_file(folder, NULL, &loaded, NULL), LETHE_EINVAL);
+    assert_int_equal(lethe_bloom_load_file("/nonexistent", NULL, &loaded, NULL), LETHE_ENOTFOUND);
     struct stat null;
     assert_int_equal(stat("/dev/null", &null), 0);
     assert_true(S_ISCHR(null.st_mode));
@@ -132,12 +132,12 @@ static void what_is_not_a_file_is_refused(void **state) {
 static void links_and_modes_are_kept(void **state) {
     (void)state;
     lethe_bloom *filter = make_filter("x");
-    assert_ok(lethe_bloom_save_file(filter, path));
+    assert_ok(lethe_bloom_save_file(filter, path, NULL));
     assert_int_equal(chmod(path, 0640), 0);
     char link_path[80];
     snprintf(link_path, sizeof link_path, "%s/link", folder);
     assert_int_equal(symlink("filter", link_path), 0);
-    assert_ok(lethe_bloom_save_file(filter, link_path));
+    assert_ok(lethe_bloom_save_file(filter, link_path, NULL));
     struct stat found;
     assert_int_equal(lstat(link_path, &found), 0);
     assert_true(S_ISLNK(found.st_mode));
@@ -150,14 +150,14 @@ static void links_and_modes_are_kept(void **state) {
 static void a_header_can_be_peeked_at(void **state) {
     (void)state;
     lethe_bloom *filter = make_filter("x");
-    assert_ok(lethe_bloom_save_file(filter, path));
+    assert_ok(lethe_bloom_save_file(filter, path, NULL));
     lethe_bloom_free(filter);
-    lethe_file_info info;
-    assert_ok(lethe_file_peek(path, &info));
+    lethe_file_info info = LETHE_INIT(lethe_file_info);
+    assert_ok(lethe_file_peek(path, &info, NULL));
     assert_string_equal(info.type, "BLOM");
     assert_int_equal(info.version, 1);
     assert_int_equal(truncate(path, 39), 0);
-    assert_int_equal(lethe_file_peek(path, &info), LETHE_ECORRUPT);
+    assert_int_equal(lethe_file_peek(path, &info, NULL), LETHE_ECORRUPT);
 }
 
 static void mapped_memory_is_zero_and_aligned(void **state) {

@@ -1,12 +1,13 @@
 /* Goal:   a fold's counters come out in the order of their keys, whatever the keys are like.
- * Method: a tally of different keys from alphabets that provoke ties (few letters, zero bytes, long common beginnings, keys
- *         that begin others), sorted, and each compared with the one before it, byte by byte; none is lost. */
+ * Method: a tally of different keys from alphabets that provoke ties (few letters, zero bytes,
+ *         long common beginnings, keys that begin others), sorted, and each compared with the
+ *         one before it, byte by byte; none is lost. */
 #include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/fold_order.h"
+#include "engine/values/fold_order.h"
 #include "support/random.h"
 
 enum { KEY_BYTES = 40, MOST = 20000 };

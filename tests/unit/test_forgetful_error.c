@@ -1,13 +1,15 @@
 /* Goal: fresh ids are taken for duplicates no more often than promised, at any load and while it
- * changes, and the filter knows how often that is.
+ *       changes, and the filter knows how often that is.
  *
- * Method: virtual time in small steps; each records what the load makes, then probes fresh ids. Rates
- * are judged over all probes and over those of the worst stretch alone, each with enough samples. */
+ * Method: virtual time in small steps; each records what the load makes, then probes fresh ids.
+ *         Rates are judged over all probes and over those of the worst stretch alone, each with
+ *         enough samples. */
 #include "support/test.h"
 
 #include <stdio.h>
 
 #include "lethe/forgetful.h"
+#include "support/reports.h"
 #include "support/statistics.h"
 
 enum { WINDOW_MS = 60000, STEP_MS = 250, PROBES = 2000 };
@@ -46,18 +48,19 @@ struct tally {
 static struct tally run(load load_at, double error, uint64_t windows) {
     struct tally tally = {0};
     lethe_forgetful *filter;
-    lethe_forgetful_options options = {.window_ms = WINDOW_MS, .error = error};
+    lethe_forgetful_options options =
+        LETHE_OPTIONS(lethe_forgetful_options, .window_ms = WINDOW_MS, .error = error);
     assert_ok(lethe_forgetful_new(&options, &filter));
     uint64_t key = 0, probe = FRESH;
     for (uint64_t now_ms = 0; now_ms < windows * WINDOW_MS; now_ms += STEP_MS) {
         for (uint64_t i = load_at(now_ms); i > 0; i--)
-            assert_ok(lethe_forgetful_record(filter, lethe_hash_u64(1, key++), now_ms));
-        lethe_forgetful_advance(filter, now_ms);
-        lethe_forgetful_stats stats = lethe_forgetful_info(filter, now_ms);
+            assert_ok(lethe_forgetful_add(filter, lethe_hash_u64(1, key++), now_ms));
+        forgetful_work(filter, now_ms, 8);
+        lethe_forgetful_stats stats = forgetful_stats(filter, now_ms);
         assert_true(stats.error_estimate <= error);
         assert_int_equal(stats.strain, 0);
         for (int i = 0; i < PROBES; i++)
-            tally.hits += lethe_forgetful_check(filter, lethe_hash_u64(1, probe++), now_ms);
+            tally.hits += lethe_forgetful_test(filter, lethe_hash_u64(1, probe++), now_ms);
         tally.trials += PROBES;
         tally.estimated += stats.error_estimate * PROBES;
         if (stats.error_estimate > tally.worst_estimate) {
@@ -97,17 +100,17 @@ static void the_error_is_kept_while_growing(void **state) {
     uint64_t hits = 0, trials = 0, probe = FRESH, key = 0;
     for (uint64_t round = 0; round < 40; round++) {
         lethe_forgetful *filter;
-        lethe_forgetful_options options = {
-            .window_ms = WINDOW_MS, .error = 0.01, .seed = round + 1};
+        lethe_forgetful_options options = LETHE_OPTIONS(
+            lethe_forgetful_options, .window_ms = WINDOW_MS, .error = 0.01, .seed = round + 1);
         assert_ok(lethe_forgetful_new(&options, &filter));
         uint64_t now_ms = 0;
         for (; now_ms < 2 * WINDOW_MS; now_ms += 100)
-            assert_ok(lethe_forgetful_record(filter, lethe_hash_u64(1, key++), now_ms));
+            assert_ok(lethe_forgetful_add(filter, lethe_hash_u64(1, key++), now_ms));
         for (uint64_t end_ms = now_ms + 2000; now_ms < end_ms; now_ms++) {
-            assert_ok(lethe_forgetful_record(filter, lethe_hash_u64(1, key++), now_ms));
-            assert_true(lethe_forgetful_info(filter, now_ms).error_estimate <= 0.01);
+            assert_ok(lethe_forgetful_add(filter, lethe_hash_u64(1, key++), now_ms));
+            assert_true(forgetful_stats(filter, now_ms).error_estimate <= 0.01);
             for (int i = 0; i < 20; i++)
-                hits += lethe_forgetful_check(filter, lethe_hash_u64(1, probe++), now_ms);
+                hits += lethe_forgetful_test(filter, lethe_hash_u64(1, probe++), now_ms);
             trials += 20;
         }
         lethe_forgetful_free(filter);
@@ -123,16 +126,17 @@ static void the_memory_is_as_told(void **state) {
     enum { IDS = 120000 };
     for (int i = 0; i < 6; i++) {
         lethe_forgetful *filter;
-        lethe_forgetful_options options = {.window_ms = WINDOW_MS, .error = cases[i / 2].error};
+        lethe_forgetful_options options = LETHE_OPTIONS(
+            lethe_forgetful_options, .window_ms = WINDOW_MS, .error = cases[i / 2].error);
         if (i % 2 == 1) options.capacity = IDS;
         assert_ok(lethe_forgetful_new(&options, &filter));
         double peak = 0;
         for (uint64_t key = 0; key < 3 * IDS; key++) {
             uint64_t now_ms = key * WINDOW_MS / IDS;
-            assert_ok(lethe_forgetful_record(filter, lethe_hash_u64(1, key), now_ms));
+            assert_ok(lethe_forgetful_add(filter, lethe_hash_u64(1, key), now_ms));
             if (key % 1000 != 0 || key < 2 * IDS) continue;
-            lethe_forgetful_advance(filter, now_ms);
-            double bits = 8.0 * (double)lethe_forgetful_info(filter, now_ms).memory_bytes / IDS;
+            forgetful_work(filter, now_ms, 8);
+            double bits = 8.0 * (double)forgetful_stats(filter, now_ms).memory_bytes / IDS;
             if (bits > peak) peak = bits;
         }
         print_message("error %g, %s: %.1f bits an id\n", cases[i / 2].error,
@@ -146,19 +150,20 @@ static void the_memory_is_as_told(void **state) {
 static void it_shrinks_again(void **state) {
     (void)state;
     lethe_forgetful *filter;
-    assert_ok(lethe_forgetful_new(&(lethe_forgetful_options){.window_ms = WINDOW_MS}, &filter));
+    assert_ok(lethe_forgetful_new(&LETHE_OPTIONS(lethe_forgetful_options, .window_ms = WINDOW_MS),
+                                  &filter));
     uint64_t key = 0, now_ms = 0, peak_bytes = 0;
     for (; now_ms < 4 * WINDOW_MS; now_ms += 50) {
         for (int i = now_ms < WINDOW_MS ? 50 : 1; i > 0; i--)
-            assert_ok(lethe_forgetful_record(filter, lethe_hash_u64(1, key++), now_ms));
-        lethe_forgetful_advance(filter, now_ms);
-        uint64_t bytes = lethe_forgetful_info(filter, now_ms).memory_bytes;
+            assert_ok(lethe_forgetful_add(filter, lethe_hash_u64(1, key++), now_ms));
+        forgetful_work(filter, now_ms, 8);
+        uint64_t bytes = forgetful_stats(filter, now_ms).memory_bytes;
         if (bytes > peak_bytes) peak_bytes = bytes;
     }
-    assert_true(lethe_forgetful_info(filter, now_ms).memory_bytes < peak_bytes / 20);
-    while (lethe_forgetful_advance(filter, now_ms + 2 * WINDOW_MS))
+    assert_true(forgetful_stats(filter, now_ms).memory_bytes < peak_bytes / 20);
+    while (forgetful_work(filter, now_ms + 2 * WINDOW_MS, 8))
         continue;
-    assert_int_equal(lethe_forgetful_info(filter, now_ms).filters, 0);
+    assert_int_equal(forgetful_stats(filter, now_ms).filters, 0);
     lethe_forgetful_free(filter);
 }
 

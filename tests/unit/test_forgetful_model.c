@@ -1,9 +1,9 @@
-/* Goal: against an exact map from id to when it was recorded, no duplicate within the window is ever
- * missed, whatever load, pauses, clock faults, adaptation, saving, loading, copying and merging come
- * in between; and what is too old is forgotten, up to the error.
+/* Goal: against an exact map from id to when it was recorded, no duplicate within the window is
+ *       ever missed, whatever load, pauses, clock faults, adaptation, saving, loading, copying and
+ *       merging come in between; and what is too old is forgotten, up to the error.
  *
- * test_forgetful_model [SEEDS [FIRST]] runs that many random schedules of each setting; without it a
- * fair part of what `make test-long` does. */
+ * test_forgetful_model [SEEDS [FIRST]] runs that many random schedules of each setting; without
+ * it a fair part of what `make test-long` does. */
 #include "support/test.h"
 
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 
 #include "lethe/forgetful.h"
 #include "support/random.h"
+#include "support/reports.h"
 #include "support/statistics.h"
 
 enum { KEYS = 8192, STEPS = 300, MOST_AT_ONCE = 96 };
@@ -72,22 +73,23 @@ static uint64_t time_of(const struct schedule *schedule, const struct subject *s
 
 static void do_check(struct schedule *schedule, struct subject *subject) {
     uint64_t key = below(schedule, KEYS);
-    bool answer = lethe_forgetful_check(subject->filter, hash_of(schedule, key), schedule->now_ms);
+    bool answer = lethe_forgetful_test(subject->filter, hash_of(schedule, key), schedule->now_ms);
     judge(schedule, subject, key, time_of(schedule, subject), answer);
 }
 
 static void do_record(struct schedule *schedule, struct subject *subject) {
     uint64_t key = below(schedule, KEYS);
-    assert_ok(lethe_forgetful_record(subject->filter, hash_of(schedule, key), schedule->now_ms));
+    assert_ok(lethe_forgetful_add(subject->filter, hash_of(schedule, key), schedule->now_ms));
     subject->clock_ms = time_of(schedule, subject);
     subject->recorded_ms[key] = subject->clock_ms + 1;
 }
 
 static void do_check_and_record(struct schedule *schedule, struct subject *subject) {
     uint64_t key = below(schedule, KEYS);
-    bool duplicate;
-    assert_ok(lethe_forgetful_check_and_record(subject->filter, hash_of(schedule, key),
-                                               schedule->now_ms, &duplicate));
+    lethe_answer answer;
+    assert_ok(lethe_forgetful_add_and_test(subject->filter, hash_of(schedule, key),
+                                           schedule->now_ms, &answer));
+    bool duplicate = answer == LETHE_ANSWER_DUPLICATE;
     subject->clock_ms = time_of(schedule, subject);
     judge(schedule, subject, key, subject->clock_ms, duplicate);
     if (!duplicate) subject->recorded_ms[key] = subject->clock_ms + 1;
@@ -97,19 +99,18 @@ static void do_batch(struct schedule *schedule, struct subject *subject, bool re
     lethe_hash hashes[MOST_AT_ONCE * 2];
     uint64_t keys[MOST_AT_ONCE * 2];
     uint8_t duplicate[MOST_AT_ONCE * 2];
-    size_t count = below(schedule, MOST_AT_ONCE * 2) + 1, done;
+    size_t count = below(schedule, MOST_AT_ONCE * 2) + 1;
     for (size_t i = 0; i < count; i++) {
         keys[i] = below(schedule, KEYS);
         hashes[i] = hash_of(schedule, keys[i]);
     }
     uint64_t time_ms = time_of(schedule, subject);
     if (records) {
-        assert_ok(lethe_forgetful_check_and_record_batch(subject->filter, hashes, count,
-                                                         schedule->now_ms, duplicate, &done));
-        assert_int_equal(done, count);
+        assert_ok(lethe_forgetful_add_and_test_batch(subject->filter, hashes, count,
+                                                     schedule->now_ms, duplicate));
         subject->clock_ms = time_ms;
     } else {
-        lethe_forgetful_check_batch(subject->filter, hashes, count, schedule->now_ms, duplicate);
+        lethe_forgetful_test_batch(subject->filter, hashes, count, schedule->now_ms, duplicate);
     }
     for (size_t i = 0; i < count; i++) {
         judge(schedule, subject, keys[i], time_ms, duplicate[i]);
@@ -178,7 +179,7 @@ static void do_merge(struct schedule *schedule) {
 
 static void do_advance(struct schedule *schedule, struct subject *subject) {
     uint64_t calls = below(schedule, 3) == 0 ? UINT64_MAX : 1;
-    while (lethe_forgetful_advance(subject->filter, schedule->now_ms) && --calls > 0)
+    while (forgetful_work(subject->filter, schedule->now_ms, 8) && --calls > 0)
         continue;
     subject->clock_ms = time_of(schedule, subject);
 }
@@ -231,6 +232,7 @@ static void step(struct schedule *schedule) {
 static void choose_elastic(struct schedule *schedule) {
     static const double errors[] = {0.1, 0.01, 1e-3, 1e-6};
     lethe_forgetful_options *options = &schedule->options;
+    options->size = sizeof *options;
     options->window_ms = 1000 + below(schedule, UINT64_C(1) << (10 + below(schedule, 16)));
     options->error = errors[below(schedule, 4)];
     options->slack = below(schedule, 2) == 0 ? 0.25 : 0.1 + (double)below(schedule, 10) / 20;
@@ -241,6 +243,7 @@ static void choose_elastic(struct schedule *schedule) {
 
 static void choose_paper(struct schedule *schedule) {
     lethe_forgetful_options *options = &schedule->options;
+    options->size = sizeof *options;
     options->setting = LETHE_FORGETFUL_PAPER;
     options->bits = 500 + below(schedule, 20000);
     options->hashes = 1 + (uint32_t)below(schedule, 8);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "filter/forgetful/forgetful.h"
+#include "support/reports.h"
 #include "support/statistics.h"
 
 enum { SECOND_MS = 1000 };
@@ -25,7 +26,7 @@ static lethe_forgetful *make(lethe_forgetful_options options) {
 }
 
 static void record(lethe_forgetful *filter, uint64_t key, uint64_t now_ms) {
-    assert_ok(lethe_forgetful_record(filter, hash_of(key), now_ms));
+    assert_ok(lethe_forgetful_add(filter, hash_of(key), now_ms));
 }
 
 /* Algorithm 2, line by line. The list must be refreshed up to now. */
@@ -57,14 +58,15 @@ static bool texts_check(const lethe_forgetful *filter, lethe_hash hash) {
 static void the_printed_check_loses_ids(void **state) {
     (void)state;
     for (uint32_t past = 1; past <= 6; past++) {
-        lethe_forgetful *filter = make((lethe_forgetful_options){.past = past, .period_ms = 1000});
+        lethe_forgetful *filter =
+            make(LETHE_OPTIONS(lethe_forgetful_options, .past = past, .period_ms = 1000));
         record(filter, 1, 999);
         record(filter, 2, 1998); /* keeps the clock running: period began at 999 */
         uint64_t promised_ms = 999 + (past + 1) * UINT64_C(1000), lost_ms = 0;
         for (uint64_t now_ms = 999; now_ms <= promised_ms; now_ms += 100) {
-            while (lethe_forgetful_advance(filter, now_ms))
+            while (forgetful_work(filter, now_ms, 8))
                 continue;
-            assert_true(lethe_forgetful_check(filter, hash_of(1), now_ms));
+            assert_true(lethe_forgetful_test(filter, hash_of(1), now_ms));
             assert_true(texts_check(filter, hash_of(1)));
             if (!printed_check(filter, hash_of(1)) && lost_ms == 0) lost_ms = now_ms;
         }
@@ -77,44 +79,47 @@ static void the_printed_check_loses_ids(void **state) {
     }
 }
 
-/* Goal: filters that scaling up puts behind the oldest cover nothing. Asking only pairs and the last
- * one loses the ids of the one that was oldest before.
+/* Goal: filters that scaling up puts behind the oldest cover nothing. Asking only pairs and the
+ *       last one loses the ids of the one that was oldest before.
  * Method: an id that is in the oldest filter alone; then so much load that Algorithm 3 doubles. */
 static void scaling_up_hides_the_oldest(void **state) {
     (void)state;
-    lethe_forgetful *filter = make((lethe_forgetful_options){
-        .past = 2, .period_ms = 300, .error = 1e-3, .adapt = LETHE_FORGETFUL_ADAPT_FILTERS});
+    lethe_forgetful *filter =
+        make(LETHE_OPTIONS(lethe_forgetful_options, .past = 2, .period_ms = 300, .error = 1e-3,
+                           .adapt = LETHE_FORGETFUL_ADAPT_FILTERS));
     record(filter, 1, 0);
     for (uint64_t key = 100; key < 700; key++)
         record(filter, key, 950); /* three refreshes later: the id is in the last of four */
     assert_true(lethe_member_test(filter->members[3], hash_of(1)));
     assert_true(texts_check(filter, hash_of(1)));
-    lethe_forgetful_advance(filter, SECOND_MS);
+    forgetful_work(filter, SECOND_MS, 8);
     assert_int_equal(filter->count, 8);
     assert_false(texts_check(filter, hash_of(1)));
-    assert_true(lethe_forgetful_check(filter, hash_of(1), SECOND_MS));
-    assert_true(lethe_forgetful_member(filter, 3, SECOND_MS).is_alone);
+    assert_true(lethe_forgetful_test(filter, hash_of(1), SECOND_MS));
+    assert_true(forgetful_member(filter, 3, SECOND_MS).is_alone);
     lethe_forgetful_free(filter);
 }
 
 /* Goal: Algorithm 3 with a window never forgets early, though it turns both knobs.
- * Method: quiet and busy stretches; ids of every age up to the window are asked for all the time. */
+ * Method: quiet and busy stretches; ids of every age up to the window are asked for all the
+ *         time. */
 static void adaptation_keeps_the_window(void **state) {
     (void)state;
     enum { WINDOW_MS = 20000, TICKS = 3000 };
-    lethe_forgetful *filter = make((lethe_forgetful_options){
-        .past = 4, .period_ms = 5000, .error = 1e-3, .adapt = 3, .window_ms = WINDOW_MS});
+    lethe_forgetful *filter =
+        make(LETHE_OPTIONS(lethe_forgetful_options, .past = 4, .period_ms = 5000, .error = 1e-3,
+                           .adapt = 3, .window_ms = WINDOW_MS));
     uint32_t most_filters = 0, fewest_filters = 9999;
     for (uint64_t tick = 0; tick < TICKS; tick++) {
         uint64_t now_ms = tick * 100;
         uint64_t load = tick / 500 % 2 == 0 ? 12 : 1;
         for (uint64_t i = 0; i < load; i++)
             record(filter, tick * 100 + i, now_ms);
-        while (lethe_forgetful_advance(filter, now_ms))
+        while (forgetful_work(filter, now_ms, 8))
             continue;
         for (uint64_t age = 0; age <= WINDOW_MS / 100 && age <= tick; age += 11)
-            assert_true(lethe_forgetful_check(filter, hash_of((tick - age) * 100), now_ms));
-        lethe_forgetful_stats stats = lethe_forgetful_info(filter, now_ms);
+            assert_true(lethe_forgetful_test(filter, hash_of((tick - age) * 100), now_ms));
+        lethe_forgetful_stats stats = forgetful_stats(filter, now_ms);
         assert_true((stats.past + 1) * stats.period_ms >= WINDOW_MS);
         if (stats.filters > most_filters) most_filters = stats.filters;
         if (stats.filters < fewest_filters) fewest_filters = stats.filters;
@@ -123,15 +128,16 @@ static void adaptation_keeps_the_window(void **state) {
     lethe_forgetful_free(filter);
 }
 
-/* Goal: (N+1)t >= W at every step is not enough: when the period grows, N may shrink by the measure of
- * periods to come, while the filters in the list are from shorter ones.
- * Method: a list in its steady state, a cap that lets no filters be added, and a peak that is over
- * soon; then both knobs go back, a filter and a second at a time. */
+/* Goal: (N+1)t >= W at every step is not enough: when the period grows, N may shrink by the measure
+ *       of periods to come, while the filters in the list are from shorter ones.
+ * Method: a list in its steady state, a cap that lets no filters be added, and a peak that is
+ *         over soon; then both knobs go back, a filter and a second at a time. */
 static void filters_are_not_dropped_by_the_measure_of_longer_ones(void **state) {
     (void)state;
     enum { WINDOW_MS = 60000, TICKS = 2600, PEAK_AT = 1501 };
-    lethe_forgetful *filter = make((lethe_forgetful_options){
-        .past = 8, .period_ms = 10000, .error = 0.05, .window_ms = WINDOW_MS});
+    lethe_forgetful *filter =
+        make(LETHE_OPTIONS(lethe_forgetful_options, .past = 8, .period_ms = 10000, .error = 0.05,
+                           .window_ms = WINDOW_MS));
     filter->plan.options.max_memory_bytes = filter->memory_bytes;
     for (uint64_t tick = 0; tick < TICKS; tick++) {
         uint64_t now_ms = tick * 100;
@@ -142,12 +148,12 @@ static void filters_are_not_dropped_by_the_measure_of_longer_ones(void **state) 
                 record(filter, 100000 + i, now_ms);
         }
         record(filter, tick, now_ms);
-        while (lethe_forgetful_advance(filter, now_ms))
+        while (forgetful_work(filter, now_ms, 8))
             continue;
         for (uint64_t age = 0; age <= WINDOW_MS / 100 && age <= tick; age += 3)
-            assert_true(lethe_forgetful_check(filter, hash_of(tick - age), now_ms));
+            assert_true(lethe_forgetful_test(filter, hash_of(tick - age), now_ms));
     }
-    assert_true(lethe_forgetful_info(filter, 0).past < 4);
+    assert_true(forgetful_stats(filter, 0).past < 4);
     lethe_forgetful_free(filter);
 }
 
@@ -155,22 +161,23 @@ static void filters_are_not_dropped_by_the_measure_of_longer_ones(void **state) 
 static void each_knob_turns_alone(void **state) {
     (void)state;
     for (uint32_t adapt = 0; adapt < 4; adapt++) {
-        lethe_forgetful *filter = make((lethe_forgetful_options){
-            .past = 3, .period_ms = 20000, .error = 1e-3, .adapt = adapt});
+        lethe_forgetful *filter = make(LETHE_OPTIONS(
+            lethe_forgetful_options, .past = 3, .period_ms = 20000, .error = 1e-3, .adapt = adapt));
         for (uint64_t key = 0; key < 1000; key++)
             record(filter, key, 0);
-        lethe_forgetful_advance(filter, 999);
-        assert_int_equal(lethe_forgetful_info(filter, 999).past, 3);
-        lethe_forgetful_advance(filter, 1000);
-        lethe_forgetful_stats stats = lethe_forgetful_info(filter, 1000);
+        forgetful_work(filter, 999, 8);
+        assert_int_equal(forgetful_stats(filter, 999).past, 3);
+        forgetful_work(filter, 1000, 8);
+        lethe_forgetful_stats stats = forgetful_stats(filter, 1000);
         assert_int_equal(stats.filters, adapt & 1 ? 10 : 5);
         assert_int_equal(stats.period_ms, adapt & 2 ? 19000 : 20000);
         lethe_forgetful_free(filter);
 
-        filter = make((lethe_forgetful_options){.past = 3, .period_ms = 20000, .adapt = adapt});
+        filter = make(
+            LETHE_OPTIONS(lethe_forgetful_options, .past = 3, .period_ms = 20000, .adapt = adapt));
         record(filter, 1, 0);
-        lethe_forgetful_advance(filter, 1000);
-        stats = lethe_forgetful_info(filter, 1000);
+        forgetful_work(filter, 1000, 8);
+        stats = forgetful_stats(filter, 1000);
         assert_int_equal(stats.filters, adapt & 1 ? 4 : 5);
         assert_int_equal(stats.period_ms, adapt & 2 ? 21000 : 20000);
         lethe_forgetful_free(filter);
@@ -182,15 +189,15 @@ static void ids_last_as_long_as_the_paper_says(void **state) {
     (void)state;
     for (uint32_t past = 1; past <= 5; past++) {
         for (int lazy = 0; lazy < 2; lazy++) {
-            lethe_forgetful *filter = make((lethe_forgetful_options){.past = past});
+            lethe_forgetful *filter = make(LETHE_OPTIONS(lethe_forgetful_options, .past = past));
             record(filter, 0, 0); /* starts the clock */
             for (uint64_t key = 1; key < 50; key++)
                 record(filter, key, key * 100);
             for (uint64_t now_ms = 5000; now_ms < (past + 3) * UINT64_C(5000); now_ms += 100) {
-                if (!lazy) lethe_forgetful_advance(filter, now_ms);
+                if (!lazy) forgetful_work(filter, now_ms, 8);
                 for (uint64_t key = 1; key < 50; key++) {
                     uint64_t age_ms = now_ms - key * 100;
-                    bool known = lethe_forgetful_check(filter, hash_of(key), now_ms);
+                    bool known = lethe_forgetful_test(filter, hash_of(key), now_ms);
                     if (age_ms <= (past + 1) * UINT64_C(5000)) assert_true(known);
                     if (age_ms > (past + 2) * UINT64_C(5000)) assert_false(known);
                 }
@@ -215,10 +222,10 @@ static struct rates steady_rates(lethe_forgetful_options options, uint64_t ids_a
         record(filter, key++, now_ms);
         now_ms += step_ms;
         if (i % ids_a_period != ids_a_period - 1 || i < (filter->past + 2) * ids_a_period) continue;
-        rates.estimated += lethe_forgetful_info(filter, now_ms - step_ms).error_estimate / ROUNDS;
+        rates.estimated += forgetful_stats(filter, now_ms - step_ms).error_estimate / ROUNDS;
         for (int probe = 0; probe < PROBES; probe++) {
             lethe_hash hash = hash_of(UINT64_C(1) << 60 | trials++);
-            hits += lethe_forgetful_check(filter, hash, now_ms - step_ms);
+            hits += lethe_forgetful_test(filter, hash, now_ms - step_ms);
         }
     }
     lethe_forgetful_free(filter);
@@ -233,7 +240,8 @@ static void salting_makes_equation_3_true(void **state) {
     static const uint32_t pasts[] = {4, 10, 22};
     double last_ratio = 1;
     for (int i = 0; i < 3; i++) {
-        lethe_forgetful_options options = {.bits = 6250, .hashes = 5, .past = pasts[i]};
+        lethe_forgetful_options options =
+            LETHE_OPTIONS(lethe_forgetful_options, .bits = 6250, .hashes = 5, .past = pasts[i]);
         struct rates unsalted = steady_rates(options, 150);
         options.salted = true;
         struct rates salted = steady_rates(options, 150);
@@ -252,13 +260,10 @@ static void salting_makes_equation_3_true(void **state) {
 static void the_estimate_is_right(void **state) {
     (void)state;
     for (int simple = 0; simple < 2; simple++) {
-        struct rates rates =
-            steady_rates((lethe_forgetful_options){.bits = 3000,
-                                                   .hashes = 4,
-                                                   .past = 3,
-                                                   .salted = true,
-                                                   .check = (lethe_forgetful_check_kind)simple},
-                         100);
+        struct rates rates = steady_rates(
+            LETHE_OPTIONS(lethe_forgetful_options, .bits = 3000, .hashes = 4, .past = 3,
+                          .salted = true, .check = (lethe_forgetful_check_kind)simple),
+            100);
         print_message("check %d: measured %.3g, Equation 3 %.3g\n", simple, rates.measured,
                       rates.estimated);
         assert_true(fabs(rates.measured / rates.estimated - 1) < 0.1);
@@ -267,15 +272,15 @@ static void the_estimate_is_right(void **state) {
 
 static void far_jumps_are_bounded(void **state) {
     (void)state;
-    lethe_forgetful *filter = make((lethe_forgetful_options){.past = 100, .adapt = 3});
+    lethe_forgetful *filter = make(LETHE_OPTIONS(lethe_forgetful_options, .past = 100, .adapt = 3));
     record(filter, 1, 5);
     int calls = 0;
-    while (lethe_forgetful_advance(filter, UINT64_MAX - 1))
+    while (forgetful_work(filter, UINT64_MAX - 1, 8))
         calls++;
     assert_true(calls < 200);
-    assert_false(lethe_forgetful_check(filter, hash_of(1), 0));
+    assert_false(lethe_forgetful_test(filter, hash_of(1), 0));
     record(filter, 2, UINT64_MAX);
-    assert_true(lethe_forgetful_check(filter, hash_of(2), UINT64_MAX));
+    assert_true(lethe_forgetful_test(filter, hash_of(2), UINT64_MAX));
     lethe_forgetful_free(filter);
 }
 

@@ -1,8 +1,9 @@
-/* Goal: the paper's lemmas, for every kind of slot, spacing and instruction set, over millions of keys.
+/* Goal: the paper's lemmas, for every kind of slot, spacing and instruction set, over millions of
+ *       keys.
  *   Lemma 1        no key that was added is called absent
  *   Lemma 2        no key is called present that the underlying Bloom filter calls absent
- *   Definition 3   the Bloom filter underneath is bit for bit the classical one
- * and what follows of them for a filter that was promoted from a Bloom filter. */
+ *   Definition 3   the Bloom filter underneath is bit for bit the classical one and what follows
+ *                  of them for a filter that was promoted from a Bloom filter. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "core/cpu.h"
 #include "lethe/gaussian.h"
+#include "support/reports.h"
 
 static const uint32_t slot_types[] = {1, 2, 3, 4, 5, 6, 7, 8, 32, 64};
 enum { TYPES = sizeof slot_types / sizeof slot_types[0], BATCH = 1000 };
@@ -57,9 +59,11 @@ static void prove(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t h
     enum { ADDED = 40000, ASKED = 400000 };
     uint64_t slots =
         (uint64_t)ADDED * hashes + 1; /* a load of about 1: 63% of the slots are full */
-    lethe_gaussian_options options = {
-        .slots = slots, .hashes = hashes, .slot_bits = slot_bits, .spacing = spacing};
-    lethe_bloom_options classical = {.bits = slots, .hashes = hashes};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = slots, .hashes = hashes,
+                      .slot_bits = slot_bits, .spacing = spacing);
+    lethe_bloom_options classical =
+        LETHE_OPTIONS(lethe_bloom_options, .bits = slots, .hashes = hashes);
     lethe_gaussian *filter;
     lethe_bloom *bloom, *extracted;
     assert_ok(lethe_gaussian_new(&options, &filter));
@@ -100,15 +104,14 @@ static void the_lemmas_hold(void **state) {
 /* Goal: our spacing keeps in four bits what the paper's loses there, and never errs more often.
  * Method: the share of the Bloom filter's false positives that is left, at half load. */
 static double share_left(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes) {
-    lethe_gaussian_options options = {.slots = UINT64_C(20000) * hashes,
-                                      .hashes = hashes,
-                                      .slot_bits = slot_bits,
-                                      .spacing = spacing};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = UINT64_C(20000) * hashes, .hashes = hashes,
+                      .slot_bits = slot_bits, .spacing = spacing);
     lethe_gaussian *filter;
     assert_ok(lethe_gaussian_new(&options, &filter));
     for (uint64_t i = 0; i < 10000; i++)
         lethe_gaussian_add_hash(filter, lethe_hash_u64(7, i));
-    lethe_gaussian_stats stats = lethe_gaussian_info(filter);
+    lethe_gaussian_stats stats = gaussian_stats(filter);
     lethe_gaussian_free(filter);
     return stats.error_estimate / stats.bloom_error;
 }
@@ -128,12 +131,14 @@ static void our_spacing_wins(void **state) {
     }
 }
 
-/* Goal: a promoted filter loses nothing, errs no more than its Bloom filter, and later keys gain. */
+/* Goal: a promoted filter loses nothing, errs no more than its Bloom filter, and later keys
+ *       gain. */
 static void promotion_keeps_the_promises(void **state) {
     (void)state;
     enum { ADDED = 20000, ASKED = 200000 };
     lethe_bloom *bloom, *extracted;
-    lethe_bloom_options classical = {.bits = 160001, .hashes = 5, .seed = 77};
+    lethe_bloom_options classical =
+        LETHE_OPTIONS(lethe_bloom_options, .bits = 160001, .hashes = 5, .seed = 77);
     assert_ok(lethe_bloom_new(&classical, &bloom));
     lethe_hash keys[BATCH];
     for (uint64_t done = 0; done < ADDED; done += BATCH) {
@@ -142,7 +147,8 @@ static void promotion_keeps_the_promises(void **state) {
     }
     for (size_t type = 0; type < TYPES; type++) {
         lethe_gaussian *filter;
-        lethe_gaussian_options options = {.slot_bits = slot_types[type]};
+        lethe_gaussian_options options =
+            LETHE_OPTIONS(lethe_gaussian_options, .slot_bits = slot_types[type]);
         assert_ok(lethe_gaussian_promote(bloom, &options, &filter));
         uint64_t counts[2] = {0};
         judge(filter, bloom, ADDED, ASKED, counts);
@@ -166,9 +172,11 @@ static void promotion_keeps_the_promises(void **state) {
 /* Goal: the paper's Example 1: three slots filled in one order, asked for in another. */
 static void example_one_is_rejected(void **state) {
     (void)state;
-    /* Filters of one key each, and all other keys whose slots are the same: in 31 slots there are many. */
+    /* Filters of one key each, and all other keys whose slots are the same: in 31 slots there
+     * are many. */
     for (size_t type = 1; type < TYPES; type++) {
-        lethe_gaussian_options options = {.slots = 31, .hashes = 3, .slot_bits = slot_types[type]};
+        lethe_gaussian_options options = LETHE_OPTIONS(lethe_gaussian_options, .slots = 31,
+                                                       .hashes = 3, .slot_bits = slot_types[type]);
         lethe_gaussian *filter;
         assert_ok(lethe_gaussian_new(&options, &filter));
         lethe_gaussian_add_hash(filter, lethe_hash_u64(1, 0));
@@ -180,8 +188,8 @@ static void example_one_is_rejected(void **state) {
             counts[0] += lethe_bloom_test_hash(bloom, hash);
             counts[1] += lethe_gaussian_test_hash(filter, hash);
         }
-        /* Of 27 ways to hit three slots one is the same, and a narrower bell within a wider one is not
-         * told apart: at most 3! = 6 of 27 pass. */
+        /* Of 27 ways to hit three slots one is the same, and a narrower bell within a wider one
+         * is not told apart: at most 3! = 6 of 27 pass. */
         assert_true(counts[0] > 100);
         assert_true(counts[1] * 27 < counts[0] * 9);
         lethe_bloom_free(bloom);

@@ -1,4 +1,5 @@
-/* Goal: options out of range are refused, allocations that fail are reported, and readers may share a filter. */
+/* Goal: options out of range are refused, allocations that fail are reported, and readers may
+ *       share a filter. */
 #include "support/test.h"
 
 #include <math.h>
@@ -8,38 +9,42 @@
 #include "filter/gaussian/bell.h"
 #include "lethe/gaussian.h"
 #include "support/heap.h"
+#include "support/reports.h"
 
 static void bad_options_are_refused(void **state) {
     (void)state;
     const lethe_gaussian_options bad[] = {
-        {.slots = (UINT64_C(1) << 40) + 1},
-        {.slots = UINT64_MAX},
-        {.slots = 100, .hashes = 65},
-        {.slots = 100, .hashes = UINT32_MAX},
-        {.slots = 100, .slot_bits = 9},
-        {.slots = 100, .slot_bits = 16},
-        {.slots = 100, .slot_bits = 33},
-        {.slots = 100, .slot_bits = UINT32_MAX},
-        {.slots = 8, .hashes = 5}, /* a bell of four bits reaches four slots: nine */
-        {.slots = 30, .hashes = 5, .slot_bits = 64, .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED},
-        {.slots = 100, .spacing = (lethe_gaussian_spacing)2},
-        {.slots = 100, .exponential = (lethe_gaussian_exponential)2},
-        {.slots = 100, .deviation_cap = NAN},
-        {.slots = 100, .deviation_cap = -1},
-        {.slots = 100, .deviation_cap = 65},
-        {.slots = 100, .deviation_cap = INFINITY},
-        {.slots = 100, .capacity = 1},
-        {.slots = 100, .error = 0.1},
-        {.slots = 100, .error = NAN},
-        {.hashes = 3},
-        {.error = NAN},
-        {.error = 0.6},
-        {.error = -0.1},
-        {.capacity = UINT64_MAX},
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = (UINT64_C(1) << 40) + 1),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = UINT64_MAX),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .hashes = 65),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .hashes = UINT32_MAX),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .slot_bits = 9),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .slot_bits = 16),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .slot_bits = 33),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .slot_bits = UINT32_MAX),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 8,
+                      .hashes = 5), /* a bell of four bits reaches four slots: nine */
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 30, .hashes = 5, .slot_bits = 64,
+                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .spacing = (lethe_gaussian_spacing)2),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100,
+                      .exponential = (lethe_gaussian_exponential)2),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .deviation_cap = NAN),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .deviation_cap = -1),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .deviation_cap = 65),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .deviation_cap = INFINITY),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .capacity = 1),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .error = 0.1),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 100, .error = NAN),
+        LETHE_OPTIONS(lethe_gaussian_options, .hashes = 3),
+        LETHE_OPTIONS(lethe_gaussian_options, .error = NAN),
+        LETHE_OPTIONS(lethe_gaussian_options, .error = 0.6),
+        LETHE_OPTIONS(lethe_gaussian_options, .error = -0.1),
+        LETHE_OPTIONS(lethe_gaussian_options, .capacity = UINT64_MAX),
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         lethe_gaussian *filter = (lethe_gaussian *)&filter;
-        lethe_gaussian_shape shape;
+        lethe_gaussian_shape shape = LETHE_INIT(lethe_gaussian_shape);
         assert_int_equal(lethe_gaussian_plan(&bad[i], &shape), LETHE_EINVAL);
         assert_int_equal(lethe_gaussian_new(&bad[i], &filter), LETHE_EINVAL);
         assert_null(filter);
@@ -49,24 +54,25 @@ static void bad_options_are_refused(void **state) {
 
 static void defaults_and_edges_are_taken(void **state) {
     (void)state;
-    lethe_gaussian_shape shape;
+    lethe_gaussian_shape shape = LETHE_INIT(lethe_gaussian_shape);
     assert_ok(lethe_gaussian_plan(NULL, &shape));
     assert_int_equal(shape.slot_bits, 4);
     assert_int_equal(shape.hashes, 7);
     assert_int_equal(shape.capacity, 65536);
     assert_int_equal(shape.radius, 4);
-    assert_ok(lethe_gaussian_plan(&(lethe_gaussian_options){.slots = 9, .hashes = 5}, &shape));
+    assert_ok(lethe_gaussian_plan(&LETHE_OPTIONS(lethe_gaussian_options, .slots = 9, .hashes = 5),
+                                  &shape));
     assert_int_equal(shape.memory_bytes, 8);
     /* A size that was asked for by capacity grows to the widest bell. */
-    lethe_gaussian_options tiny = {.capacity = 1,
-                                   .error = 1e-15,
-                                   .slot_bits = 64,
-                                   .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED};
+    lethe_gaussian_options tiny =
+        LETHE_OPTIONS(lethe_gaussian_options, .capacity = 1, .error = 1e-15, .slot_bits = 64,
+                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED);
     assert_ok(lethe_gaussian_plan(&tiny, &shape));
     assert_int_equal(shape.slots, 2 * shape.radius + 1);
     /* One slot is a filter, when bells are bare. */
     lethe_gaussian *filter;
-    lethe_gaussian_options one = {.slots = 1, .hashes = 1, .slot_bits = 3};
+    lethe_gaussian_options one =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 1, .hashes = 1, .slot_bits = 3);
     assert_ok(lethe_gaussian_new(&one, &filter));
     assert_false(lethe_gaussian_test(filter, "a", 1));
     lethe_gaussian_add(filter, "a", 1);
@@ -74,7 +80,8 @@ static void defaults_and_edges_are_taken(void **state) {
     lethe_gaussian_free(filter);
 }
 
-/* Goal: nothing but the middle is full, however wide the bell and however the exponential is computed. */
+/* Goal: nothing but the middle is full, however wide the bell and however the exponential is
+ *       computed. */
 static void only_the_middle_is_full(void **state) {
     (void)state;
     static const uint32_t slot_types[] = {1, 2, 3, 4, 5, 6, 7, 8, 32, 64};
@@ -125,12 +132,11 @@ static lethe_status attempt(enum stage stage, uint32_t slot_bits, const lethe_al
                             const lethe_bloom *bloom, const lethe_memory_writer *saved) {
     lethe_gaussian *filter = NULL, *copy = NULL;
     lethe_bloom *extracted = NULL;
-    lethe_gaussian_options options = {.slots = 300,
-                                      .hashes = 6,
-                                      .slot_bits = slot_bits,
-                                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED,
-                                      .allocator = allocator};
-    lethe_gaussian_options promotion = {.slot_bits = slot_bits, .allocator = allocator};
+    lethe_gaussian_options options =
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 300, .hashes = 6, .slot_bits = slot_bits,
+                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED, .allocator = allocator);
+    lethe_gaussian_options promotion =
+        LETHE_OPTIONS(lethe_gaussian_options, .slot_bits = slot_bits, .allocator = allocator);
     lethe_memory_writer writer = {0};
     lethe_memory_reader reader = {.data = saved->data, .size = saved->size};
     lethe_status status = LETHE_OK;
@@ -168,11 +174,13 @@ static void each_failed_allocation_is_survived(void **state) {
     (void)state;
     static const uint32_t slot_types[] = {3, 4, 8, 32, 64};
     lethe_bloom *bloom;
-    assert_ok(lethe_bloom_new(&(lethe_bloom_options){.bits = 400, .hashes = 5}, &bloom));
+    assert_ok(
+        lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .bits = 400, .hashes = 5), &bloom));
     for (size_t type = 0; type < 5; type++) {
         lethe_memory_writer saved = {0};
         lethe_gaussian *filter;
-        lethe_gaussian_options options = {.slots = 300, .hashes = 6, .slot_bits = slot_types[type]};
+        lethe_gaussian_options options = LETHE_OPTIONS(lethe_gaussian_options, .slots = 300,
+                                                       .hashes = 6, .slot_bits = slot_types[type]);
         assert_ok(lethe_gaussian_new(&options, &filter));
         assert_ok(lethe_gaussian_save(filter, lethe_sink_to_memory(&saved)));
         lethe_gaussian_free(filter);
@@ -198,12 +206,19 @@ static void bad_promotions_are_refused(void **state) {
     (void)state;
     lethe_bloom *classic, *blocked, *small;
     lethe_gaussian *filter;
-    assert_ok(lethe_bloom_new(&(lethe_bloom_options){.capacity = 100}, &classic));
-    assert_ok(lethe_bloom_new(&(lethe_bloom_options){.layout = LETHE_BLOOM_BLOCKED}, &blocked));
-    assert_ok(lethe_bloom_new(&(lethe_bloom_options){.bits = 8, .hashes = 5}, &small));
+    assert_ok(lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .capacity = 100), &classic));
+    assert_ok(lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .layout = LETHE_BLOOM_BLOCKED),
+                              &blocked));
+    assert_ok(lethe_bloom_new(&LETHE_OPTIONS(lethe_bloom_options, .bits = 8, .hashes = 5), &small));
     const lethe_gaussian_options bad[] = {
-        {.slots = 1}, {.hashes = 1},    {.capacity = 1}, {.error = 0.1},
-        {.seed = 1},  {.slot_bits = 9}, {.error = NAN},  {.deviation_cap = NAN},
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 1),
+        LETHE_OPTIONS(lethe_gaussian_options, .hashes = 1),
+        LETHE_OPTIONS(lethe_gaussian_options, .capacity = 1),
+        LETHE_OPTIONS(lethe_gaussian_options, .error = 0.1),
+        LETHE_OPTIONS(lethe_gaussian_options, .seed = 1),
+        LETHE_OPTIONS(lethe_gaussian_options, .slot_bits = 9),
+        LETHE_OPTIONS(lethe_gaussian_options, .error = NAN),
+        LETHE_OPTIONS(lethe_gaussian_options, .deviation_cap = NAN),
     };
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(lethe_gaussian_promote(classic, &bad[i], &filter), LETHE_EINVAL);
@@ -212,7 +227,7 @@ static void bad_promotions_are_refused(void **state) {
     assert_int_equal(lethe_gaussian_promote(blocked, NULL, &filter), LETHE_EINVAL);
     assert_int_equal(lethe_gaussian_promote(small, NULL, &filter), LETHE_EINVAL);
     assert_ok(lethe_gaussian_promote(classic, NULL, &filter));
-    assert_int_equal(lethe_gaussian_get_shape(filter).capacity, 100);
+    assert_int_equal(gaussian_shape(filter).capacity, 100);
     lethe_gaussian_free(filter);
     lethe_bloom_free(classic);
     lethe_bloom_free(blocked);
@@ -234,7 +249,7 @@ static void *read_all(void *context) {
     lethe_memory_writer writer = {0};
     bool saved = lethe_gaussian_save(filter, lethe_sink_to_memory(&writer)) == LETHE_OK;
     lethe_memory_writer_free(&writer);
-    return (void *)(uintptr_t)(found + (lethe_gaussian_info(filter).slots_full == 0) + !saved);
+    return (void *)(uintptr_t)(found + (gaussian_stats(filter).slots_full == 0) + !saved);
 }
 
 /* Method: four threads read one filter; the thread sanitizer watches. */
@@ -243,7 +258,8 @@ static void readers_share_a_filter(void **state) {
     static const uint32_t slot_types[] = {4, 8, 32};
     for (size_t type = 0; type < 3; type++) {
         lethe_gaussian *filter;
-        lethe_gaussian_options options = {.capacity = KEYS, .slot_bits = slot_types[type]};
+        lethe_gaussian_options options =
+            LETHE_OPTIONS(lethe_gaussian_options, .capacity = KEYS, .slot_bits = slot_types[type]);
         assert_ok(lethe_gaussian_new(&options, &filter));
         for (uint64_t i = 0; i < KEYS; i++)
             lethe_gaussian_add_hash(filter, lethe_hash_u64(LETHE_DEFAULT_SEED, i));

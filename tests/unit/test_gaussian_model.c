@@ -1,4 +1,5 @@
-/* Goal: every kind of slot, spacing and instruction set does what Definition 2 of the paper says, slot by slot. */
+/* Goal: every kind of slot, spacing and instruction set does what Definition 2 of the paper
+ *       says, slot by slot. */
 #include "support/test.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #include "filter/gaussian/bell.h"
 #include "lethe/gaussian.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 static const uint32_t slot_types[] = {1, 2, 3, 4, 5, 6, 7, 8, 32, 64};
 enum { TYPES = sizeof slot_types / sizeof slot_types[0], KEYS = 120, ABSENT = 400 };
@@ -64,7 +66,7 @@ static void draw(struct test_random *random, lethe_hash *hashes, size_t count) {
 static void follow_model(const lethe_gaussian_options *options, struct test_random *random) {
     lethe_gaussian *filter;
     assert_ok(lethe_gaussian_new(options, &filter));
-    lethe_gaussian_shape shape = lethe_gaussian_get_shape(filter);
+    lethe_gaussian_shape shape = gaussian_shape(filter);
     struct model model = model_make(&shape);
     lethe_hash keys[KEYS], absent[ABSENT];
     uint8_t present[ABSENT];
@@ -95,14 +97,14 @@ static void follow_model(const lethe_gaussian_options *options, struct test_rand
         assert_int_equal(present[i], expected);
         assert_int_equal(lethe_gaussian_test_hash(filter, absent[i]), expected);
     }
-    assert_int_equal(lethe_gaussian_info(filter).additions, count);
+    assert_int_equal(gaussian_stats(filter).additions, count);
     free(model.slots);
     lethe_gaussian_free(filter);
 }
 
 static uint64_t smallest_size(lethe_gaussian_options options) {
     options.slots = 1000;
-    lethe_gaussian_shape shape;
+    lethe_gaussian_shape shape = LETHE_INIT(lethe_gaussian_shape);
     assert_ok(lethe_gaussian_plan(&options, &shape));
     return 2 * shape.radius + 1;
 }
@@ -116,13 +118,11 @@ static void all_kinds_follow_the_model(void **state) {
         for (size_t type = 0; type < TYPES; type++) {
             for (int choice = 0; choice < 8; choice++) {
                 for (size_t n = 0; n < 7; n++) {
-                    lethe_gaussian_options options = {
-                        .hashes = numbers[n],
-                        .slot_bits = slot_types[type],
+                    lethe_gaussian_options options = LETHE_OPTIONS(
+                        lethe_gaussian_options, .hashes = numbers[n], .slot_bits = slot_types[type],
                         .spacing = (lethe_gaussian_spacing)(choice % 2),
                         .exponential = (lethe_gaussian_exponential)(choice / 2 % 2),
-                        .deviation_cap = choice / 4 == 0 ? 0 : 2.7,
-                    };
+                        .deviation_cap = choice / 4 == 0 ? 0 : 2.7);
                     uint64_t least = smallest_size(options);
                     options.slots = least + test_random_below(&random, n % 2 == 0 ? 3 : 200);
                     follow_model(&options, &random);
@@ -142,10 +142,9 @@ static void all_paths_save_the_same_bytes(void **state) {
             lethe_memory_writer first = {0};
             for (int level = 0; level <= (int)lethe_cpu_detect(); level++) {
                 lethe_cpu_force((lethe_cpu_level)level);
-                lethe_gaussian_options options = {.slots = 9973,
-                                                  .hashes = 9,
-                                                  .slot_bits = slot_types[type],
-                                                  .spacing = (lethe_gaussian_spacing)spacing};
+                lethe_gaussian_options options = LETHE_OPTIONS(
+                    lethe_gaussian_options, .slots = 9973, .hashes = 9,
+                    .slot_bits = slot_types[type], .spacing = (lethe_gaussian_spacing)spacing);
                 lethe_gaussian *filter;
                 assert_ok(lethe_gaussian_new(&options, &filter));
                 for (uint64_t i = 0; i < 500; i++)
@@ -173,8 +172,8 @@ static void a_union_is_as_if_added(void **state) {
     struct test_random random = {12};
     for (size_t type = 0; type < TYPES; type++) {
         for (uint64_t slots = 101; slots < 175; slots++) {
-            lethe_gaussian_options options = {
-                .slots = slots, .hashes = 4, .slot_bits = slot_types[type]};
+            lethe_gaussian_options options = LETHE_OPTIONS(
+                lethe_gaussian_options, .slots = slots, .hashes = 4, .slot_bits = slot_types[type]);
             lethe_gaussian *a, *b, *both;
             assert_ok(lethe_gaussian_new(&options, &a));
             assert_ok(lethe_gaussian_new(&options, &b));
@@ -185,17 +184,17 @@ static void a_union_is_as_if_added(void **state) {
                 lethe_gaussian_add_hash(i % 2 == 0 ? a : b, hash);
                 lethe_gaussian_add_hash(both, hash);
             }
-            assert_ok(lethe_gaussian_union(a, b));
+            assert_ok(lethe_gaussian_merge(a, b));
             for (uint64_t slot = 0; slot < slots; slot++)
                 assert_true(lethe_gaussian_slot(a, slot) == lethe_gaussian_slot(both, slot));
-            assert_int_equal(lethe_gaussian_info(a).additions, 20);
+            assert_int_equal(gaussian_stats(a).additions, 20);
 
             lethe_gaussian *copy;
             assert_ok(lethe_gaussian_copy(a, &copy));
             lethe_gaussian_clear(a);
-            assert_int_equal(lethe_gaussian_info(a).slots_full, 0);
-            assert_int_equal(lethe_gaussian_info(a).additions, 0);
-            assert_ok(lethe_gaussian_union(a, copy));
+            assert_int_equal(gaussian_stats(a).slots_full, 0);
+            assert_int_equal(gaussian_stats(a).additions, 0);
+            assert_ok(lethe_gaussian_merge(a, copy));
             for (uint64_t slot = 0; slot < slots; slot++)
                 assert_true(lethe_gaussian_slot(a, slot) == lethe_gaussian_slot(both, slot));
             lethe_gaussian_free(copy);
@@ -209,13 +208,14 @@ static void a_union_is_as_if_added(void **state) {
 static void what_differs_is_not_united(void **state) {
     (void)state;
     const lethe_gaussian_options options[] = {
-        {.slots = 500, .hashes = 5},
-        {.slots = 501, .hashes = 5},
-        {.slots = 500, .hashes = 4},
-        {.slots = 500, .hashes = 5, .slot_bits = 3},
-        {.slots = 500, .hashes = 5, .seed = 9},
-        {.slots = 500, .hashes = 5, .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED},
-        {.slots = 500, .hashes = 5, .deviation_cap = 1},
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 500, .hashes = 5),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 501, .hashes = 5),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 500, .hashes = 4),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 500, .hashes = 5, .slot_bits = 3),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 500, .hashes = 5, .seed = 9),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 500, .hashes = 5,
+                      .spacing = LETHE_GAUSSIAN_SPACING_PUBLISHED),
+        LETHE_OPTIONS(lethe_gaussian_options, .slots = 500, .hashes = 5, .deviation_cap = 1),
     };
     lethe_gaussian *filters[7];
     for (size_t i = 0; i < 7; i++) {
@@ -225,7 +225,7 @@ static void what_differs_is_not_united(void **state) {
     for (size_t i = 0; i < 7; i++) {
         for (size_t j = 0; j < 7; j++) {
             lethe_status expected = i == j ? LETHE_OK : LETHE_EMISMATCH;
-            assert_int_equal(lethe_gaussian_union(filters[i], filters[j]), expected);
+            assert_int_equal(lethe_gaussian_merge(filters[i], filters[j]), expected);
         }
     }
     for (size_t i = 0; i < 7; i++)
@@ -237,12 +237,12 @@ static void info_tells_the_truth(void **state) {
     (void)state;
     for (size_t type = 0; type < TYPES; type++) {
         lethe_gaussian *filter;
-        lethe_gaussian_options options = {
-            .slots = 2000, .hashes = 3, .slot_bits = slot_types[type]};
+        lethe_gaussian_options options = LETHE_OPTIONS(lethe_gaussian_options, .slots = 2000,
+                                                       .hashes = 3, .slot_bits = slot_types[type]);
         assert_ok(lethe_gaussian_new(&options, &filter));
         for (uint64_t i = 0; i < 400; i++)
             lethe_gaussian_add_hash(filter, lethe_hash_u64(5, i));
-        lethe_gaussian_stats stats = lethe_gaussian_info(filter);
+        lethe_gaussian_stats stats = gaussian_stats(filter);
         uint64_t full = 0, passed = 0, asked = 400000;
         for (uint64_t slot = 0; slot < 2000; slot++)
             full += lethe_gaussian_slot(filter, slot) == 1;
@@ -266,14 +266,14 @@ static void samples_come_near(void **state) {
     enum { SLOTS = 1 << 18 };
     for (size_t type = 0; type < TYPES; type++) {
         lethe_gaussian *filter;
-        lethe_gaussian_options options = {
-            .slots = SLOTS, .hashes = 3, .slot_bits = slot_types[type]};
+        lethe_gaussian_options options = LETHE_OPTIONS(lethe_gaussian_options, .slots = SLOTS,
+                                                       .hashes = 3, .slot_bits = slot_types[type]);
         assert_ok(lethe_gaussian_new(&options, &filter));
         for (uint64_t i = 0; i < SLOTS / 6; i++)
             lethe_gaussian_add_hash(filter, lethe_hash_u64(5, i));
-        lethe_gaussian_stats all = lethe_gaussian_info(filter);
-        lethe_gaussian_stats most = lethe_gaussian_estimate(filter, UINT64_C(24) * SLOTS);
-        lethe_gaussian_stats few = lethe_gaussian_estimate(filter, SLOTS / 16);
+        lethe_gaussian_stats all = gaussian_stats(filter);
+        lethe_gaussian_stats most = gaussian_estimate(filter, UINT64_C(24) * SLOTS);
+        lethe_gaussian_stats few = gaussian_estimate(filter, SLOTS / 16);
         assert_int_equal(all.slots_full, most.slots_full);
         assert_true(all.fill == most.fill && all.error_estimate == most.error_estimate);
         print_message("%u bits: error %.5f, by a sample %.5f; fill %.4f, %.4f\n", slot_types[type],
@@ -283,7 +283,7 @@ static void samples_come_near(void **state) {
         assert_true(fabs(few.error_estimate - all.error_estimate) < 0.3 * all.error_estimate);
         assert_true(few.error_estimate <= few.bloom_error);
         for (uint64_t slots = 0; slots < 3; slots++)
-            assert_true(lethe_gaussian_estimate(filter, slots).fill <= 1);
+            assert_true(gaussian_estimate(filter, slots).fill <= 1);
         lethe_gaussian_free(filter);
     }
 }

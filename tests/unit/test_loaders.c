@@ -1,7 +1,8 @@
 /* Goal:   no file makes its loader take time out of proportion to its length, whoever wrote it.
- * Method: files whose fingerprints or keys were chosen to fall on few places of a hash table with a fixed function, and
- *         files whose sizes don't fit what they hold. CPU time is compared with that of an ordinary file as
- *         long, with a margin of 20: what is quadratic takes hundreds of times as long. */
+ * Method: files whose fingerprints or keys were chosen to fall on few places of a hash table
+ *         with a fixed function, and files whose sizes don't fit what they hold. CPU time is
+ *         compared with that of an ordinary file as long, with a margin of 20: what is quadratic
+ *         takes hundreds of times as long. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "lethe/quotient.h"
 #include "lethe/sketch.h"
 #include "lethe/window.h"
+#include "support/reports.h"
 
 /* What measuring may be wrong by, and a page fault or two. */
 #define LEAST_SECONDS 0.02
@@ -46,14 +48,16 @@ static uint64_t inverse_of_golden_ratio(void) {
 
 enum { FINGERPRINTS = 30000, REMAINDER_BITS = 40 };
 
-/* Loads a filter of fingerprints that are there three times each, and returns how long that took. Chosen ones begin at
- * one place if that is the upper part of (f ^ f >> 32) times the golden ratio. */
+/* Loads a filter of fingerprints that are there three times each, and returns how long that
+ * took. Chosen ones begin at one place if that is the upper part of (f ^ f >> 32) times the
+ * golden ratio. */
 static double load_counts(bool is_chosen) {
     static uint64_t fingerprints[FINGERPRINTS];
     lethe_quotient *filter, *loaded;
     assert_ok(lethe_quotient_new(
-        &(lethe_quotient_options){.slots = 1 << 16, .remainder_bits = REMAINDER_BITS}, &filter));
-    uint64_t most = lethe_quotient_get_shape(filter).max_fingerprint, next = 1;
+        &LETHE_OPTIONS(lethe_quotient_options, .slots = 1 << 16, .remainder_bits = REMAINDER_BITS),
+        &filter));
+    uint64_t most = quotient_shape(filter).max_fingerprint, next = 1;
     for (size_t i = 0; i < FINGERPRINTS; next++) {
         uint64_t scattered = next * inverse_of_golden_ratio();
         uint64_t fingerprint =
@@ -69,7 +73,7 @@ static double load_counts(bool is_chosen) {
     double start = cpu_seconds();
     assert_ok(lethe_quotient_load(lethe_source_from_memory(&reader), NULL, &loaded));
     double seconds = cpu_seconds() - start;
-    assert_int_equal(lethe_quotient_info(loaded).counted, FINGERPRINTS);
+    assert_int_equal(quotient_stats(loaded).counted, FINGERPRINTS);
     lethe_quotient_free(filter);
     lethe_quotient_free(loaded);
     lethe_memory_writer_free(&writer);
@@ -84,11 +88,12 @@ static void counts_of_chosen_fingerprints_load_in_time(void **state) {
 
 enum { TOP = 1 << 14, KEPT = 2 * TOP, KEPT_SLOTS = 2 * KEPT };
 
-/* The same for a sketch and its list of keys. Chosen keys have hashes whose lower bits are much alike. */
+/* The same for a sketch and its list of keys. Chosen keys have hashes whose lower bits are much
+ * alike. */
 static double load_top(bool is_chosen) {
     lethe_sketch *sketch, *loaded;
-    assert_ok(
-        lethe_sketch_new(&(lethe_sketch_options){.top = TOP, .memory_bytes = 1 << 16}, &sketch));
+    assert_ok(lethe_sketch_new(
+        &LETHE_OPTIONS(lethe_sketch_options, .top = TOP, .memory_bytes = 1 << 16), &sketch));
     double start = cpu_seconds();
     for (uint64_t key = 0, kept = 0; kept < KEPT; key++) {
         uint64_t high = lethe_hash_u64(LETHE_DEFAULT_SEED, key).high;
@@ -114,8 +119,8 @@ static void a_list_of_chosen_keys_loads_in_time(void **state) {
     assert_in_proportion(load_top(true), ordinary_seconds);
 }
 
-/* Removals of words that have not been added are what a table of a cascade keeps beside its words. A log that is replayed
- * may have any. */
+/* Removals of words that have not been added are what a table of a cascade keeps beside its
+ * words. A log that is replayed may have any. */
 static double fill_extras(bool is_chosen) {
     enum { HOMES = 1 << 19, WORDS = 30000, BITS = 62 };
     struct lethe_cascade_table table;
@@ -149,12 +154,13 @@ static void chosen_removals_are_replayed_in_time(void **state) {
     assert_in_proportion(fill_extras(true), ordinary_seconds);
 }
 
-/* Payload of a window of one table without entries that says it has so many tiny segments, all of them there. */
+/* Payload of a window of one table without entries that says it has so many tiny segments, all
+ * of them there. */
 static size_t tiny_segments(uint64_t segments, unsigned char **payload) {
     enum { SEGMENTS = 176, BLOCKS = 184, CAPACITY = 192, ALLOCATED = 216, MAP = 224, CLOCK = 80 };
     lethe_window *window;
-    assert_ok(
-        lethe_window_new(&(lethe_window_options){.window_ms = 60000, .error = 1e-3}, &window));
+    assert_ok(lethe_window_new(
+        &LETHE_OPTIONS(lethe_window_options, .window_ms = 60000, .error = 1e-3), &window));
     lethe_memory_writer writer = {0};
     assert_ok(lethe_window_save(window, lethe_sink_to_memory(&writer)));
     uint64_t block_bytes, blocks = 2;
@@ -177,7 +183,8 @@ static size_t tiny_segments(uint64_t segments, unsigned char **payload) {
     return size;
 }
 
-/* Segments have 2 MiB and more. A list of far smaller ones is not a window's, and is refused before it is made. */
+/* Segments have 2 MiB and more. A list of far smaller ones is not a window's, and is refused
+ * before it is made. */
 static void a_window_of_tiny_segments_is_refused(void **state) {
     (void)state;
     unsigned char *payload;

@@ -1,15 +1,15 @@
 /* Goal:   the names of a once-table are found and scanned at the same cost whoever chose them.
- * Method: names that all are in one bucket under the table's own seed, beside ordinary ones; every name is added,
- *         found, scanned and removed, and the longest list of a bucket is measured. The server's functions are
- *         those of C. */
+ * Method: names that all are in one bucket under the table's own seed, beside ordinary ones;
+ *         every name is added, found, scanned and removed, and the longest list of a bucket is
+ *         measured. The server's functions are those of C. */
 #include "support/test.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "counters.h"
 #include "lethe/hash.h"
+#include "once/counters.h"
 #include "support/random.h"
 
 struct redis_api redis;

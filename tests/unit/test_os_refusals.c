@@ -1,7 +1,8 @@
-/* Goal: what the system refuses in the middle of things is met without a hang, a short copy or a change to the whole
- * process, and a file that is in place though its folder could not be synced is known to be.
- * Method: a filter of system calls in a child process, the n-th operation failing, and functions of the C library and of
- * liburing that this program has in their place. */
+/* Goal: what the system refuses in the middle of things is met without a hang, a short copy or a
+ *       change to the whole process, and a file that is in place though its folder could not be
+ *       synced is known to be.
+ * Method: a filter of system calls in a child process, the n-th operation failing, and functions
+ *         of the C library and of liburing that this program has in their place. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/reads.h"
+#include "os/sync.h"
 #include "support/folder.h"
 
 static const char *in_folder(const struct test_folder *folder, const char *name) {
@@ -63,7 +65,8 @@ static void answer_call(unsigned number, unsigned error) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) abort();
 }
 
-/* Goal: a copy is whole where copy_file_range says 0 long before the end, or nothing can be copied so. */
+/* Goal: a copy is whole where copy_file_range says 0 long before the end, or nothing can be
+ *       copied so. */
 static void copies_are_whole_whatever_copy_file_range_says(void **state) {
     (void)state;
     static const unsigned errors[] = {0, EXDEV, ENOSYS, EINVAL};
@@ -99,7 +102,8 @@ static void see_nothing(void *context, const char *name) {
     (void)name;
 }
 
-/* Runs in a child, in which folders can be opened and not read. Returns how many calls did not notice. */
+/* Runs in a child, in which folders can be opened and not read. Returns how many calls did not
+ * notice. */
 static int look_at_what_cannot_be_read(const char *from, const char *to) {
     lethe_os_folder_state look;
     answer_call(SYS_getdents64, EIO);
@@ -108,7 +112,8 @@ static int look_at_what_cannot_be_read(const char *from, const char *to) {
            (lethe_os_folder_copy(from, to) != LETHE_EIO) + (lethe_os_folder_fingerprint(from) != 0);
 }
 
-/* Goal: a folder that can't be read is never taken for an empty one, nor a copy of a part for the whole. */
+/* Goal: a folder that can't be read is never taken for an empty one, nor a copy of a part for
+ *       the whole. */
 static void a_folder_that_cannot_be_read_is_not_empty(void **state) {
     (void)state;
     struct test_folder folder;
@@ -129,7 +134,8 @@ static void a_folder_that_cannot_be_read_is_not_empty(void **state) {
 
 static unsigned mask_calls;
 
-/* In the place of the C library's: changing the mask, for however short a time, changes it for all threads. */
+/* In the place of the C library's: changing the mask, for however short a time, changes it for
+ * all threads. */
 mode_t umask(mode_t mask) {
     mask_calls++;
     return (mode_t)syscall(SYS_umask, mask);
@@ -173,7 +179,8 @@ static int fail_at(lethe_os_operation operation) {
     return operations++ == fault_at ? EIO : 0;
 }
 
-/* Method: each operation of a replacement fails; what is at the path must be what is_in_place says. */
+/* Method: each operation of a replacement fails; what is at the path must be what is_in_place
+ *         says. */
 static void a_replacement_says_whether_the_new_file_is_in_place(void **state) {
     (void)state;
     struct test_folder folder;
@@ -197,6 +204,56 @@ static void a_replacement_says_whether_the_new_file_is_in_place(void **state) {
     assert_int_equal(in_place, 2); /* the sync of the folder, and the one that went through */
     assert_int_equal(fault_at, 7);
     test_folder_remove(&folder);
+}
+
+/* --- folders that cannot be synced --- */
+
+static int folder_sync_error; /* of every sync of a folder; 0: they are synced */
+
+int fsync(int descriptor) {
+    struct stat status;
+    if (folder_sync_error != 0 && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = folder_sync_error;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, descriptor);
+}
+
+static lethe_status replace_file(const char *path) {
+    lethe_os_replacement *replacement;
+    bool is_in_place;
+    assert_ok(lethe_os_replace_begin(path, &replacement));
+    assert_ok(lethe_os_replace_write(replacement, "x", 1));
+    lethe_status status = lethe_os_replace_commit(replacement, &is_in_place);
+    assert_true(is_in_place);
+    return status;
+}
+
+/* Goal: all that make a name durable agree on which errors matter: a file system without a sync
+ *       of folders is no error, and a disk that fails is one. */
+static void one_rule_says_whether_a_folder_that_cannot_be_synced_matters(void **state) {
+    (void)state;
+    static const struct {
+        int error;
+        lethe_status status;
+    } cases[] = {
+        {EINVAL, LETHE_OK}, {ENOTSUP, LETHE_OK}, {EIO, LETHE_EIO}, {ENOSPC, LETHE_ENOSPACE}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct test_folder folder;
+        test_folder_make(&folder);
+        assert_ok(lethe_os_folder_make(in_folder(&folder, "from")));
+        assert_ok(lethe_os_folder_make(in_folder(&folder, "copied")));
+        folder_sync_error = cases[i].error;
+        lethe_status expected = cases[i].status;
+        assert_int_equal(lethe_os_sync_folder(folder.path), expected);
+        assert_int_equal(lethe_os_folder_make(in_folder(&folder, "made")), expected);
+        assert_int_equal(
+            lethe_os_folder_copy(in_folder(&folder, "from"), in_folder(&folder, "copied")),
+            expected);
+        assert_int_equal(replace_file(in_folder(&folder, "file")), expected);
+        folder_sync_error = 0;
+        test_folder_remove(&folder);
+    }
 }
 
 /* --- rings --- */
@@ -279,6 +336,7 @@ int main(void) {
         cmocka_unit_test(a_folder_that_cannot_be_read_is_not_empty),
         cmocka_unit_test(a_new_file_has_the_mode_of_the_mask_which_nobody_touches),
         cmocka_unit_test(a_replacement_says_whether_the_new_file_is_in_place),
+        cmocka_unit_test(one_rule_says_whether_a_folder_that_cannot_be_synced_matters),
         cmocka_unit_test(a_ring_that_fails_for_good_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

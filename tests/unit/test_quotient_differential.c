@@ -1,8 +1,10 @@
-/* Goal: whatever way the same additions and removals come to a quotient filter, it is the same filter to the last byte; and
- * a failed allocation, at any of them, changes nothing that it holds.
- * Method: two filters that grow get the same keys with counts, one by batches of hashes and one by one; both are doubled,
- * halved, absorbed, saved, loaded, mapped and copied at random moments. In the second test every call is made with
- * a heap that fails first at its n-th allocation, n = 0, 1, ..., and is compared with the filter before. */
+/* Goal: whatever way the same additions and removals come to a quotient filter, it is the same
+ *       filter to the last byte; and a failed allocation, at any of them, changes nothing that it
+ *       holds.
+ * Method: two filters that grow get the same keys with counts, one by batches of hashes and one
+ *         by one; both are doubled, halved, absorbed, saved, loaded, mapped and copied at random
+ *         moments. In the second test every call is made with a heap that fails first at its
+ *         n-th allocation, n = 0, 1, ..., and is compared with the filter before. */
 #include "support/test.h"
 
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include "lethe/quotient.h"
 #include "support/heap.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 enum { MOST = 300, STEPS = 150, KEYS = 4000 };
 
@@ -53,16 +56,18 @@ static uint64_t choose_key(struct pair *pair) {
 
 static void add_batch(struct pair *pair) {
     lethe_hash hashes[MOST];
-    size_t count = below(pair, MOST), done, i = 0;
+    uint8_t added[MOST];
+    size_t count = below(pair, MOST), i = 0;
     for (; i < count; i++) {
         uint64_t key = choose_key(pair);
         hashes[i] = hash_of(key);
         pair->exact[key]++;
     }
-    assert_ok(lethe_quotient_add_batch(pair->batched, hashes, count, &done));
-    assert_int_equal(done, count);
-    for (i = 0; i < count; i++)
+    assert_ok(lethe_quotient_add_batch(pair->batched, hashes, count, added));
+    for (i = 0; i < count; i++) {
+        assert_int_equal(added[i], 1);
         assert_ok(lethe_quotient_add_hash(pair->single, hashes[i], 1));
+    }
 }
 
 /* One call with a count, or as many calls. */
@@ -78,17 +83,19 @@ static void add_counts(struct pair *pair) {
 
 static void remove_batch(struct pair *pair) {
     lethe_hash hashes[MOST];
-    size_t count = 0, done;
+    uint8_t removed[MOST];
+    size_t count = 0;
     for (uint64_t i = below(pair, MOST); i > 0; i--) {
         uint64_t key = choose_key(pair);
         if (pair->exact[key] == 0) continue;
         pair->exact[key]--;
         hashes[count++] = hash_of(key);
     }
-    assert_ok(lethe_quotient_remove_batch(pair->batched, hashes, count, &done));
-    assert_int_equal(done, count);
-    for (size_t i = 0; i < count; i++)
+    assert_ok(lethe_quotient_remove_batch(pair->batched, hashes, count, removed));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(removed[i], 1);
         assert_ok(lethe_quotient_remove_hash(pair->single, hashes[i], 1));
+    }
 }
 
 static void remove_counts(struct pair *pair) {
@@ -106,18 +113,18 @@ static void remove_counts(struct pair *pair) {
 /* Another filter, of any size, into both. */
 static void absorb(struct pair *pair) {
     lethe_quotient *other;
-    lethe_quotient_shape shape = lethe_quotient_get_shape(pair->single);
-    assert_ok(lethe_quotient_new(
-        &(lethe_quotient_options){.slots = shape.slots, .remainder_bits = shape.remainder_bits},
-        &other));
+    lethe_quotient_shape shape = quotient_shape(pair->single);
+    assert_ok(lethe_quotient_new(&LETHE_OPTIONS(lethe_quotient_options, .slots = shape.slots,
+                                                .remainder_bits = shape.remainder_bits),
+                                 &other));
     if (below(pair, 2) == 0) assert_ok(lethe_quotient_double(other));
     for (uint64_t i = below(pair, MOST); i > 0; i--) {
         uint64_t key = choose_key(pair), count = 1 + below(pair, 4);
         if (lethe_quotient_add(other, &key, sizeof key, count) == LETHE_OK)
             pair->exact[key] += count;
     }
-    assert_ok(lethe_quotient_absorb(pair->batched, other));
-    assert_ok(lethe_quotient_absorb(pair->single, other));
+    assert_ok(lethe_quotient_merge(pair->batched, other));
+    assert_ok(lethe_quotient_merge(pair->single, other));
     lethe_quotient_free(other);
 }
 
@@ -142,9 +149,9 @@ static void map(lethe_quotient **filter) {
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    assert_ok(lethe_quotient_save_file(*filter, path));
+    assert_ok(lethe_quotient_save_file(*filter, path, NULL));
     lethe_quotient_free(*filter);
-    assert_ok(lethe_quotient_map_file(path, NULL, filter));
+    assert_ok(lethe_quotient_map_file(path, NULL, filter, NULL));
     unlink(path);
     assert_int_equal(lethe_quotient_add_hash(*filter, hash_of(1), 3), LETHE_EINVAL);
     replace_by_copy(filter);
@@ -152,7 +159,7 @@ static void map(lethe_quotient **filter) {
 
 /* Both to the same size, unless what they hold does not fit. */
 static void resize(struct pair *pair) {
-    bool doubles = lethe_quotient_get_shape(pair->single).slots < 4096 && below(pair, 2) == 0;
+    bool doubles = quotient_shape(pair->single).slots < 4096 && below(pair, 2) == 0;
     lethe_status (*change)(lethe_quotient *) =
         doubles ? lethe_quotient_double : lethe_quotient_halve;
     lethe_status status = change(pair->batched);
@@ -160,7 +167,8 @@ static void resize(struct pair *pair) {
     assert_int_equal(change(pair->single), status);
 }
 
-/* When counts come at once or one by one, filters may double at other moments; else they are the same. */
+/* When counts come at once or one by one, filters may double at other moments; else they are the
+ * same. */
 static void judge(const struct pair *pair) {
     uint64_t counts[KEYS], total = 0;
     static lethe_hash hashes[KEYS];
@@ -171,8 +179,8 @@ static void judge(const struct pair *pair) {
         assert_int_equal(counts[key], pair->exact[key]);
         total += pair->exact[key];
     }
-    assert_int_equal(lethe_quotient_info(pair->batched).total, total);
-    assert_int_equal(lethe_quotient_info(pair->single).total, total);
+    assert_int_equal(quotient_stats(pair->batched).total, total);
+    assert_int_equal(quotient_stats(pair->single).total, total);
     lethe_memory_writer first, second;
     save(pair->batched, &first);
     save(pair->single, &second);
@@ -213,8 +221,9 @@ static void batches_and_single_calls_make_the_same_filter(void **state) {
     for (uint64_t seed = 1; seed <= 6; seed++) {
         static struct pair pair;
         pair = (struct pair){.random = {seed}};
-        lethe_quotient_options options = {
-            .slots = 64 * seed, .remainder_bits = widths[seed % 3], .grow_to = 1 << 20};
+        lethe_quotient_options options =
+            LETHE_OPTIONS(lethe_quotient_options, .slots = 64 * seed,
+                          .remainder_bits = widths[seed % 3], .grow_to = 1 << 20);
         assert_ok(lethe_quotient_new(&options, &pair.batched));
         assert_ok(lethe_quotient_new(&options, &pair.single));
         for (int i = 0; i < STEPS; i++)
@@ -227,7 +236,6 @@ static void batches_and_single_calls_make_the_same_filter(void **state) {
 /* One call of each kind; `other` is what is absorbed. */
 static lethe_status call(lethe_quotient *filter, unsigned kind, const lethe_quotient *other) {
     lethe_hash hashes[40];
-    size_t done = 0;
     for (size_t i = 0; i < 40; i++)
         hashes[i] = hash_of(1000000 + i / 4);
     switch (kind) {
@@ -240,9 +248,9 @@ static lethe_status call(lethe_quotient *filter, unsigned kind, const lethe_quot
     case 3:
         return lethe_quotient_double(filter);
     case 4:
-        return lethe_quotient_absorb(filter, other);
+        return lethe_quotient_merge(filter, other);
     default:
-        return lethe_quotient_add_batch(filter, hashes, 1, &done);
+        return lethe_quotient_add_batch(filter, hashes, 1, NULL);
     }
 }
 
@@ -253,13 +261,14 @@ static void a_failed_allocation_changes_nothing(void **state) {
         unsigned kind = variant % KINDS, room = variant / KINDS % ROOMS;
         bool has_counts = variant / (KINDS * ROOMS) != 0;
         lethe_quotient *filter, *other;
-        lethe_quotient_options options = {.slots = 128, .remainder_bits = 40, .grow_to = 1 << 20};
+        lethe_quotient_options options = LETHE_OPTIONS(lethe_quotient_options, .slots = 128,
+                                                       .remainder_bits = 40, .grow_to = 1 << 20);
         assert_ok(lethe_quotient_new(&options, &filter));
         assert_ok(lethe_quotient_new(&options, &other));
         assert_ok(lethe_quotient_add_hash(other, hash_of(5), 7));
         if (has_counts) assert_ok(lethe_quotient_add_hash(filter, hash_of(5), 9));
         uint64_t limit = options.slots - options.slots / 20;
-        for (uint64_t key = 10; lethe_quotient_info(filter).slots_used + room < limit; key++)
+        for (uint64_t key = 10; quotient_stats(filter).slots_used + room < limit; key++)
             assert_ok(lethe_quotient_add_hash(filter, hash_of(key), 1));
         lethe_memory_writer before, after;
         save(filter, &before);
@@ -273,7 +282,7 @@ static void a_failed_allocation_changes_nothing(void **state) {
             status = call(copy, kind, other);
             heap.fail_at = SIZE_MAX;
             assert_true(status == LETHE_OK || status == LETHE_ENOMEM);
-            if (status == LETHE_ENOMEM && lethe_quotient_get_shape(copy).slots == options.slots) {
+            if (status == LETHE_ENOMEM && quotient_shape(copy).slots == options.slots) {
                 save(copy, &after);
                 assert_same_bytes(&before, &after);
                 lethe_memory_writer_free(&after);
@@ -281,12 +290,10 @@ static void a_failed_allocation_changes_nothing(void **state) {
                 /* It may have doubled; then it can be read back all the same. */
                 reload(&copy);
                 uint64_t added = status == LETHE_OK && kind != 3;
-                assert_true(lethe_quotient_info(copy).total >=
-                            lethe_quotient_info(filter).total + added);
+                assert_true(quotient_stats(copy).total >= quotient_stats(filter).total + added);
             }
             if (status == LETHE_ENOMEM)
-                assert_int_equal(lethe_quotient_info(copy).total,
-                                 lethe_quotient_info(filter).total);
+                assert_int_equal(quotient_stats(copy).total, quotient_stats(filter).total);
             lethe_quotient_free(copy);
             assert_int_equal(heap.live_blocks, 0);
         }

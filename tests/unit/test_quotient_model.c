@@ -1,7 +1,7 @@
 /* Goal: a quotient filter is exactly a multiset of fingerprints, whatever is done to it.
- * Method: random schedules of additions, removals, merges, doublings, halvings, copies, saving and loading, beside a
- * sorted list of (fingerprint, count). After each step of note the whole filter is read through and
- * compared, and checked against its own invariants. */
+ * Method: random schedules of additions, removals, merges, doublings, halvings, copies, saving
+ *         and loading, beside a sorted list of (fingerprint, count). After each step of note the
+ *         whole filter is read through and compared, and checked against its own invariants. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "core/cpu.h"
 #include "filter/quotient/quotient.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 /* The exact multiset, ascending. */
 struct model {
@@ -58,7 +59,7 @@ static void model_set(struct model *model, uint64_t fingerprint, uint64_t count)
 }
 
 static void check_sums(const lethe_quotient *filter, const struct model *model) {
-    lethe_quotient_stats stats = lethe_quotient_info(filter);
+    lethe_quotient_stats stats = quotient_stats(filter);
     uint64_t total = 0, slots = 0, counted = 0;
     for (size_t i = 0; i < model->size; i++) {
         total += model->entries[i].count;
@@ -152,15 +153,18 @@ static void remove_some(lethe_quotient *filter, struct model *model, struct test
 /* Adds a batch of drawn fingerprints, some of them more than once. */
 static void add_batch(lethe_quotient *filter, struct model *model, struct test_random *random) {
     uint64_t fingerprints[200];
-    uint8_t present[200];
-    size_t count = test_random_below(random, 200), done;
+    uint8_t present[200], added[200];
+    size_t count = test_random_below(random, 200), failed = 0;
     for (size_t i = 0; i < count; i++)
         fingerprints[i] =
             i > 0 && test_random_below(random, 8) == 0 ? fingerprints[i - 1] : draw(filter, random);
-    lethe_status status = lethe_quotient_add_fingerprint_batch(filter, fingerprints, count, &done);
-    assert_true(status == LETHE_OK ? done == count : status == LETHE_EFULL && done < count);
-    for (size_t i = 0; i < done; i++)
-        model_set(model, fingerprints[i], model_count(model, fingerprints[i]) + 1);
+    lethe_status status = lethe_quotient_add_fingerprint_batch(filter, fingerprints, count, added);
+    for (size_t i = 0; i < count; i++) {
+        failed += added[i] == 0;
+        if (added[i] == 1)
+            model_set(model, fingerprints[i], model_count(model, fingerprints[i]) + 1);
+    }
+    assert_int_equal(status, failed == 0 ? LETHE_OK : LETHE_EFULL);
     lethe_quotient_test_fingerprint_batch(filter, fingerprints, count, present);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(present[i], model_count(model, fingerprints[i]) != 0);
@@ -171,16 +175,16 @@ static void merge_with_another(lethe_quotient **filter, struct model *model,
                                struct test_random *random) {
     lethe_quotient *other, *merged;
     lethe_quotient_shape shape = (*filter)->shape;
-    assert_ok(lethe_quotient_new(
-        &(lethe_quotient_options){.slots = shape.slots, .remainder_bits = shape.remainder_bits},
-        &other));
+    assert_ok(lethe_quotient_new(&LETHE_OPTIONS(lethe_quotient_options, .slots = shape.slots,
+                                                .remainder_bits = shape.remainder_bits),
+                                 &other));
     if (test_random_below(random, 2) == 0 && shape.remainder_bits > 1)
         assert_ok(lethe_quotient_double(other));
     struct model more = {0};
     for (uint64_t i = test_random_below(random, 200); i > 0; i--)
         add(other, &more, random);
     const lethe_quotient *three[] = {*filter, other, other};
-    lethe_status status = lethe_quotient_merge(three, 3, &merged);
+    lethe_status status = lethe_quotient_new_merged(three, 3, &merged);
     assert_true(status == LETHE_OK || status == LETHE_EFULL);
     if (status == LETHE_OK) {
         for (size_t i = 0; i < more.size; i++) {
@@ -273,7 +277,8 @@ static void any_shape_is_a_multiset(void **state) {
     static const uint64_t slots[] = {64, 128, 192, 1024, 4096};
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         for (size_t s = 0; s < sizeof slots / sizeof slots[0]; s++) {
-            lethe_quotient_options options = {.slots = slots[s], .remainder_bits = widths[w]};
+            lethe_quotient_options options = LETHE_OPTIONS(
+                lethe_quotient_options, .slots = slots[s], .remainder_bits = widths[w]);
             if (!lethe_quotient_is_valid_size(slots[s], widths[w])) continue;
             run_schedule(options, schedule_steps, 1000 * w + s);
             options.grow_to = 8 * slots[s];
@@ -294,27 +299,33 @@ static void the_portable_path_as_well(void **state) {
 static void millions_of_equal_keys_are_one_entry(void **state) {
     (void)state;
     lethe_quotient *filter;
-    assert_ok(lethe_quotient_new(&(lethe_quotient_options){.capacity = 1000}, &filter));
+    assert_ok(
+        lethe_quotient_new(&LETHE_OPTIONS(lethe_quotient_options, .capacity = 1000), &filter));
     lethe_hash hashes[1000];
     for (size_t i = 0; i < 1000; i++)
-        hashes[i] =
-            lethe_hash_u64(lethe_quotient_get_shape(filter).seed, i % 4 == 0 ? 7 : 8 + i % 2);
+        hashes[i] = lethe_hash_u64(lethe_quotient_seed(filter), i % 4 == 0 ? 7 : 8 + i % 2);
     for (int i = 0; i < 4000; i++)
         assert_ok(lethe_quotient_add_batch(filter, hashes, 1000, NULL));
-    assert_int_equal(lethe_quotient_info(filter).distinct, 3);
-    assert_int_equal(lethe_quotient_info(filter).total, 4000000);
-    assert_int_equal(lethe_quotient_info(filter).slots_used, 6);
+    assert_int_equal(quotient_stats(filter).distinct, 3);
+    assert_int_equal(quotient_stats(filter).total, 4000000);
+    assert_int_equal(quotient_stats(filter).slots_used, 6);
     assert_int_equal(lethe_quotient_count_hash(filter, hashes[0]), 1000000);
     for (int i = 0; i < 3999; i++)
         assert_ok(lethe_quotient_remove_batch(filter, hashes, 1000, NULL));
     assert_int_equal(lethe_quotient_count_hash(filter, hashes[0]), 250);
     assert_ok(lethe_quotient_remove_batch(filter, hashes, 1000, NULL));
-    assert_int_equal(lethe_quotient_info(filter).total, 0);
-    assert_int_equal(lethe_quotient_info(filter).slots_used, 0);
-    size_t done;
-    assert_int_equal(lethe_quotient_remove_batch(filter, hashes, 1, &done), LETHE_ENOTFOUND);
-    assert_int_equal(done, 0);
-    assert_int_equal(lethe_quotient_info(filter).missed_removals, 1);
+    assert_int_equal(quotient_stats(filter).total, 0);
+    assert_int_equal(quotient_stats(filter).slots_used, 0);
+    uint8_t removed[3] = {7, 7, 7};
+    assert_int_equal(lethe_quotient_remove_batch(filter, hashes, 1, removed), LETHE_ENOTFOUND);
+    assert_memory_equal(removed, ((uint8_t[]){0, 7, 7}), 3);
+    assert_int_equal(quotient_stats(filter).missed_removals, 1);
+    /* What is not there does not keep the batch from what follows it. */
+    assert_ok(lethe_quotient_add_hash(filter, hashes[0], 1));
+    const lethe_hash mixed[3] = {hashes[1], hashes[0], hashes[0]};
+    assert_int_equal(lethe_quotient_remove_batch(filter, mixed, 3, removed), LETHE_ENOTFOUND);
+    assert_memory_equal(removed, ((uint8_t[]){0, 1, 0}), 3);
+    assert_int_equal(quotient_stats(filter).total, 0);
     lethe_quotient_free(filter);
 }
 
@@ -331,8 +342,9 @@ static void fill_up_to(lethe_quotient *filter, struct model *model, uint64_t roo
 }
 
 /* Goal:   a count is kept when its own addition doubles the filter.
- * Method: filters without a single count beside it, or with one, full but for 0 to 3 slots, get a new fingerprint or
- *         one of theirs any number of times; each is read through, saved, loaded and read again. */
+ * Method: filters without a single count beside it, or with one, full but for 0 to 3 slots, get
+ *         a new fingerprint or one of theirs any number of times; each is read through, saved,
+ *         loaded and read again. */
 static void counts_survive_the_doubling_they_cause(void **state) {
     (void)state;
     static const uint64_t counts[] = {1, 2, 3, 4, 100, UINT64_MAX / 2};
@@ -341,9 +353,9 @@ static void counts_survive_the_doubling_they_cause(void **state) {
         struct test_random random = {.state = variant};
         struct model model = {0};
         lethe_quotient *filter;
-        assert_ok(lethe_quotient_new(
-            &(lethe_quotient_options){.slots = 256, .remainder_bits = 20, .grow_to = 100000},
-            &filter));
+        assert_ok(lethe_quotient_new(&LETHE_OPTIONS(lethe_quotient_options, .slots = 256,
+                                                    .remainder_bits = 20, .grow_to = 100000),
+                                     &filter));
         bool is_known = variant & 1, has_counts = variant >> 1 & 1;
         if (has_counts) {
             assert_ok(lethe_quotient_add_fingerprint(filter, 12345, 7));

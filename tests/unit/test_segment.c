@@ -1,13 +1,13 @@
-/* Goal:   the log's records are read back as they were written, their bytes never change, and no bytes that are
- *         not theirs are believed or harm the reader.
- * Method: round trips at the edges of every number; golden files; each byte of a segment altered, cut off and
- *         added to: either an error, or a segment that keeps all rules. */
+/* Goal:   the log's records are read back as they were written, their bytes never change, and no
+ *         bytes that are not theirs are believed or harm the reader.
+ * Method: round trips at the edges of every number; golden files; each byte of a segment
+ *         altered, cut off and added to: either an error, or a segment that keeps all rules. */
 #include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/segment.h"
+#include "engine/log/segment.h"
 #include "support/golden.h"
 #include "support/random.h"
 
@@ -18,12 +18,12 @@ static lethe_bytes bytes_of(const lethe_buffer *buffer) {
 static void make_ids(lethe_buffer *buffer) {
     const lethe_id_run runs[] = {{.clock_ms = 1600000000000, .count = 2},
                                  {.clock_ms = 1600000000001, .count = 1}};
-    assert_ok(lethe_ids_begin(buffer));
+    assert_ok(lethe_id_segment_begin(buffer));
     for (uint64_t i = 0; i < 3; i++) {
         assert_true(lethe_buffer_reserve(buffer, LETHE_LOG_ID_BYTES));
-        lethe_ids_append(buffer, lethe_log_id_of(lethe_hash_u64(1, i)));
+        lethe_id_segment_append(buffer, lethe_log_id_of(lethe_hash_u64(1, i)));
     }
-    assert_ok(lethe_ids_end(buffer, runs, 2));
+    assert_ok(lethe_id_segment_end(buffer, runs, 2));
 }
 
 static const int64_t edges[] = {0, 1, -1, 63, 64, -64, -65, INT64_MAX, INT64_MIN, 1 << 20};
@@ -55,11 +55,11 @@ static void ids_come_back(void **state) {
     (void)state;
     lethe_buffer buffer = {0};
     make_ids(&buffer);
-    lethe_ids ids;
-    assert_ok(lethe_ids_open(bytes_of(&buffer), &ids));
+    lethe_id_segment ids;
+    assert_ok(lethe_id_segment_open(bytes_of(&buffer), &ids));
     assert_int_equal(ids.count, 3);
     assert_int_equal(ids.run_count, 2);
-    assert_int_equal(lethe_ids_run(&ids, 1).clock_ms, 1600000000001);
+    assert_int_equal(lethe_id_segment_run(&ids, 1).clock_ms, 1600000000001);
     for (uint64_t i = 0; i < 3; i++) {
         lethe_log_id id = lethe_log_id_load(ids.ids + i * LETHE_LOG_ID_BYTES);
         lethe_hash hash = lethe_hash_u64(1, i);
@@ -127,7 +127,8 @@ static void values_come_back(void **state) {
                      LETHE_ECORRUPT);
 }
 
-/* Two ids of the log are equal only if 80 bits are; what the window sees of them differs with them. */
+/* Two ids of the log are equal only if 80 bits are; what the window sees of them differs with
+ * them. */
 static void expanded_ids_differ_as_the_ids_do(void **state) {
     (void)state;
     lethe_log_id a = {.low = 5, .high = 7}, b = {.low = 5, .high = 8}, c = {.low = 6, .high = 7};
@@ -138,11 +139,11 @@ static void expanded_ids_differ_as_the_ids_do(void **state) {
 
 /* Reads a segment to its end, whatever it is. */
 static void read_ids(lethe_bytes segment) {
-    lethe_ids ids;
-    if (lethe_ids_open(segment, &ids) != LETHE_OK) return;
+    lethe_id_segment ids;
+    if (lethe_id_segment_open(segment, &ids) != LETHE_OK) return;
     uint64_t total = 0;
     for (uint32_t i = 0; i < ids.run_count; i++) {
-        total += lethe_ids_run(&ids, i).count;
+        total += lethe_id_segment_run(&ids, i).count;
     }
     assert_int_equal(total, ids.count);
     uint64_t sum = 0;
@@ -200,12 +201,13 @@ static void foreign_bytes_are_harmless(void **state) {
     try_all(&changes, read_changes);
     try_all(&deltas, read_deltas);
     lethe_buffer_free(&deltas);
-    lethe_ids opened;
+    lethe_id_segment opened;
     for (size_t size = 0; size < ids.size; size++) {
-        assert_int_equal(lethe_ids_open((lethe_bytes){ids.data, size}, &opened), LETHE_ECORRUPT);
+        assert_int_equal(lethe_id_segment_open((lethe_bytes){ids.data, size}, &opened),
+                         LETHE_ECORRUPT);
     }
     ids.data[0] = 2;
-    assert_int_equal(lethe_ids_open(bytes_of(&ids), &opened), LETHE_EVERSION);
+    assert_int_equal(lethe_id_segment_open(bytes_of(&ids), &opened), LETHE_EVERSION);
     lethe_buffer_free(&ids);
     lethe_buffer_free(&changes);
 }

@@ -1,6 +1,8 @@
-/* Goal:   changes made together are what single calls make of them, or, where one is refused, none at all.
- * Method: random changes of few keys in a narrow sketch, so that they share counters; a copy gets them one by
- *         one. Both are saved and compared byte by byte. With counters of 8 bits, they also fill up. */
+/* Goal:   changes made together are what single calls make of them, or, where one is refused, none
+ *         at all.
+ * Method: random changes of few keys in a narrow sketch, so that they share counters; a copy
+ *         gets them one by one. Both are saved and compared byte by byte. With counters of 8
+ *         bits, they also fill up. */
 #include "support/test.h"
 
 #include <string.h>
@@ -8,6 +10,7 @@
 #include "lethe/sketch.h"
 #include "support/heap.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 enum { KEYS = 60, MOST = 50, ROUNDS = 400 };
 
@@ -38,7 +41,7 @@ static lethe_status change_one_by_one(lethe_sketch *sketch, const lethe_sketch_d
             continue;
         }
         assert_ok(lethe_sketch_add(sketch, each->key.data, each->key.size, (uint64_t)each->delta));
-        if (lethe_sketch_query(sketch, each->key.data, each->key.size).saturated) {
+        if (sketch_count(sketch, each->key.data, each->key.size).saturated) {
             return LETHE_EFULL;
         }
     }
@@ -86,6 +89,7 @@ static void all_or_none(void **state) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         for (uint32_t bits = 8; bits <= 64; bits *= 2) {
             lethe_sketch_options options = kinds[i];
+            options.size = sizeof options;
             options.width = 40;
             options.counter_bits = bits;
             lethe_sketch *sketch;
@@ -106,7 +110,8 @@ static void what_cannot_be_changed_is_refused(void **state) {
     (void)state;
     lethe_sketch *sketch, *reader;
     lethe_sketch_delta deltas[] = {{{"a", 1}, 5}, {{"b", 1}, -1}};
-    assert_ok(lethe_sketch_new(&(lethe_sketch_options){.kind = LETHE_SKETCH_LOG}, &sketch));
+    assert_ok(
+        lethe_sketch_new(&LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_LOG), &sketch));
     assert_int_equal(lethe_sketch_change(sketch, deltas, 2), LETHE_EINVAL);
     assert_int_equal(lethe_sketch_total(sketch), 0);
     assert_ok(lethe_sketch_change(sketch, deltas, 1));
@@ -120,12 +125,13 @@ static void what_cannot_be_changed_is_refused(void **state) {
     lethe_memory_writer_free(&exported);
     lethe_sketch_free(reader);
     lethe_sketch_free(sketch);
-    assert_ok(lethe_sketch_new(&(lethe_sketch_options){.kind = LETHE_SKETCH_FID}, &sketch));
+    assert_ok(
+        lethe_sketch_new(&LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID), &sketch));
     deltas[0].delta = INT64_MIN;
     assert_int_equal(lethe_sketch_change(sketch, deltas, 1), LETHE_ENOTFOUND);
     deltas[0].delta = INT64_MAX;
     assert_int_equal(lethe_sketch_change(sketch, deltas, 1), LETHE_EFULL);
-    lethe_sketch_stats stats = lethe_sketch_info(sketch);
+    lethe_sketch_stats stats = sketch_stats(sketch);
     assert_true(stats.total == 0 && stats.counters_used == 0 && stats.counter_highest == 0);
     lethe_sketch_free(sketch);
 }
@@ -140,8 +146,9 @@ static void short_memory_changes_nothing(void **state) {
     struct test_heap heap;
     test_heap_init(&heap, SIZE_MAX);
     lethe_sketch *sketch;
-    assert_ok(lethe_sketch_new(
-        &(lethe_sketch_options){.kind = LETHE_SKETCH_FID, .allocator = &heap.allocator}, &sketch));
+    assert_ok(lethe_sketch_new(&LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID,
+                                              .allocator = &heap.allocator),
+                               &sketch));
     heap.fail_at = heap.allocations;
     assert_int_equal(lethe_sketch_change(sketch, deltas, MANY), LETHE_ENOMEM);
     assert_int_equal(lethe_sketch_total(sketch), 0);

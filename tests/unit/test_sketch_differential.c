@@ -1,8 +1,10 @@
-/* Goal: whatever way the same changes come to a sketch with a list of keys, it is the same sketch to the last byte, and it
- * promises what a sketch promises.
- * Method: two sketches get the same additions and removals, one in batches and one by one, on different code paths where
- * there are several; both are merged, saved, loaded and copied at random moments, and compared as saved bytes. Counters
- * of every width, which overflow, and lists that are too short for the keys. An exact map says what can't be too little. */
+/* Goal: whatever way the same changes come to a sketch with a list of keys, it is the same sketch
+ *       to the last byte, and it promises what a sketch promises.
+ * Method: two sketches get the same additions and removals, one in batches and one by one, on
+ *         different code paths where there are several; both are merged, saved, loaded and
+ *         copied at random moments, and compared as saved bytes. Counters of every width, which
+ *         overflow, and lists that are too short for the keys. An exact map says what can't be
+ *         too little. */
 #include "support/test.h"
 
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "core/cpu.h"
 #include "lethe/sketch.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 enum { KEYS = 400, MOST = 200, STEPS = 120 };
 
@@ -88,8 +91,8 @@ static const uint64_t *weights_of(const struct changes *changes) {
 static void add(struct subject *subject) {
     struct changes changes;
     draw(subject, &changes);
-    assert_ok(lethe_sketch_add_keys(subject->batched, changes.bytes, weights_of(&changes),
-                                    changes.count));
+    assert_ok(lethe_sketch_add_key_batch(subject->batched, changes.bytes, changes.count,
+                                         weights_of(&changes), NULL));
     for (size_t i = 0; i < changes.count; i++) {
         assert_ok(lethe_sketch_add(subject->single, changes.bytes[i].data, changes.bytes[i].size,
                                    changes.weights[i]));
@@ -97,7 +100,8 @@ static void add(struct subject *subject) {
     }
 }
 
-/* Only what is there, or the promises would not hold; now and then more, where nothing is to be promised. */
+/* Only what is there, or the promises would not hold; now and then more, where nothing is to be
+ * promised. */
 static void take_out(struct subject *subject, bool is_careless) {
     struct changes changes;
     uint8_t removed[MOST];
@@ -110,8 +114,10 @@ static void take_out(struct subject *subject, bool is_careless) {
         changes.bytes[used] = changes.bytes[i];
         changes.weights[used++] = weight;
     }
-    assert_ok(
-        lethe_sketch_remove_keys(subject->batched, changes.bytes, changes.weights, used, removed));
+    lethe_status together = lethe_sketch_remove_key_batch(subject->batched, changes.bytes, used,
+                                                          changes.weights, removed);
+    bool all = memchr(removed, 0, used) == NULL;
+    assert_int_equal(together, all ? LETHE_OK : LETHE_ENOTFOUND);
     for (size_t i = 0; i < used; i++) {
         lethe_status status = lethe_sketch_remove(subject->single, changes.bytes[i].data,
                                                   changes.bytes[i].size, changes.weights[i]);
@@ -120,7 +126,8 @@ static void take_out(struct subject *subject, bool is_careless) {
     if (is_careless) subject->is_never_below = false;
 }
 
-/* Another sketch is added to both; it was made by single calls, or has been saved and loaded since. */
+/* Another sketch is added to both; it was made by single calls, or has been saved and loaded
+ * since. */
 static void merge(struct subject *subject) {
     lethe_sketch *other;
     assert_ok(lethe_sketch_new(&subject->options, &other));
@@ -143,7 +150,7 @@ static void judge_list(const struct subject *subject) {
     assert_ok(lethe_sketch_top(subject->batched, entries, 64, &listed));
     assert_true(listed <= subject->options.top);
     for (size_t i = 0; i < listed && subject->is_never_below; i++) {
-        uint64_t exact = subject->exact[entries[i].size];
+        uint64_t exact = subject->exact[entries[i].key.size];
         assert_true(entries[i].at_least <= exact);
         assert_true(i == 0 || entries[i].count <= entries[i - 1].count);
     }
@@ -155,7 +162,7 @@ static void judge(const struct subject *subject) {
     for (uint64_t key = 0; key < KEYS; key++) {
         size_t size;
         const char *text = text_of(key, &size);
-        lethe_sketch_answer answer = lethe_sketch_query(subject->batched, text, size);
+        struct sketch_answer answer = sketch_count(subject->batched, text, size);
         if (subject->is_never_below && !answer.saturated)
             assert_true(answer.count >= subject->exact[key]);
     }
@@ -184,7 +191,7 @@ static void step(struct subject *subject) {
 static void run(lethe_sketch_options options, uint64_t seed) {
     static struct subject subject;
     lethe_cpu_level best = lethe_cpu();
-    lethe_sketch_shape shape;
+    lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
     if (lethe_sketch_plan(&options, &shape) != LETHE_OK) return; /* no such kind of this width */
     subject = (struct subject){.random = {seed}, .options = options};
     subject.removes = shape.removal > LETHE_SKETCH_REMOVAL_NONE ||
@@ -207,12 +214,9 @@ static void batches_and_single_calls_make_the_same_sketch(void **state) {
     for (int kind = LETHE_SKETCH_COUNT_MIN; kind <= LETHE_SKETCH_FID; kind++) {
         for (size_t width = 0; width < 4; width++) {
             for (uint32_t removal = 0; removal <= LETHE_SKETCH_REMOVAL_COUNT_MIN; removal++) {
-                run((lethe_sketch_options){.kind = (lethe_sketch_kind)kind,
-                                           .removal = (lethe_sketch_removal)removal,
-                                           .counter_bits = bits[width],
-                                           .width = 150,
-                                           .depth = 4,
-                                           .top = 10},
+                run(LETHE_OPTIONS(lethe_sketch_options, .kind = (lethe_sketch_kind)kind,
+                                  .removal = (lethe_sketch_removal)removal,
+                                  .counter_bits = bits[width], .width = 150, .depth = 4, .top = 10),
                     ++seed);
             }
         }

@@ -7,6 +7,7 @@
 #include "lethe/sketch.h"
 #include "support/frequencies.h"
 #include "support/random.h"
+#include "support/reports.h"
 #include "support/statistics.h"
 
 enum { BATCH = 1000 };
@@ -15,18 +16,18 @@ static lethe_sketch *fill(const lethe_sketch_options *options,
                           const struct frequencies *frequencies) {
     lethe_sketch *sketch;
     assert_ok(lethe_sketch_new(options, &sketch));
-    uint64_t seed = lethe_sketch_get_shape(sketch).seed;
+    uint64_t seed = sketch_shape(sketch).seed;
     lethe_hash hashes[BATCH];
     for (size_t first = 0; first < frequencies->length; first += BATCH) {
         for (size_t i = 0; i < BATCH; i++)
             hashes[i] = lethe_hash_u64(seed, frequencies->stream[first + i]);
-        assert_ok(lethe_sketch_add_batch(sketch, hashes, NULL, BATCH));
+        assert_ok(lethe_sketch_add_batch(sketch, hashes, BATCH, NULL, NULL));
     }
     return sketch;
 }
 
-/* What the paper measures: the mean over items of |estimate - frequency| / frequency, and the share of
- * items for which that is below 0.1. */
+/* What the paper measures: the mean over items of |estimate - frequency| / frequency, and the
+ * share of items for which that is below 0.1. */
 struct accuracy {
     double mean, small;
     uint64_t items, under;
@@ -34,11 +35,11 @@ struct accuracy {
 
 static struct accuracy judge(const lethe_sketch *sketch, const struct frequencies *frequencies) {
     struct accuracy accuracy = {0};
-    uint64_t seed = lethe_sketch_get_shape(sketch).seed;
+    uint64_t seed = sketch_shape(sketch).seed;
     for (uint32_t item = 0; item < frequencies->items; item++) {
         uint64_t exact = frequencies->exact[item];
         if (exact == 0) continue;
-        uint64_t count = lethe_sketch_query_hash(sketch, lethe_hash_u64(seed, item)).count;
+        uint64_t count = sketch_count_hash(sketch, lethe_hash_u64(seed, item)).count;
         double error = fabs((double)count - (double)exact) / (double)exact;
         accuracy.items++;
         accuracy.mean += error;
@@ -58,11 +59,12 @@ static bool is_within(double value, double published) {
 static void check_published(bool zipf, double mean, double times, double small) {
     struct frequencies frequencies;
     frequencies_make(&frequencies, 100000, 10000000, zipf, 1);
-    lethe_sketch_options options = {.kind = LETHE_SKETCH_FID, .width = 30000, .is_width = 300000};
+    lethe_sketch_options options = LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID,
+                                                 .width = 30000, .is_width = 300000);
     lethe_sketch *sketch = fill(&options, &frequencies);
     struct accuracy fid = judge(sketch, &frequencies);
     lethe_sketch_free(sketch);
-    options = (lethe_sketch_options){.kind = LETHE_SKETCH_COUNT_MIN, .width = 30000};
+    options = LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_COUNT_MIN, .width = 30000);
     sketch = fill(&options, &frequencies);
     struct accuracy count_min = judge(sketch, &frequencies);
     lethe_sketch_free(sketch);
@@ -88,7 +90,8 @@ static void zipf_errors_are_those_published(void **state) {
 }
 
 /* Goal: an estimate exceeds the truth by more than epsilon N with a probability of at most delta.
- * Method: many sketches of different seeds, planned from epsilon and delta; each judges many items. */
+ * Method: many sketches of different seeds, planned from epsilon and delta; each judges many
+ *         items. */
 static void the_bounds_hold(void **state) {
     (void)state;
     static const lethe_sketch_kind kinds[] = {LETHE_SKETCH_COUNT_MIN, LETHE_SKETCH_CONSERVATIVE,
@@ -103,18 +106,19 @@ static void the_bounds_hold(void **state) {
         double delta = 0;
         for (uint64_t seed = 1; seed <= 40; seed++) {
             bool is_count = kinds[kind] == LETHE_SKETCH_COUNT;
-            lethe_sketch_options options = {
-                .kind = kinds[kind], .epsilon = is_count ? 0.1 : 0.01, .delta = 0.2, .seed = seed};
+            lethe_sketch_options options =
+                LETHE_OPTIONS(lethe_sketch_options, .kind = kinds[kind],
+                              .epsilon = is_count ? 0.1 : 0.01, .delta = 0.2, .seed = seed);
             lethe_sketch *sketch = fill(&options, &frequencies);
-            lethe_sketch_stats stats = lethe_sketch_info(sketch);
+            lethe_sketch_stats stats = sketch_stats(sketch);
             double bound = is_count ? options.epsilon * sqrt(norm) : options.epsilon * 50000;
             /* What info says is that, or for count an estimate of it. */
             assert_true(stats.error_above <= 1.3 * bound && stats.error_above >= 0.7 * bound);
-            assert_true(stats.shape.epsilon <= options.epsilon && stats.shape.delta <= 0.2);
-            delta = stats.shape.delta;
+            lethe_sketch_shape shape = sketch_shape(sketch);
+            assert_true(shape.epsilon <= options.epsilon && shape.delta <= 0.2);
+            delta = shape.delta;
             for (uint32_t item = 0; item < frequencies.items; item++) {
-                double count =
-                    (double)lethe_sketch_query_hash(sketch, lethe_hash_u64(seed, item)).count;
+                double count = (double)sketch_count_hash(sketch, lethe_hash_u64(seed, item)).count;
                 misses += fabs(count - (double)frequencies.exact[item]) > bound;
                 trials++;
             }
@@ -133,12 +137,13 @@ static void log_counters_are_right_on_average(void **state) {
     (void)state;
     enum { KEYS = 400, TIMES = 20000 };
     for (uint32_t bits = 8; bits <= 16; bits += 8) {
-        lethe_sketch_options options = {
-            .kind = LETHE_SKETCH_LOG, .width = 1 << 22, .depth = 1, .counter_bits = bits};
+        lethe_sketch_options options =
+            LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_LOG, .width = 1 << 22,
+                          .depth = 1, .counter_bits = bits);
         lethe_sketch *sketch, *other;
         assert_ok(lethe_sketch_new(&options, &sketch));
         assert_ok(lethe_sketch_new(&options, &other));
-        uint64_t seed = lethe_sketch_get_shape(sketch).seed;
+        uint64_t seed = sketch_shape(sketch).seed;
         for (uint64_t key = 0; key < 3 * KEYS; key++) {
             lethe_hash hash = lethe_hash_u64(seed, key);
             if (key < KEYS) {
@@ -153,12 +158,11 @@ static void log_counters_are_right_on_average(void **state) {
             }
         }
         assert_ok(lethe_sketch_merge(sketch, other));
-        double relative = lethe_sketch_info(sketch).relative_error;
+        double relative = sketch_stats(sketch).relative_error;
         for (uint64_t way = 0; way < 3; way++) {
             double sum = 0;
             for (uint64_t key = way * KEYS; key < (way + 1) * KEYS; key++) {
-                double count =
-                    (double)lethe_sketch_query_hash(sketch, lethe_hash_u64(seed, key)).count;
+                double count = (double)sketch_count_hash(sketch, lethe_hash_u64(seed, key)).count;
                 assert_true(fabs(count - TIMES) < 6 * relative * TIMES);
                 sum += count / KEYS / TIMES;
             }

@@ -1,9 +1,10 @@
-/* Goal: against an exact map, whatever is added, removed, merged, saved and copied in between: count-min and
- * count say exactly what their definition says, conservative and FID are never below the truth nor above
- * count-min, log is near; and what can't be removed is refused with nothing changed.
+/* Goal: against an exact map, whatever is added, removed, merged, saved and copied in between:
+ *       count-min and count say exactly what their definition says, conservative and FID are never
+ *       below the truth nor above count-min, log is near; and what can't be removed is refused with
+ *       nothing changed.
  *
- * test_sketch_model [MILLIONS] does that many million additions and removals for each kind; without
- * it a fair part of what `make test-long` does. */
+ * test_sketch_model [MILLIONS] does that many million additions and removals for each kind;
+ * without it a fair part of what `make test-long` does. */
 #include "support/test.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "sketch/place.h"
 #include "sketch/sketch.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 enum { KEYS = 600, MAX_BATCH = 700, MAX_WEIGHT = 40 };
 
@@ -63,7 +65,7 @@ static int compare(const void *a, const void *b) {
 /* What a count-min or count sketch must say, from the frequencies of all keys. */
 static void define(const struct schedule *schedule, const struct subject *subject, bool is_count,
                    uint64_t *answers) {
-    lethe_sketch_shape shape = lethe_sketch_get_shape(subject->sketch);
+    lethe_sketch_shape shape = sketch_shape(subject->sketch);
     int64_t *cells = calloc(shape.width * shape.depth, sizeof *cells);
     for (uint64_t key = 0; key < KEYS; key++) {
         lethe_hash hash = hash_of(schedule, key);
@@ -96,13 +98,13 @@ static void judge(struct schedule *schedule, const struct subject *subject) {
     lethe_hash hashes[KEYS];
     for (uint64_t key = 0; key < KEYS; key++)
         hashes[key] = hash_of(schedule, key);
-    lethe_sketch_query_batch(subject->sketch, hashes, KEYS, counts, saturated);
+    lethe_sketch_count_batch(subject->sketch, hashes, KEYS, counts, saturated);
     define(schedule, subject, kind == LETHE_SKETCH_COUNT, answers);
     uint64_t total = 0;
     for (uint64_t key = 0; key < KEYS; key++) {
         total += subject->exact[key];
         assert_false(saturated[key]);
-        assert_int_equal(lethe_sketch_query(subject->sketch, &key, sizeof key).count, counts[key]);
+        assert_int_equal(sketch_count(subject->sketch, &key, sizeof key).count, counts[key]);
         if (kind == LETHE_SKETCH_COUNT_MIN || kind == LETHE_SKETCH_COUNT) {
             assert_int_equal(counts[key], answers[key]);
         } else if (kind == LETHE_SKETCH_LOG) {
@@ -115,7 +117,7 @@ static void judge(struct schedule *schedule, const struct subject *subject) {
             assert_true(counts[key] <= answers[key]);
         }
     }
-    assert_int_equal(lethe_sketch_info(subject->sketch).total, total);
+    assert_int_equal(sketch_stats(subject->sketch).total, total);
 }
 
 static void add_some(struct schedule *schedule, struct subject *subject) {
@@ -133,11 +135,12 @@ static void add_some(struct schedule *schedule, struct subject *subject) {
     }
     switch (below(schedule, 3)) {
     case 0:
-        assert_ok(
-            lethe_sketch_add_batch(subject->sketch, hashes, weighted ? weights : NULL, count));
+        assert_ok(lethe_sketch_add_batch(subject->sketch, hashes, count, weighted ? weights : NULL,
+                                         NULL));
         break;
     case 1:
-        assert_ok(lethe_sketch_add_keys(subject->sketch, bytes, weighted ? weights : NULL, count));
+        assert_ok(lethe_sketch_add_key_batch(subject->sketch, bytes, count,
+                                             weighted ? weights : NULL, NULL));
         break;
     default:
         for (size_t i = 0; i < count; i++)
@@ -160,7 +163,7 @@ static void remove_some(struct schedule *schedule, struct subject *subject) {
         subject->exact[key] -= weights[used++];
     }
     if (below(schedule, 2) == 0) {
-        assert_ok(lethe_sketch_remove_batch(subject->sketch, hashes, weights, used, removed));
+        assert_ok(lethe_sketch_remove_batch(subject->sketch, hashes, used, weights, removed));
         for (size_t i = 0; i < used; i++)
             assert_true(removed[i]);
     } else {
@@ -181,8 +184,8 @@ static void refuse_some(struct schedule *schedule, struct subject *subject) {
     save_bytes(subject->sketch, &before);
     lethe_hash hash = hash_of(schedule, choose_key(schedule));
     uint64_t most = schedule->options.kind == LETHE_SKETCH_COUNT
-                        ? lethe_sketch_info(subject->sketch).total
-                        : lethe_sketch_query_hash(subject->sketch, hash).count;
+                        ? sketch_stats(subject->sketch).total
+                        : sketch_count_hash(subject->sketch, hash).count;
     lethe_status status = schedule->removes ? LETHE_ENOTFOUND : LETHE_EINVAL;
     assert_int_equal(lethe_sketch_remove_hash(subject->sketch, hash, most + 1), status);
     assert_int_equal(lethe_sketch_remove_hash(subject->sketch, hash, UINT64_MAX), status);
@@ -277,11 +280,10 @@ static void answers_are_as_defined(void **state) {
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
         for (size_t j = 0; j < SHAPES; j++) {
-            lethe_sketch_options options = {.kind = subjects[i].kind,
-                                            .removal = subjects[i].removal,
-                                            .counter_bits = subjects[i].bits,
-                                            .width = shapes[j].width,
-                                            .depth = shapes[j].depth};
+            lethe_sketch_options options =
+                LETHE_OPTIONS(lethe_sketch_options, .kind = subjects[i].kind,
+                              .removal = subjects[i].removal, .counter_bits = subjects[i].bits,
+                              .width = shapes[j].width, .depth = shapes[j].depth);
             run_schedule(&options, operations_wanted / SHAPES, 100 * i + j);
         }
     }
@@ -324,8 +326,8 @@ static void plain_delete(struct plain *plain, lethe_hash hash) {
     }
 }
 
-/* Goal: the FID sketch is the paper's, counter by counter, with both types of DS; and a weight is as
- * many insertions. Both types give the same FQ part, as the paper says. */
+/* Goal: the FID sketch is the paper's, counter by counter, with both types of DS; and a weight
+ *       is as many insertions. Both types give the same FQ part, as the paper says. */
 static void fid_is_the_papers(void **state) {
     (void)state;
     static struct plain plain;
@@ -333,11 +335,9 @@ static void fid_is_the_papers(void **state) {
         memset(&plain, 0, sizeof plain);
         plain.ds_is_count_min = type == 1;
         lethe_sketch *sketch;
-        lethe_sketch_options options = {.kind = LETHE_SKETCH_FID,
-                                        .width = 64,
-                                        .is_width = 640,
-                                        .removal = type == 1 ? LETHE_SKETCH_REMOVAL_COUNT_MIN
-                                                             : LETHE_SKETCH_REMOVAL_DEFAULT};
+        lethe_sketch_options options = LETHE_OPTIONS(
+            lethe_sketch_options, .kind = LETHE_SKETCH_FID, .width = 64, .is_width = 640,
+            .removal = type == 1 ? LETHE_SKETCH_REMOVAL_COUNT_MIN : LETHE_SKETCH_REMOVAL_DEFAULT);
         assert_ok(lethe_sketch_new(&options, &sketch));
         struct test_random random = {5};
         uint64_t exact[200] = {0};

@@ -1,4 +1,5 @@
-/* Goal: the list of the most frequent keys is exact where the error leaves no doubt, and its bounds are true. */
+/* Goal: the list of the most frequent keys is exact where the error leaves no doubt, and its
+ *       bounds are true. */
 #include "support/test.h"
 
 #include <inttypes.h>
@@ -9,6 +10,7 @@
 #include "lethe/sketch.h"
 #include "support/frequencies.h"
 #include "support/random.h"
+#include "support/reports.h"
 
 enum { TOP = 20, ITEMS = 20000, LENGTH = 400000 };
 
@@ -21,9 +23,9 @@ static lethe_bytes key_of(uint32_t item, char text[128]) {
 
 static uint32_t item_of(const lethe_sketch_top_entry *entry) {
     uint32_t item = 0;
-    const char *text = entry->key;
-    for (size_t i = 5; i < entry->size && i < 5 + 10 && text[i] >= '0'; i++) {
-        if (item != 0 && item % 3 == 0 && entry->size - i == 70) break;
+    const char *text = entry->key.data;
+    for (size_t i = 5; i < entry->key.size && i < 5 + 10 && text[i] >= '0'; i++) {
+        if (item != 0 && item % 3 == 0 && entry->key.size - i == 70) break;
         item = 10 * item + (uint32_t)(text[i] - '0');
     }
     return item;
@@ -37,7 +39,7 @@ static void add_stream(lethe_sketch *sketch, const struct frequencies *frequenci
         size_t count = last - i < 64 ? last - i : 64;
         for (size_t j = 0; j < count; j++)
             keys[j] = key_of(frequencies->stream[i + j], text[j]);
-        assert_ok(lethe_sketch_add_keys(sketch, keys, NULL, count));
+        assert_ok(lethe_sketch_add_key_batch(sketch, keys, count, NULL, NULL));
     }
 }
 
@@ -53,7 +55,7 @@ static void judge(const lethe_sketch *sketch, const struct frequencies *frequenc
     for (uint32_t item = 0; item < ITEMS; item++) {
         char text[128];
         lethe_bytes key = key_of(item, text);
-        uint64_t count = lethe_sketch_query(sketch, key.data, key.size).count;
+        uint64_t count = sketch_count(sketch, key.data, key.size).count;
         uint64_t exact = frequencies->exact[item];
         uint64_t error = count > exact ? count - exact : exact - count;
         worst = error > worst ? error : worst;
@@ -62,8 +64,8 @@ static void judge(const lethe_sketch *sketch, const struct frequencies *frequenc
         uint32_t item = item_of(&entries[i]);
         char text[128];
         lethe_bytes key = key_of(item, text);
-        assert_int_equal(entries[i].size, key.size);
-        assert_memory_equal(entries[i].key, key.data, key.size);
+        assert_int_equal(entries[i].key.size, key.size);
+        assert_memory_equal(entries[i].key.data, key.data, key.size);
         assert_true(i == 0 || entries[i].count <= entries[i - 1].count);
         assert_true(entries[i].at_least <= frequencies->exact[item]);
         assert_true(!never_under || entries[i].count >= frequencies->exact[item]);
@@ -90,9 +92,9 @@ static void heavy_hitters_are_listed(void **state) {
     struct frequencies frequencies;
     frequencies_make(&frequencies, ITEMS, LENGTH, true, 3);
     for (int kind = 0; kind <= LETHE_SKETCH_FID; kind++) {
-        lethe_sketch_options options = {.kind = (lethe_sketch_kind)kind,
-                                        .width = kind == LETHE_SKETCH_COUNT_MIN ? 8000 : 4000,
-                                        .top = TOP};
+        lethe_sketch_options options =
+            LETHE_OPTIONS(lethe_sketch_options, .kind = (lethe_sketch_kind)kind,
+                          .width = kind == LETHE_SKETCH_COUNT_MIN ? 8000 : 4000, .top = TOP);
         lethe_sketch *sketch, *other;
         assert_ok(lethe_sketch_new(&options, &sketch));
         add_stream(sketch, &frequencies, 0, LENGTH);
@@ -119,7 +121,8 @@ static void heavy_hitters_are_listed(void **state) {
 /* Goal: removing brings keys down the list, with true bounds all along. */
 static void removals_are_seen(void **state) {
     (void)state;
-    lethe_sketch_options options = {.kind = LETHE_SKETCH_FID, .width = 500, .top = 10};
+    lethe_sketch_options options =
+        LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID, .width = 500, .top = 10);
     lethe_sketch *sketch;
     assert_ok(lethe_sketch_new(&options, &sketch));
     uint64_t exact[300] = {0};
@@ -139,7 +142,7 @@ static void removals_are_seen(void **state) {
         size_t listed;
         assert_ok(lethe_sketch_top(sketch, entries, 10, &listed));
         for (size_t i = 0; i < listed; i++) {
-            memcpy(&key, entries[i].key, sizeof key);
+            memcpy(&key, entries[i].key.data, sizeof key);
             assert_true(entries[i].at_least <= exact[key] && exact[key] <= entries[i].count);
         }
     }
@@ -155,7 +158,7 @@ static void what_has_no_list_says_so(void **state) {
     assert_int_equal(lethe_sketch_top(sketch, &entry, 1, &listed), LETHE_EINVAL);
     assert_int_equal(listed, 0);
     lethe_sketch_free(sketch);
-    lethe_sketch_options options = {.top = 1};
+    lethe_sketch_options options = LETHE_OPTIONS(lethe_sketch_options, .top = 1);
     assert_ok(lethe_sketch_new(&options, &sketch));
     assert_ok(lethe_sketch_top(sketch, &entry, 1, &listed));
     assert_int_equal(listed, 0);
@@ -166,10 +169,10 @@ static void what_has_no_list_says_so(void **state) {
     char *longest = calloc(1, LETHE_SKETCH_MAX_KEY_BYTES + 1);
     assert_int_equal(lethe_sketch_add(sketch, longest, LETHE_SKETCH_MAX_KEY_BYTES + 1, 1),
                      LETHE_EINVAL);
-    assert_int_equal(lethe_sketch_info(sketch).total, 0);
+    assert_int_equal(sketch_stats(sketch).total, 0);
     assert_ok(lethe_sketch_add(sketch, longest, LETHE_SKETCH_MAX_KEY_BYTES, 1));
     assert_ok(lethe_sketch_top(sketch, &entry, 1, &listed));
-    assert_true(listed == 1 && entry.size == LETHE_SKETCH_MAX_KEY_BYTES && entry.count == 1);
+    assert_true(listed == 1 && entry.key.size == LETHE_SKETCH_MAX_KEY_BYTES && entry.count == 1);
     free(longest);
     lethe_sketch_free(sketch);
 }

@@ -1,5 +1,5 @@
-/* Goal: a table remembers exactly what it should, counts it exactly, and does so with the same bytes
- * whichever instruction set its operations were compiled for. */
+/* Goal: a table remembers exactly what it should, counts it exactly, and does so with the same
+ *       bytes whichever instruction set its operations were compiled for. */
 #include "support/test.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static const struct lethe_table_operations *other_operations(void) {
 static void assert_same_tables(const lethe_table *a, const lethe_table *b) {
     assert_int_equal(a->alive, b->alive);
     assert_int_equal(a->segments_allocated, b->segments_allocated);
-    assert_memory_equal(a->recorded, b->recorded, sizeof a->recorded);
+    assert_memory_equal(a->added, b->added, sizeof a->added);
     for (uint64_t i = 0; i < a->shape.segments; i++) {
         assert_int_equal(a->segments[i] != NULL, b->segments[i] != NULL);
         if (a->segments[i] != NULL)
@@ -50,14 +50,14 @@ static void assert_same_tables(const lethe_table *a, const lethe_table *b) {
 /* Counting from the blocks gives what was counted on the way. */
 static void assert_counts_are_right(lethe_table *table) {
     uint64_t alive = table->alive, recorded[LETHE_TABLE_PERIODS];
-    memcpy(recorded, table->recorded, sizeof recorded);
+    memcpy(recorded, table->added, sizeof recorded);
     assert_true(lethe_table_recount(table));
     assert_int_equal(table->alive, alive);
     for (unsigned age = 0; age <= table->shape.queue.generations; age++) {
         uint64_t at = (table->period - age) % LETHE_TABLE_PERIODS;
-        assert_int_equal(table->recorded[at], recorded[at]);
+        assert_int_equal(table->added[at], recorded[at]);
     }
-    memcpy(table->recorded, recorded, sizeof recorded);
+    memcpy(table->added, recorded, sizeof recorded);
 }
 
 static bool is_alive(const struct subject *subject, uint64_t key) {
@@ -78,7 +78,7 @@ static void do_check_and_insert(struct subject *subject, uint64_t key) {
     lethe_table_result results[2];
     for (int i = 0; i < 2; i++) {
         lethe_table *table = subject->tables[i];
-        results[i] = table->operations->check_and_insert(table, hash_of(key), subject->period);
+        results[i] = table->operations->add_and_test(table, hash_of(key), subject->period);
     }
     assert_int_equal(results[0], results[1]);
     judge(subject, key, results[0] == LETHE_TABLE_IS_DUPLICATE);
@@ -98,8 +98,8 @@ static void do_record(struct subject *subject, size_t count) {
     for (int i = 0; i < 2; i++) {
         lethe_table *table = subject->tables[i];
         lethe_table_result result;
-        done[i] = table->operations->record_batch(table, ids, count, subject->period, &inserted[i],
-                                                  &result);
+        done[i] =
+            table->operations->add_batch(table, ids, count, subject->period, &inserted[i], &result);
         assert_int_equal(result == LETHE_TABLE_ADDED, done[i] == count);
     }
     assert_int_equal(done[0], done[1]);
@@ -141,12 +141,11 @@ static void do_batch(struct subject *subject, bool inserts) {
         const struct lethe_table_operations *operations = subject->tables[i]->operations;
         lethe_table_result result;
         if (inserts) {
-            done[i] = operations->check_and_insert_batch(&subject->tables[i], 1, ids, BATCH,
-                                                         subject->period, answers[i], &result);
+            done[i] = operations->add_and_test_batch(&subject->tables[i], 1, ids, BATCH,
+                                                     subject->period, answers[i], &result);
             assert_int_equal(result == LETHE_TABLE_ADDED, done[i] == BATCH);
         } else {
-            operations->check_batch(&subject->tables[i], 1, ids, BATCH, subject->period,
-                                    answers[i]);
+            operations->test_batch(&subject->tables[i], 1, ids, BATCH, subject->period, answers[i]);
         }
     }
     assert_int_equal(done[0], done[1]);
@@ -161,7 +160,7 @@ static void do_check(struct subject *subject, uint64_t key) {
     bool answers[2];
     for (int i = 0; i < 2; i++) {
         lethe_table *table = subject->tables[i];
-        answers[i] = table->operations->check(table, hash_of(key), subject->period);
+        answers[i] = table->operations->test(table, hash_of(key), subject->period);
     }
     assert_int_equal(answers[0], answers[1]);
     judge(subject, key, answers[0]);
@@ -199,8 +198,9 @@ static void advance(struct subject *subject) {
         lethe_table_advance(subject->tables[i], subject->period);
 }
 
-/* A table with blocks of that shape, or NULL if there is none. As full as can be, if it is to be tight: then
- * both blocks of many ids are full, and so are those that their entries could move to. */
+/* A table with blocks of that shape, or NULL if there is none. As full as can be, if it is to be
+ * tight: then both blocks of many ids are full, and so are those that their entries could move
+ * to. */
 static bool make_shape(unsigned bits, unsigned generations, unsigned block_bytes, uint64_t capacity,
                        bool is_tight, struct lethe_table_shape *shape) {
     *shape = (struct lethe_table_shape){
@@ -239,8 +239,8 @@ static void run_model(unsigned bits, unsigned generations, unsigned block_bytes,
         lethe_table_free(subject.tables[i]);
 }
 
-/* Method: random operations on two tables, one for each instruction set, of every shape of block, roomy and
- * tight; after each step answers, bytes and counts are compared. */
+/* Method: random operations on two tables, one for each instruction set, of every shape of
+ *         block, roomy and tight; after each step answers, bytes and counts are compared. */
 static void all_paths_do_the_same(void **state) {
     (void)state;
     static const unsigned generations[] = {1, 2, 14, 30, 62};
@@ -284,7 +284,7 @@ static void a_table_holds_what_it_was_planned_for(void **state) {
         assert_int_equal(table->operations->insert(table, hash_of(capacities[i]), 5),
                          LETHE_TABLE_IS_FULL);
         for (uint64_t id = 0; id < capacities[i]; id++)
-            assert_true(table->operations->check(table, hash_of(id), 5));
+            assert_true(table->operations->test(table, hash_of(id), 5));
         assert_true(lethe_table_allocated_bytes(table) <= lethe_table_planned_bytes(&shape));
         lethe_table_free(table);
     }
@@ -328,8 +328,10 @@ static void assert_recount_writes_nothing(lethe_table *table) {
     free(copy);
 }
 
-/* Goal:   however far the sweep lags behind, no stamp grows older than a writer can tell, and counts are exact.
- * Method: periods of a trickle of ids; now and then a longer sleep, and a piece of the sweep, or none for long. */
+/* Goal:   however far the sweep lags behind, no stamp grows older than a writer can tell, and
+ *         counts are exact.
+ * Method: periods of a trickle of ids; now and then a longer sleep, and a piece of the sweep, or
+ *         none for long. */
 static void a_sweep_may_lag_behind(void **state) {
     (void)state;
     static const unsigned generations[] = {14, 30, 62};
@@ -357,8 +359,8 @@ static void a_sweep_may_lag_behind(void **state) {
 }
 
 /* Goal:   a table whose sweep took 63 periods for a lap, as they once did, can be gone on with.
- * Method: blocks as old as that let them be, wherever the sweep stands, are counted as a loaded table's are; then nobody
- *         sweeps but what has to be. */
+ * Method: blocks as old as that let them be, wherever the sweep stands, are counted as a loaded
+ *         table's are; then nobody sweeps but what has to be. */
 static void an_older_sweep_is_gone_on_with(void **state) {
     (void)state;
     for (uint64_t first = 0; first < 70; first++) {

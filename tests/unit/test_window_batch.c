@@ -1,8 +1,9 @@
-/* Goal: a batch does what the single calls in its order do, to the last byte.
- * Method: the same ids to two tables, or two windows, one of them in batches and the other one by one; answers, counts and
- * bytes are compared. Tables of every width of remainders on every code path, from the first id on, so
- * that segments are made in the middle of a batch; windows that grow, that degrade, and that forget, are merged,
- * saved and loaded on the way. */
+/* Goal:   a batch does what the single calls in its order do, to the last byte.
+ * Method: the same ids to two tables, or two windows, one of them in batches and the other one by
+ *         one; answers, counts and bytes are compared. Tables of every width of remainders on
+ *         every code path, from the first id on, so that segments are made in the middle of a
+ *         batch; windows that grow, that degrade, and that forget, are merged, saved and loaded on
+ *         the way. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #include "core/cpu.h"
 #include "support/random.h"
+#include "support/reports.h"
+#include "support/window.h"
 #include "window/table.h"
 #include "window/window.h"
 
@@ -32,7 +35,7 @@ static struct pair make_pair(const struct lethe_table_shape *shape,
 static void compare_and_free(struct pair pair) {
     const lethe_table *a = pair.batched, *b = pair.single;
     assert_int_equal(a->alive, b->alive);
-    assert_memory_equal(a->recorded, b->recorded, sizeof a->recorded);
+    assert_memory_equal(a->added, b->added, sizeof a->added);
     for (uint64_t i = 0; i < a->shape.segments; i++) {
         assert_int_equal(a->segments[i] != NULL, b->segments[i] != NULL);
         if (a->segments[i] != NULL)
@@ -46,10 +49,10 @@ static void check_and_insert_all(struct pair pair, const lethe_hash *ids) {
     const struct lethe_table_operations *operations = pair.single->operations;
     uint8_t answers[TABLE_IDS];
     lethe_table_result result, last = LETHE_TABLE_ADDED;
-    size_t done = operations->check_and_insert_batch(&pair.batched, 1, ids, TABLE_IDS, PERIOD,
-                                                     answers, &result);
+    size_t done =
+        operations->add_and_test_batch(&pair.batched, 1, ids, TABLE_IDS, PERIOD, answers, &result);
     for (size_t i = 0; i < TABLE_IDS; i++) {
-        last = operations->check_and_insert(pair.single, ids[i], PERIOD);
+        last = operations->add_and_test(pair.single, ids[i], PERIOD);
         if (last > LETHE_TABLE_IS_DUPLICATE) {
             assert_int_equal(done, i);
             break;
@@ -60,25 +63,24 @@ static void check_and_insert_all(struct pair pair, const lethe_hash *ids) {
     assert_int_equal(result > LETHE_TABLE_IS_DUPLICATE ? result : LETHE_TABLE_ADDED,
                      last > LETHE_TABLE_IS_DUPLICATE ? last : LETHE_TABLE_ADDED);
     for (size_t i = 0; i < done; i++)
-        assert_true(operations->check(pair.batched, ids[i], PERIOD));
+        assert_true(operations->test(pair.batched, ids[i], PERIOD));
 }
 
 static void record_all(struct pair pair, const lethe_hash *ids) {
     const struct lethe_table_operations *operations = pair.single->operations;
     lethe_table_result result, one = LETHE_TABLE_ADDED;
     uint64_t inserted, sum = 0;
-    size_t done =
-        operations->record_batch(pair.batched, ids, TABLE_IDS, PERIOD, &inserted, &result);
+    size_t done = operations->add_batch(pair.batched, ids, TABLE_IDS, PERIOD, &inserted, &result);
     for (size_t i = 0; i < TABLE_IDS && one == LETHE_TABLE_ADDED; i++) {
         uint64_t more;
-        (void)operations->record_batch(pair.single, &ids[i], 1, PERIOD, &more, &one);
+        (void)operations->add_batch(pair.single, &ids[i], 1, PERIOD, &more, &one);
         sum += more;
         assert_int_equal(one == LETHE_TABLE_ADDED, i < done);
     }
     assert_int_equal(result, one);
     assert_int_equal(inserted, sum);
     for (size_t i = 0; i < done; i++)
-        assert_true(operations->check(pair.batched, ids[i], PERIOD));
+        assert_true(operations->test(pair.batched, ids[i], PERIOD));
 }
 
 static void run_tables(const struct lethe_table_operations *set) {
@@ -116,49 +118,24 @@ static void a_batch_into_a_new_table_is_its_single_calls(void **state) {
 #endif
 }
 
-static lethe_window *make(const lethe_window_options *options) {
-    lethe_window *window;
-    assert_ok(lethe_window_new(options, &window));
-    return window;
-}
-
-/* Replaces a window by what is read of what it saves. */
-static void reload(lethe_window **window) {
-    lethe_memory_writer writer = {0};
-    assert_ok(lethe_window_save(*window, lethe_sink_to_memory(&writer)));
-    lethe_memory_reader reader = {.data = writer.data, .size = writer.size};
-    lethe_window_free(*window);
-    assert_ok(lethe_window_load(lethe_source_from_memory(&reader), NULL, window));
-    lethe_memory_writer_free(&writer);
-}
-
-static void assert_same_windows(const lethe_window *a, const lethe_window *b) {
-    lethe_memory_writer writers[2] = {{0}, {0}};
-    assert_ok(lethe_window_save(a, lethe_sink_to_memory(&writers[0])));
-    assert_ok(lethe_window_save(b, lethe_sink_to_memory(&writers[1])));
-    assert_int_equal(writers[0].size, writers[1].size);
-    assert_memory_equal(writers[0].data, writers[1].data, writers[0].size);
-    lethe_memory_writer_free(&writers[0]);
-    lethe_memory_writer_free(&writers[1]);
-}
-
 /* One batch to both windows: asked and recorded, or only recorded. */
 static void feed(lethe_window *batched, lethe_window *single, const lethe_hash *ids, size_t count,
                  uint64_t now_ms, bool records) {
     uint8_t answers[MOST];
     lethe_status status =
-        records ? lethe_window_record_batch(batched, ids, count, now_ms)
-                : lethe_window_check_and_record_batch(batched, ids, count, now_ms, answers);
+        records ? lethe_window_add_batch(batched, ids, count, now_ms, NULL)
+                : lethe_window_add_and_test_batch(batched, ids, count, now_ms, answers);
     lethe_status first = LETHE_OK;
     for (size_t i = 0; i < count; i++) {
-        lethe_window_answer answer = LETHE_FRESH;
-        lethe_status one = records ? lethe_window_record(single, ids[i], now_ms)
-                                   : lethe_window_check_and_record(single, ids[i], now_ms, &answer);
+        lethe_answer answer = LETHE_ANSWER_FRESH;
+        lethe_status one = records ? lethe_window_add(single, ids[i], now_ms)
+                                   : lethe_window_add_and_test(single, ids[i], now_ms, &answer);
         if (first == LETHE_OK) first = one;
         if (!records) {
             assert_int_equal(answers[i], answer);
-            if (answer != LETHE_REFUSED)
-                assert_int_equal(lethe_window_check(batched, ids[i], now_ms), LETHE_DUPLICATE);
+            if (answer != LETHE_ANSWER_REFUSED)
+                assert_int_equal(lethe_window_test(batched, ids[i], now_ms),
+                                 LETHE_ANSWER_DUPLICATE);
         }
     }
     assert_int_equal(status, first);
@@ -167,15 +144,16 @@ static void feed(lethe_window *batched, lethe_window *single, const lethe_hash *
 /* Both forget an id, if they are of the kind that can; and both take over another window. */
 static void forget_and_merge(lethe_window *batched, lethe_window *single, lethe_hash id,
                              uint64_t next_id, uint64_t now_ms, bool merges) {
-    assert_int_equal(lethe_window_forget(batched, id, now_ms),
-                     lethe_window_forget(single, id, now_ms));
+    assert_int_equal(lethe_window_remove(batched, id, now_ms),
+                     lethe_window_remove(single, id, now_ms));
     if (!merges) return;
     lethe_status statuses[2];
     for (int i = 0; i < 2; i++) {
-        lethe_window *window = i == 0 ? batched : single, *other = make(&window->options);
+        lethe_window *window = i == 0 ? batched : single,
+                     *other = test_window_make(&window->options);
         for (uint64_t j = 0; j < 100; j++) {
             lethe_hash one = lethe_hash_u64(LETHE_DEFAULT_SEED, next_id + 50 - j);
-            assert_ok(lethe_window_record(other, one, now_ms));
+            assert_ok(lethe_window_add(other, one, now_ms));
         }
         statuses[i] = lethe_window_merge(window, other);
         lethe_window_free(other);
@@ -187,7 +165,7 @@ static void forget_and_merge(lethe_window *batched, lethe_window *single, lethe_
 static unsigned run_windows(const lethe_window_options *options, uint64_t seed) {
     static lethe_hash ids[MOST];
     struct test_random random = {seed};
-    lethe_window *batched = make(options), *single = make(options);
+    lethe_window *batched = test_window_make(options), *single = test_window_make(options);
     uint64_t now_ms = 1000000, next_id = 0;
     unsigned fewest = LETHE_QUEUE_MAX_BITS;
     for (int step = 0; step < 60; step++) {
@@ -202,9 +180,9 @@ static unsigned run_windows(const lethe_window_options *options, uint64_t seed) 
         feed(batched, single, ids, count, now_ms, test_random_below(&random, 4) == 0);
         lethe_hash id = lethe_hash_u64(LETHE_DEFAULT_SEED, test_random_below(&random, next_id + 1));
         forget_and_merge(batched, single, id, next_id, now_ms, test_random_below(&random, 12) == 0);
-        assert_same_windows(batched, single);
-        if (test_random_below(&random, 8) == 0) reload(&batched);
-        if (!lethe_window_is_bloom(batched)) {
+        test_window_assert_same(batched, single);
+        if (test_random_below(&random, 8) == 0) test_window_reload(&batched);
+        if (!lethe_window_is_forgetful(batched)) {
             unsigned bits = batched->stripes[0].chain.tables[0]->shape.queue.bits;
             if (bits < fewest) fewest = bits;
         }
@@ -220,19 +198,15 @@ static void batches_into_a_window_are_their_single_calls(void **state) {
     for (int path = 0; path < 2; path++) {
         lethe_cpu_force(path == 0 ? best : LETHE_CPU_SCALAR);
         for (uint32_t variant = 0; variant < 8; variant++) {
-            lethe_window_options options = {
-                .window_ms = 60000,
-                .error = variant % 2 == 0 ? 1e-6 : 1e-3,
-                .stripes = variant / 2 % 2 == 0 ? 0 : 2,
-                .refresh_on_duplicate = variant / 4 != 0,
-            };
+            lethe_window_options options = LETHE_OPTIONS(
+                lethe_window_options, .window_ms = 60000, .error = variant % 2 == 0 ? 1e-6 : 1e-3,
+                .stripes = variant / 2 % 2 == 0 ? 0 : 2, .refresh_on_duplicate = variant / 4 != 0);
             (void)run_windows(&options, variant);
         }
         /* So tight that the remainders get shorter than a byte. */
-        lethe_window_options options = {.window_ms = 60000,
-                                        .error = 0.1,
-                                        .policy = LETHE_WINDOW_DEGRADE,
-                                        .max_memory_bytes = 35000};
+        lethe_window_options options =
+            LETHE_OPTIONS(lethe_window_options, .window_ms = 60000, .error = 0.1,
+                          .policy = LETHE_POLICY_DEGRADE, .max_memory_bytes = 35000);
         unsigned fewest = LETHE_QUEUE_MAX_BITS;
         for (uint64_t seed = 110; seed < 113; seed++) {
             unsigned bits = run_windows(&options, seed);
@@ -241,7 +215,7 @@ static void batches_into_a_window_are_their_single_calls(void **state) {
         assert_true(fewest < 8);
         options.stripes = 2;
         (void)run_windows(&options, 101);
-        options.policy = LETHE_WINDOW_REFUSE;
+        options.policy = LETHE_POLICY_REFUSE;
         (void)run_windows(&options, 102);
     }
     lethe_cpu_force(best);
@@ -250,8 +224,9 @@ static void batches_into_a_window_are_their_single_calls(void **state) {
 static void batches_into_the_bloom_kind_as_well(void **state) {
     (void)state;
     for (uint32_t stripes = 0; stripes <= 2; stripes += 2) {
-        lethe_window_options options = {
-            .kind = LETHE_WINDOW_BLOOM, .window_ms = 60000, .error = 1e-3, .stripes = stripes};
+        lethe_window_options options =
+            LETHE_OPTIONS(lethe_window_options, .kind = LETHE_WINDOW_FORGETFUL, .window_ms = 60000,
+                          .error = 1e-3, .stripes = stripes);
         (void)run_windows(&options, stripes);
     }
 }

@@ -1,14 +1,16 @@
-/* Goal: fresh ids are taken for duplicates no more often than promised (P2), at a constant load, while
- * the load rises a hundredfold or swings, and when the window grew from nothing; and the window's own
- * estimate of that rate is right.
+/* Goal: fresh ids are taken for duplicates no more often than promised (P2), at a constant load,
+ *       while the load rises a hundredfold or swings, and when the window grew from nothing; and
+ *       the window's own estimate of that rate is right.
  *
- * Method: every id that is recorded is new, so every `duplicate` is an error; beside them, new ids that
- * are only checked, as many as a verdict takes. Seeds are fixed, so a verdict is always the same. */
+ * Method: every id that is recorded is new, so every `duplicate` is an error; beside them, new
+ *         ids that are only checked, as many as a verdict takes. Seeds are fixed, so a verdict
+ *         is always the same. */
 #include "support/test.h"
 
 #include <inttypes.h>
 
 #include "lethe/window.h"
+#include "support/reports.h"
 #include "support/statistics.h"
 
 enum { TICKS = 140, BATCH = 4096, WINDOW_MS = 14000 };
@@ -26,8 +28,9 @@ struct stream {
 
 static void start(struct stream *stream, lethe_window_kind kind, double error, uint64_t capacity) {
     *stream = (struct stream){.error = error, .now_ms = 1000000007};
-    lethe_window_options options = {
-        .kind = kind, .window_ms = WINDOW_MS, .error = error, .capacity = capacity, .seed = 77};
+    lethe_window_options options =
+        LETHE_OPTIONS(lethe_window_options, .kind = kind, .window_ms = WINDOW_MS, .error = error,
+                      .capacity = capacity, .seed = 77);
     assert_ok(lethe_window_new(&options, &stream->window));
 }
 
@@ -42,14 +45,14 @@ static uint64_t count_hits(struct stream *stream, size_t count, bool records) {
     static uint8_t answers[BATCH];
     make_ids(stream, ids, count);
     if (records) {
-        assert_ok(lethe_window_check_and_record_batch(stream->window, ids, count, stream->now_ms,
-                                                      answers));
+        assert_ok(
+            lethe_window_add_and_test_batch(stream->window, ids, count, stream->now_ms, answers));
     } else {
-        lethe_window_check_batch(stream->window, ids, count, stream->now_ms, answers);
+        lethe_window_test_batch(stream->window, ids, count, stream->now_ms, answers);
     }
     uint64_t hits = 0;
     for (size_t i = 0; i < count; i++)
-        hits += answers[i] == LETHE_DUPLICATE;
+        hits += answers[i] == LETHE_ANSWER_DUPLICATE;
     return hits;
 }
 
@@ -80,7 +83,7 @@ static void judge_moment(struct stream *stream, const char *when) {
     uint64_t hits = probe(stream, trials);
     stream->probes += trials;
     stream->found += hits;
-    lethe_window_stats stats = lethe_window_info(stream->window, stream->now_ms);
+    lethe_window_stats stats = window_stats(stream->window, stream->now_ms);
     if (!rate_is_at_most(hits, trials, stream->error) || stats.error_estimate > stream->error ||
         stats.strain != 0) {
         fail_msg("%s, kind %d, error %g: %" PRIu64 " of %" PRIu64
@@ -110,7 +113,7 @@ static void judge_estimate(struct stream *stream, const char *what) {
         uint64_t some = (uint64_t)(250 / stream->error) / 10 / BATCH * BATCH + BATCH;
         hits += probe(stream, some);
         trials += some;
-        estimates += lethe_window_info(stream->window, stream->now_ms).error_estimate / 10;
+        estimates += window_stats(stream->window, stream->now_ms).error_estimate / 10;
     }
     if (!rate_is_within(hits, trials, estimates, 0.15) ||
         !rate_is_at_most(hits, trials, stream->error)) {
@@ -194,11 +197,9 @@ static void stripes_keep_the_error(void **state) {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
         struct stream stream = {.error = 1e-3, .now_ms = 5};
-        lethe_window_options options = {.kind = (lethe_window_kind)kind,
-                                        .window_ms = WINDOW_MS,
-                                        .error = 1e-3,
-                                        .stripes = 8,
-                                        .seed = 77};
+        lethe_window_options options =
+            LETHE_OPTIONS(lethe_window_options, .kind = (lethe_window_kind)kind,
+                          .window_ms = WINDOW_MS, .error = 1e-3, .stripes = 8, .seed = 77);
         assert_ok(lethe_window_new(&options, &stream.window));
         for (int quarter = 0; quarter < 12; quarter++) {
             feed(&stream, 50000, TICKS / 4);

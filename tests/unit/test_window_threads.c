@@ -1,4 +1,6 @@
-/* Goal: when copies of an id race, exactly one of them is fresh, whatever else goes on meanwhile. */
+/* Goal: when copies of an id race, exactly one of them is fresh, whatever else goes on
+ *       meanwhile. */
+#include "support/reports.h"
 #include "support/test.h"
 
 #include <pthread.h>
@@ -23,15 +25,16 @@ struct racer {
 };
 
 static void tell(struct race *race, size_t id, unsigned answer) {
-    if (answer == LETHE_FRESH) atomic_fetch_add(&race->fresh[id], 1);
-    if (answer != LETHE_FRESH && answer != LETHE_DUPLICATE) atomic_fetch_add(&race->others, 1);
+    if (answer == LETHE_ANSWER_FRESH) atomic_fetch_add(&race->fresh[id], 1);
+    if (answer != LETHE_ANSWER_FRESH && answer != LETHE_ANSWER_DUPLICATE)
+        atomic_fetch_add(&race->others, 1);
 }
 
 static void one_by_one(struct race *race, size_t first, size_t count) {
     for (size_t id = first; id < first + count; id++) {
-        lethe_window_answer answer;
+        lethe_answer answer;
         /* Time passes with the ids, but far less than the window. */
-        if (lethe_window_check_and_record(race->window, lethe_hash_u64(9, id), id, &answer) !=
+        if (lethe_window_add_and_test(race->window, lethe_hash_u64(9, id), id, &answer) !=
             LETHE_OK) {
             atomic_fetch_add(&race->others, 1);
         }
@@ -44,7 +47,7 @@ static void as_a_batch(struct race *race, size_t first, size_t count) {
     uint8_t answers[BATCH];
     for (size_t i = 0; i < count; i++)
         ids[i] = lethe_hash_u64(9, first + i);
-    if (lethe_window_check_and_record_batch(race->window, ids, count, first, answers) != LETHE_OK)
+    if (lethe_window_add_and_test_batch(race->window, ids, count, first, answers) != LETHE_OK)
         atomic_fetch_add(&race->others, 1);
     for (size_t i = 0; i < count; i++)
         tell(race, first + i, answers[i]);
@@ -69,16 +72,16 @@ static void *run_observer(void *argument) {
     pthread_barrier_wait(&race->barrier);
     uint64_t ids = 0;
     for (uint64_t round = 0; !atomic_load(&race->is_over); round++) {
-        lethe_window_stats stats = lethe_window_info(race->window, round % IDS);
+        lethe_window_stats stats = window_stats(race->window, round % IDS);
         if (stats.ids < ids || stats.ids > IDS) atomic_fetch_add(&race->others, 1);
         ids = stats.ids; /* nothing expires, so they only become more */
         lethe_hash hashes[BATCH];
         uint8_t answers[BATCH];
         for (size_t i = 0; i < BATCH; i++)
             hashes[i] = lethe_hash_u64(9, (round * BATCH + i) % IDS);
-        lethe_window_check_batch(race->window, hashes, BATCH, round % IDS, answers);
-        (void)lethe_window_check(race->window, hashes[0], round % IDS);
-        (void)lethe_window_work(race->window, round % 1000, 1);
+        lethe_window_test_batch(race->window, hashes, BATCH, round % IDS, answers);
+        (void)lethe_window_test(race->window, hashes[0], round % IDS);
+        (void)window_work(race->window, round % 1000, 1);
         if (round % 64 == 0) {
             lethe_memory_writer writer = {0};
             if (lethe_window_save(race->window, lethe_sink_to_memory(&writer)) != LETHE_OK)
@@ -92,8 +95,9 @@ static void *run_observer(void *argument) {
 static void run_race(lethe_window_kind kind, uint32_t stripes) {
     struct race *race = calloc(1, sizeof *race);
     assert_non_null(race);
-    lethe_window_options options = {
-        .kind = kind, .window_ms = WINDOW_MS, .error = 1e-12, .stripes = stripes, .seed = 9};
+    lethe_window_options options =
+        LETHE_OPTIONS(lethe_window_options, .kind = kind, .window_ms = WINDOW_MS, .error = 1e-12,
+                      .stripes = stripes, .seed = 9);
     assert_ok(lethe_window_new(&options, &race->window));
     pthread_barrier_init(&race->barrier, NULL, THREADS + 1);
     pthread_t threads[THREADS], observer;
@@ -111,7 +115,7 @@ static void run_race(lethe_window_kind kind, uint32_t stripes) {
     assert_int_equal(atomic_load(&race->others), 0);
     for (size_t id = 0; id < IDS; id++)
         assert_int_equal(atomic_load(&race->fresh[id]), 1);
-    lethe_window_stats stats = lethe_window_info(race->window, IDS);
+    lethe_window_stats stats = window_stats(race->window, IDS);
     assert_int_equal(stats.fresh, IDS);
     assert_int_equal(stats.duplicates, (THREADS - 1) * IDS);
     assert_int_equal(stats.ids, IDS);
@@ -142,14 +146,15 @@ static void *run_forgetter(void *argument) {
     struct forgetter *self = argument;
     for (uint64_t i = 0; i < 5000; i++) {
         lethe_hash id = lethe_hash_u64(9, (uint64_t)self->number << 32 | i);
-        lethe_window_answer first, second;
-        bool fine = lethe_window_check_and_record(self->window, id, i, &first) == LETHE_OK &&
-                    first == LETHE_FRESH && lethe_window_forget(self->window, id, i) == LETHE_OK &&
-                    lethe_window_check(self->window, id, i) == LETHE_FRESH &&
-                    lethe_window_forget(self->window, id, i) == LETHE_ENOTFOUND &&
-                    lethe_window_record(self->window, id, i) == LETHE_OK &&
-                    lethe_window_check_and_record(self->window, id, i, &second) == LETHE_OK &&
-                    second == LETHE_DUPLICATE;
+        lethe_answer first, second;
+        bool fine = lethe_window_add_and_test(self->window, id, i, &first) == LETHE_OK &&
+                    first == LETHE_ANSWER_FRESH &&
+                    lethe_window_remove(self->window, id, i) == LETHE_OK &&
+                    lethe_window_test(self->window, id, i) == LETHE_ANSWER_FRESH &&
+                    lethe_window_remove(self->window, id, i) == LETHE_ENOTFOUND &&
+                    lethe_window_add(self->window, id, i) == LETHE_OK &&
+                    lethe_window_add_and_test(self->window, id, i, &second) == LETHE_OK &&
+                    second == LETHE_ANSWER_DUPLICATE;
         self->failures += !fine;
     }
     return NULL;
@@ -158,8 +163,8 @@ static void *run_forgetter(void *argument) {
 static void threads_forget_their_own(void **state) {
     (void)state;
     lethe_window *window;
-    lethe_window_options options = {
-        .window_ms = WINDOW_MS, .error = 1e-12, .stripes = 4, .seed = 9};
+    lethe_window_options options = LETHE_OPTIONS(lethe_window_options, .window_ms = WINDOW_MS,
+                                                 .error = 1e-12, .stripes = 4, .seed = 9);
     assert_ok(lethe_window_new(&options, &window));
     pthread_t threads[THREADS];
     struct forgetter forgetters[THREADS];
@@ -171,7 +176,7 @@ static void threads_forget_their_own(void **state) {
         pthread_join(threads[i], NULL);
         assert_int_equal(forgetters[i].failures, 0);
     }
-    assert_int_equal(lethe_window_info(window, 0).ids, THREADS * 5000);
+    assert_int_equal(window_stats(window, 0).ids, THREADS * 5000);
     lethe_window_free(window);
 }
 

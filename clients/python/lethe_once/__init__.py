@@ -1,11 +1,11 @@
-"""Counters that take every operation once: Lethe's module in a Redis or Valkey server, or a cluster of them.
+"""Counters that apply every operation exactly once: Lethe's module in a Redis or Valkey server, or in a cluster.
 
     >>> likes = Once(redis.Redis(), "likes")
     >>> likes.incrby("post:1", 1)
     Result(applied=True, values=(1,), id='...')
 
-An operation that got no answer is sent again with the same id, which is safe: the server applies it once. So time-outs,
-lost connections and failovers are retried here, until there is an answer or the time is up.
+An operation that got no answer is sent again with the same id. That is safe: the server applies it once. So time-outs,
+lost connections and failovers are retried until there is an answer or the time is up.
 """
 
 import collections
@@ -24,15 +24,15 @@ from redis.retry import Retry
 
 __all__ = ["Once", "Result", "Unacknowledged"]
 
-# For so many seconds an answer is waited for, unless the client was made with a socket_timeout; then a copy goes out.
+# Seconds to wait for an answer before the operation is sent again, unless the client has a socket_timeout.
 _PATIENCE = 5.0
-# And an answer to the question where a table is, before the next server is asked.
+# Seconds to wait for a server to say where a table is, before the next one is asked.
 _PATIENCE_OF_A_SEARCH = 1.0
 
 Result = collections.namedtuple("Result", "applied values id")
 
-# What a server's answer begins with that says "not here" or "not now". The last two come when a master is made a replica
-# between an operation and the end of its WAIT.
+# How answers begin that mean "not here" or "not now". The last two come when a master becomes a replica between an
+# operation and the end of its WAIT.
 _PASSING = ("MOVED ", "ASK ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ", "NOREPLICAS ", "LOADING ", "READONLY ",
             "FAILOVER ", "BUSY ", "UNBLOCKED ", "WAIT cannot be used ")
 # Newer versions of redis-py make classes of some of these words and cut them off; older ones lack some of the classes.
@@ -41,8 +41,8 @@ _WORDS = {"MovedError": "MOVED", "AskError": "ASK", "ClusterDownError": "CLUSTER
 
 
 class Unacknowledged(Exception):
-    """No answer within the time, or too few replicas: the operation may have been applied or not. Sent again with
-    this id it is applied once all the same."""
+    """No answer in time, or too few replicas: the operation may or may not have been applied. Sent again with this
+    id, within the table's window, it is still applied once."""
 
     def __init__(self, identity, reason):
         super().__init__(f"not acknowledged in time ({reason}); id {identity}")
@@ -50,11 +50,11 @@ class Unacknowledged(Exception):
 
 
 class _TooLate(Exception):
-    """The time was up before a copy went out."""
+    """The time was up before the operation was sent again."""
 
 
 def _text(error):
-    """What the server said, but for ERR."""
+    """What the server said, without ERR."""
     word, text = _WORDS.get(type(error).__name__), str(error)
     if word is not None and not text.startswith(word):
         return f"{word} {text}"
@@ -62,7 +62,7 @@ def _text(error):
 
 
 def _is_denied(error):
-    """No or a wrong password: asking again would only lock somebody out. redis-py takes these for lost connections."""
+    """A missing or wrong password: trying again could lock the user out. redis-py takes these for lost connections."""
     return (isinstance(error, (AuthenticationError, AuthorizationError)) or
             _text(error).startswith(("NOAUTH ", "WRONGPASS ", "NOPERM ")))
 
@@ -76,23 +76,23 @@ def _is_passing(error):
 
 
 def _host(name, asked):
-    """A node that does not know how it is called is where it was asked."""
+    """A node that does not know its own name is where it was asked."""
     return asked if name in (None, "", "?") else name
 
 
 def _is_applied(answer, given_id, attempts):
-    """A copy of an id that was made here can only be a copy of this very operation."""
+    """Whether this call applied it. A duplicate of an id that was made here can only be this call's own retry."""
     return bool(answer[0]) or (given_id is None and attempts > 1)
 
 
 def _shorter(limit, seconds):
-    """A time-out that is not longer than so many seconds; None is no time-out."""
+    """A time-out of at most so many seconds; None means no time-out."""
     return seconds if limit is None else min(limit, seconds)
 
 
 class _Links:
-    """Connections to one server, made as a pool of redis-py would make them, but not taken out of it: these are never waited
-    for beyond the end of the time that there is, nor sent anything a second time."""
+    """Connections to one server, made with the settings of a pool of redis-py, but not taken from it: nothing waits
+    longer than the time allows, and nothing is sent a second time behind our back."""
 
     def __init__(self, pool):
         self.pool, self.idle, self.process = pool, [], os.getpid()
@@ -108,7 +108,7 @@ class _Links:
             return connection
 
     def _limit(self, connection, end):
-        """Nothing from here on takes longer than until the end."""
+        """Limits the time-outs of a connection to what is left until the end."""
         left = end - time.monotonic()
         if left <= 0:
             raise TimeoutError("no answer in time")
@@ -131,8 +131,8 @@ class _Links:
             connection.connect()
 
     def exchange(self, end, *commands):
-        """Sends commands at once and reads an answer to each. They share one connection, or fail together: a WAIT that
-        is sent again alone, on a new connection, has nothing to wait for."""
+        """Sends commands together and reads an answer to each. They share one connection, or fail together: a WAIT
+        sent again alone, on a new connection, would have nothing to wait for."""
         connection, answers, unread = self._take(), [], len(commands)
         try:
             self._open(connection, end)
@@ -152,7 +152,7 @@ class _Links:
 
 
 class _Route:
-    """Where a table is. In a cluster its slot is asked for anew when a server is gone or says that it moved."""
+    """Where a table is. In a cluster, the owner of its slot is looked up again when a server is gone or says that it moved."""
 
     def __init__(self, client, table):
         self.client, self.table = client, table
@@ -218,10 +218,10 @@ class _Route:
 
 
 class Once:
-    """One once-table. client is a redis.Redis or a redis.cluster.RedisCluster; wait is how many replicas must have
-    an operation before it counts as acknowledged, timeout for how many seconds to try: at most half the table's
-    window, whatever it says. With options, which are those of create, a table that is not there is made with them; without,
-    the server makes it with its own."""
+    """One once-table. client is a redis.Redis or a redis.cluster.RedisCluster. wait is how many replicas must have an
+    operation before it is acknowledged. timeout is how many seconds to try; it is never more than half the table's
+    window. With options, which are those of create, a missing table is created with them; without, the server creates
+    it with its own defaults."""
 
     def __init__(self, client, table, wait=0, timeout=30.0, wait_ms=1000, **options):
         self.client = client
@@ -242,8 +242,8 @@ class Once:
         return words
 
     def create(self, **options):
-        """Makes the table, with window_ms, error, capacity, slack, seed, max_memory and policy, or those that were given
-        before; it is no error if it exists. If it is lost later, it is made again in the same way."""
+        """Creates the table with window_ms, error, capacity, slack, seed, max_memory and policy, or with those given
+        before. It is no error if the table exists. If the table is lost later, it is created again in the same way."""
         if options or self._creation is None:
             self._creation = self._creation_of(**options)
         try:
@@ -257,24 +257,24 @@ class Once:
         return words if self._creation is not None else ()
 
     def incrby(self, counter, delta=1, *more, id=None, wait=None, timeout=None):
-        """Adds to one counter or, with more counters and deltas, to several at once. Without an id it makes one."""
+        """Adds to one counter or, with more counters and deltas, to several at once. Without an id, it makes one."""
         identity = id if id is not None else uuid.uuid4().hex
         answer, attempts = self._run(identity, wait, timeout, "ONCE.INCRBY", self.table, identity, counter, delta,
                                      *more, *self._unless_lost("NOCREATE"))
         return Result(_is_applied(answer, id, attempts), tuple(answer[1:]), identity)
 
     def call(self, *command, id=None, wait=None, timeout=None):
-        """Runs a write command once: (True, its reply), or (False, None) if it was done before. Without an id it makes
-        one; then it is (True, None) if it was done by this very call, and the reply was lost on the way. A reply may hold
-        errors among other things: then part of it was done. An error of the whole command is raised, and nothing is done."""
+        """Runs a write command once: returns (True, its reply), or (False, None) if it was done before. Without an id, it
+        makes one; then (True, None) means that this call did it and the reply was lost. If a reply contains errors among
+        other things, part of the command was done. An error of the whole command is raised, and nothing is done."""
         identity = id if id is not None else uuid.uuid4().hex
         answer, attempts = self._run(identity, wait, timeout, "ONCE.CALL", self.table, identity,
                                      *self._unless_lost("NOCREATE"), *command)
         return _is_applied(answer, id, attempts), answer[1]
 
     def idempotent(self, id, **options):
-        """Decorates a function that returns a write command: calling it runs that command once for each id, which
-        the function id makes of the same arguments."""
+        """Decorates a function that returns a write command: calling it runs that command once per id. The function id
+        makes the id from the same arguments."""
         def decorate(function):
             @functools.wraps(function)
             def run(*words, **named):
@@ -283,7 +283,7 @@ class Once:
         return decorate
 
     def add(self, *ids, **options):
-        """Remembers ids: for each whether it is new. One whose first answer was lost on the way is told as old."""
+        """Remembers ids. Returns for each whether it is fresh. An id whose first answer was lost is reported as a duplicate."""
         answer, _ = self._run(ids[0], options.get("wait"), options.get("timeout"), "ONCE.ADD", self.table,
                               *self._unless_lost("NOCREATE", "IDS"), *ids)
         return [bool(one) for one in answer]
@@ -298,10 +298,10 @@ class Once:
     def seen(self, *ids):
         return [bool(one) for one in self._read("ONCE.SEEN", self.table, *ids)]
 
-    # What follows is how a command gets to the server that has the table, until there is an answer.
+    # From here on: how a command reaches the server that has the table, until there is an answer.
 
     def _attempt(self, wait, address, is_asked, words, end):
-        """Once there and back: whether enough replicas have it, and the answer."""
+        """One attempt. Returns whether enough replicas have it, and the answer."""
         left = end - time.monotonic()
         if left <= 0:
             raise _TooLate
@@ -317,8 +317,8 @@ class Once:
         return wait == 0 or answers[-1] >= wait, answers[is_asked]
 
     def _window(self, address, is_asked, end):
-        """For how many seconds the table remembers ids. A table that does not exist has none to forget, and a user who
-        may not ask is trusted to have chosen the time well."""
+        """How many seconds the table remembers ids. A table that does not exist has nothing to forget. If the user may
+        not ask, only the timeout limits the retries."""
         try:
             info = self._attempt(0, address, is_asked, ("ONCE.INFO", self.table), end)[1]
         except ResponseError as error:
@@ -337,7 +337,7 @@ class Once:
                 raise
 
     def _send(self, wait, address, is_asked, words, end):
-        """An attempt; a table that is lost is made again first."""
+        """One attempt; a table that is lost is created again first."""
         try:
             return self._attempt(wait, address, is_asked, words, end)
         except ResponseError as error:
@@ -358,7 +358,7 @@ class Once:
             try:
                 address = asked or self._route.locate(end)
                 if attempts > 1 and identity is not None:
-                    # A copy that comes when the first is forgotten would be applied again.
+                    # A retry that arrives when the id is forgotten would be applied again.
                     end = min(end, begin + self._window(address, asked is not None, end) / 2)
                 is_enough, answer = self._send(wait, address, asked is not None, words, end)
                 if is_enough:

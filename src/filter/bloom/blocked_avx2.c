@@ -1,4 +1,5 @@
-/* filter/bloom/blocked_avx2.c - the blocked filter with AVX2: a line is two vectors of four lanes. */
+/* filter/bloom/blocked_avx2.c - the blocked filter with AVX2: a line is two vectors of four
+ * lanes. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -42,7 +43,7 @@ static inline bool line_add(uint64_t *line, uint64_t fields) {
 }
 
 #define OPERATIONS lethe_bloom_blocked_avx2
-#include "filter/bloom/blocked_lines.h"
+#include "filter/bloom/blocked_lines.inc.h"
 
 #else
 typedef int lethe_blocked_avx2_is_for_x86;

@@ -42,7 +42,7 @@ extern const struct lethe_bloom_operations OPERATIONS;
 #else
 #define OPERATIONS lethe_bloom_blocked_avx512
 #endif
-#include "filter/bloom/blocked_lines.h"
+#include "filter/bloom/blocked_lines.inc.h"
 
 #else
 typedef int lethe_blocked_avx512_is_for_x86;

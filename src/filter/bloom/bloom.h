@@ -10,8 +10,10 @@
 /* What an operation needs to know, in one cache line. */
 struct lethe_bloom_bits {
     uint64_t *words;
-    uint64_t range;  /* classic: m; blocked: the number of lines */
-    uint32_t hashes; /* k */
+    /* Classic: m; blocked: the number of lines. */
+    uint64_t range;
+    /* k */
+    uint32_t hashes;
 };
 
 /* One layout, for one instruction set. */
@@ -45,6 +47,11 @@ enum { LETHE_BLOOM_LINE_BITS = 512, LETHE_BLOOM_LINE_WORDS = 8 };
 
 /* The number of 64-bit words of a shape's bit array. */
 uint64_t lethe_bloom_words(const lethe_bloom_shape *shape);
+
+/* Takes a caller's options into *taken and computes their shape. Errors: LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_bloom_plan_options(const lethe_bloom_options *options,
+                                                       lethe_bloom_options *taken,
+                                                       lethe_bloom_shape *shape);
 
 /* Makes an empty filter of a shape that is known to be valid. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_bloom_from_shape(const lethe_bloom_shape *shape,

@@ -1,8 +1,8 @@
 /* filter/bloom/format.c - saves and loads Bloom filters: docs/format/bloom.md.
  *
- * The payload is 56 bytes of fields and the words of the bit array. A loader believes the size only when
- * the fields agree with each other, with the limits of plan.c and with the bytes that are there. */
-
+ * The payload is 56 bytes of fields and the words of the bit array. A loader trusts the size only
+ * when the fields agree with each other, with the limits of plan.c, and with the bytes that are
+ * there. */
 #include "core/codec.h"
 #include "core/io.h"
 #include "filter/bloom/bloom.h"
@@ -12,6 +12,7 @@
 enum { VERSION = 1, FIELD_BYTES = 56 };
 
 lethe_status lethe_bloom_save(const lethe_bloom *filter, lethe_sink sink) {
+    if (filter == NULL) return LETHE_EINVAL;
     const lethe_bloom_shape *shape = &filter->shape;
     lethe_encoder *encoder;
     lethe_status status = lethe_encoder_begin(
@@ -33,7 +34,7 @@ lethe_status lethe_bloom_save(const lethe_bloom *filter, lethe_sink sink) {
 static lethe_status read_fields(lethe_decoder *decoder, lethe_bloom_shape *shape,
                                 uint64_t *additions) {
     uint32_t layout = lethe_decoder_get_u32(decoder);
-    *shape = (lethe_bloom_shape){0};
+    *shape = (lethe_bloom_shape)LETHE_INIT(lethe_bloom_shape);
     shape->hashes = lethe_decoder_get_u32(decoder);
     shape->bits = lethe_decoder_get_u64(decoder);
     shape->seed = lethe_decoder_get_u64(decoder);
@@ -61,6 +62,7 @@ static bool has_clean_end(const lethe_bloom *filter) {
 
 lethe_status lethe_bloom_load(lethe_source source, const lethe_allocator *allocator,
                               lethe_bloom **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
@@ -89,8 +91,9 @@ static lethe_status save(const void *object, lethe_sink sink) {
     return lethe_bloom_save(object, sink);
 }
 
-lethe_status lethe_bloom_save_file(const lethe_bloom *filter, const char *path) {
-    return lethe_save_to_file(path, save, filter);
+lethe_status lethe_bloom_save_file(const lethe_bloom *filter, const char *path,
+                                   lethe_detail *detail) {
+    return lethe_save_to_file(path, save, filter, detail);
 }
 
 struct load_context {
@@ -104,8 +107,9 @@ static lethe_status load(void *context, lethe_source source) {
 }
 
 lethe_status lethe_bloom_load_file(const char *path, const lethe_allocator *allocator,
-                                   lethe_bloom **out) {
+                                   lethe_bloom **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context);
+    return lethe_load_from_file(path, load, &context, detail);
 }

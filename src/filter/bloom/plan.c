@@ -16,6 +16,8 @@
  * 2^40 keys at 1e-15 (2^46.2 bits) stay far from overflow. */
 #include <math.h>
 
+#include "core/allocator.h"
+#include "core/sized.h"
 #include "filter/bloom/bloom.h"
 
 enum {
@@ -175,17 +177,13 @@ uint64_t lethe_bloom_words(const lethe_bloom_shape *shape) {
     return (shape->bits + 63) / 64;
 }
 
-lethe_status lethe_bloom_plan(const lethe_bloom_options *options, lethe_bloom_shape *out) {
-    *out = (lethe_bloom_shape){0};
-    lethe_bloom_options defaults = {0};
-    if (options == NULL) options = &defaults;
+static lethe_status plan_shape(const lethe_bloom_options *options, lethe_bloom_shape *out) {
     if (options->layout != LETHE_BLOOM_CLASSIC && options->layout != LETHE_BLOOM_BLOCKED) {
         return LETHE_EINVAL;
     }
-    lethe_bloom_shape shape = {
-        .layout = options->layout,
-        .seed = options->seed != 0 ? options->seed : LETHE_DEFAULT_SEED,
-    };
+    lethe_bloom_shape shape = LETHE_INIT(lethe_bloom_shape);
+    shape.layout = options->layout;
+    shape.seed = options->seed != 0 ? options->seed : LETHE_DEFAULT_SEED;
     lethe_status status;
     if (options->bits != 0) {
         status = plan_from_bits(options, &shape);
@@ -202,4 +200,19 @@ lethe_status lethe_bloom_plan(const lethe_bloom_options *options, lethe_bloom_sh
     shape.memory_bytes = lethe_bloom_words(&shape) * sizeof(uint64_t);
     *out = shape;
     return LETHE_OK;
+}
+
+lethe_status lethe_bloom_plan_options(const lethe_bloom_options *options,
+                                      lethe_bloom_options *taken, lethe_bloom_shape *shape) {
+    lethe_status status = LETHE_TAKE(options, taken, allocator);
+    if (status != LETHE_OK) return status;
+    if (!lethe_allocator_is_usable(taken->allocator)) return LETHE_EINVAL;
+    return plan_shape(taken, shape);
+}
+
+lethe_status lethe_bloom_plan(const lethe_bloom_options *options, lethe_bloom_shape *out) {
+    lethe_bloom_options taken;
+    lethe_bloom_shape shape;
+    lethe_status status = lethe_bloom_plan_options(options, &taken, &shape);
+    return status == LETHE_OK ? LETHE_GIVE(&shape, out, memory_bytes) : status;
 }

@@ -1,30 +1,40 @@
-/* cascade.c - the cascade filter's calls. docs/design/cascade.md tells why it is built as it is.
+/* filter/cascade/cascade.c - the cascade filter's calls. docs/design/cascade.md explains the
+ * design.
  *
- * IDEA    A filter far larger than memory can't be written at random places. So fingerprints are gathered in
- *         memory, in order; full tables are written to disk as sorted runs, and runs are merged into longer
- *         ones, all sequentially. That is a cache-oblivious lookahead array, of filters.
- * LAYOUT  Fingerprints are divided into ranges by their uppermost bits, each of them a cascade of its own: a table
- *         in memory that is filled, full ones that are being written, and runs by level on disk.
- *           insert.c keys into tables     table.c  the tables          log.c      keys until they are in runs
- *           work.c   what to merge        job.c    one merge           stream.c   words in order
- *           run.c    a run's file         page.c   4 KiB of it         manifest.c which runs there are
- *           lookup.c batches of lookups   commit.c what survives       plan.c     sizes
- * I1      What is newer comes before what is older: active table, frozen tables, runs.
- * I2      Every key is in exactly one table or run, but for copies that were inserted again.
- * I3      A file is changed by nobody once it is complete, and removed only when no manifest names it.
- * WHY     A range at a time means: several threads merge, no merge is large, and its room is given back soon.
- * LIMIT   A lookup that memory and filters don't settle costs a read for each run of its range.
+ * IDEA    A filter much larger than memory cannot be written at random places. So fingerprints are
+ *         gathered in memory, in order. Full tables are written to disk as sorted runs, and runs
+ *         are merged into longer ones, all sequentially. That is a cache-oblivious lookahead array
+ *         of filters.
+ * LAYOUT  The uppermost bits of fingerprints divide them into ranges. Each range is a cascade of
+ *         its own: a table in memory that is being filled, full tables that are being written, and
+ *         runs on disk by level.
+ *           insert.c       keys into tables        table.c     the tables
+ *           log.c          keys until a run has them
+ *           work.c         what to merge           job.c       one merge
+ *           stream.c       words in order          run.c       a run's file
+ *           page.c         4 KiB of a run          manifest.c  which runs there are
+ *           lookup.c       batches of lookups      lookup_read.c  the pages that they need
+ *           commit.c       what survives           plan.c      sizes
+ * I1      Newer parts come before older ones: the active table, frozen tables, runs.
+ * I2      Every key is in exactly one table or run, except where it was added again.
+ * I3      A complete file is never changed, and it is removed only when no manifest names it.
+ * WHY     Merging one range at a time lets several threads merge, keeps each merge small, and gives
+ *         its room back soon.
+ * LIMIT   A lookup that memory and filters do not settle costs one read for each run of its range.
  * PAPER   docs/papers.md#the-cascade-filter */
 #include "lethe/cascade.h"
 
-#include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/detail.h"
+#include "core/sized.h"
 #include "filter/cascade/state.h"
 #include "os/clock.h"
+#include "os/sync.h"
 
 void lethe_cascade_tell_time(lethe_cascade *cascade, uint64_t now_ms) {
     if (now_ms > cascade->clock_ms) cascade->clock_ms = now_ms;
@@ -71,8 +81,8 @@ void lethe_cascade_free_unused(lethe_cascade *cascade) {
     }
 }
 
-/* Makes the tables. The first ones of the ranges are full one after the other, and so are those that come after
- * them: there is always a little to write, and never all at once. */
+/* Makes the tables. The first ones of the ranges are full one after the other, and so are those
+ * that come after them: there is always a little to write, and never all at once. */
 static lethe_status make_tables(lethe_cascade *cascade) {
     uint64_t homes = cascade->setting.table_homes, slots = lethe_cascade_table_slots(homes);
     if (!lethe_size_multiply(slots, cascade->setting.table_count * sizeof *cascade->slots,
@@ -94,7 +104,7 @@ static lethe_status make_tables(lethe_cascade *cascade) {
     return LETHE_OK;
 }
 
-/* A new store's manifest, without runs. */
+/* A new cascade's manifest, without runs. */
 static lethe_status make_manifest(const lethe_cascade_options *options,
                                   struct lethe_cascade_manifest *manifest) {
     lethe_status status = lethe_cascade_plan_shape(options, &manifest->shape);
@@ -104,7 +114,7 @@ static lethe_status make_manifest(const lethe_cascade_options *options,
     return lethe_os_random(&manifest->shape.identity, sizeof manifest->shape.identity);
 }
 
-/* Reads the manifest, or makes one for a store that is not there yet. */
+/* Reads the manifest, or makes one for a cascade that does not exist yet. */
 static lethe_status find_manifest(const char *folder, const lethe_cascade_options *options,
                                   struct lethe_cascade_manifest *manifest, bool *is_new) {
     lethe_status status = lethe_cascade_manifest_read(folder, manifest);
@@ -114,8 +124,8 @@ static lethe_status find_manifest(const char *folder, const lethe_cascade_option
     return options->must_exist ? LETHE_ENOTFOUND : make_manifest(options, manifest);
 }
 
-/* Whether a folder without a manifest may become a store: nothing but our claim and what a crash in making
- * one left is in it. */
+/* Whether a folder without a manifest may become a cascade: nothing but our claim and what a crash
+ * in making one left is in it. */
 static void judge_name(void *context, const char *name) {
     bool *is_foreign = context;
     if (strcmp(name, "claim") != 0 && strncmp(name, "manifest.", 9) != 0) *is_foreign = true;
@@ -132,7 +142,8 @@ static bool is_temporary(const char *name) {
            (strncmp(name, "log-", 4) == 0 && strlen(name) > 20);
 }
 
-/* Removes runs that the manifest does not name, and manifests and logs that were never completed. */
+/* Removes runs that the manifest does not name, and manifests and logs that were never
+ * completed. */
 static void sweep_name(void *context, const char *name) {
     const struct sweep *sweep = context;
     bool is_named = true;
@@ -236,10 +247,11 @@ static lethe_status fill(lethe_cascade *cascade, const lethe_cascade_options *op
 
     status = open_runs(cascade, manifest);
     if (status != LETHE_OK) return status;
-    /* All that the manifest names is there. Now what it does not name may go, as soon as no power cut can bring back the
-     * manifest before it: whoever wrote this one may have ended before the folder was synced. */
+    /* Everything that the manifest names is there. Files that it does not name may be removed as
+     * soon as no power cut can bring back the previous manifest: the process that wrote this one
+     * may have ended before the folder was synced. */
     struct sweep sweep = {.cascade = cascade, .manifest = manifest};
-    status = lethe_os_block_sync_folder(cascade->folder);
+    status = lethe_os_sync_folder(cascade->folder);
     if (status == LETHE_OK) status = lethe_os_folder_each(cascade->folder, sweep_name, &sweep);
     if (status == LETHE_OK) status = replay_log(cascade, manifest);
     if (status != LETHE_OK) return status;
@@ -289,20 +301,20 @@ static lethe_status claim(lethe_cascade *cascade, bool must_exist) {
     return lethe_os_claim_take(path, &cascade->claim, holder, sizeof holder);
 }
 
-lethe_status lethe_cascade_open(const char *folder, const lethe_cascade_options *options,
+static lethe_status open_folder(const char *folder, const lethe_cascade_options *options,
                                 lethe_cascade **out) {
-    assert(folder != NULL && out != NULL);
-    static const lethe_cascade_options defaults;
-    if (options == NULL) options = &defaults;
-    *out = NULL;
-    /* Options that can't be right are refused before anything is touched. */
+    if (folder == NULL) return LETHE_EINVAL;
+    /* Options that cannot be right are refused before anything is touched. */
+    lethe_cascade_options taken;
     struct lethe_cascade_shape shape;
     struct lethe_cascade_setting setting;
-    lethe_status status = lethe_cascade_plan_shape(options, &shape);
-    if (status == LETHE_OK) status = lethe_cascade_plan_setting(options, &shape, &setting);
+    lethe_status status = LETHE_TAKE(options, &taken, allocator);
+    if (status == LETHE_OK && !lethe_allocator_is_usable(taken.allocator)) status = LETHE_EINVAL;
+    if (status == LETHE_OK) status = lethe_cascade_plan_shape(&taken, &shape);
+    if (status == LETHE_OK) status = lethe_cascade_plan_setting(&taken, &shape, &setting);
     if (status != LETHE_OK) return status;
     const lethe_allocator *allocator =
-        options->allocator != NULL ? options->allocator : lethe_default_allocator();
+        taken.allocator != NULL ? taken.allocator : lethe_default_allocator();
     lethe_cascade *cascade = lethe_alloc_zeroed(allocator, sizeof *cascade);
     if (cascade == NULL) return LETHE_ENOMEM;
     cascade->allocator = allocator;
@@ -316,36 +328,52 @@ lethe_status lethe_cascade_open(const char *folder, const lethe_cascade_options 
     status = size == 0 || size >= sizeof cascade->folder ? LETHE_EINVAL : LETHE_OK;
     if (status == LETHE_OK) {
         memcpy(cascade->folder, folder, size + 1);
-        status = claim(cascade, options->must_exist);
+        status = claim(cascade, taken.must_exist);
     }
     struct lethe_cascade_manifest *manifest = lethe_alloc_zeroed(allocator, sizeof *manifest);
     if (status == LETHE_OK) {
-        status = manifest == NULL ? LETHE_ENOMEM : fill(cascade, options, manifest);
+        status = manifest == NULL ? LETHE_ENOMEM : fill(cascade, &taken, manifest);
     }
     lethe_release(allocator, manifest, sizeof *manifest);
     if (status != LETHE_OK) {
+        int number = errno;
         drop(cascade);
+        errno = number;
         return status;
     }
     *out = cascade;
     return LETHE_OK;
 }
 
-lethe_status lethe_cascade_close(lethe_cascade *cascade) {
-    if (cascade == NULL) return LETHE_OK;
+lethe_status lethe_cascade_open(const char *folder, const lethe_cascade_options *options,
+                                lethe_cascade **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
+    *out = NULL;
+    lethe_status status = open_folder(folder, options, out);
+    return lethe_detail_of_file(detail, status, "open", folder);
+}
+
+lethe_status lethe_cascade_close(lethe_cascade *cascade, lethe_detail *detail) {
     lethe_status status = LETHE_OK;
+    if (cascade == NULL) return lethe_detail_of_file(detail, status, "close", "");
     if (cascade->setting.durability != LETHE_CASCADE_CHECKPOINTED) {
         status = lethe_cascade_commit(cascade, NULL, false);
     }
+    (void)lethe_detail_of_file(detail, status, "sync", cascade->folder);
     drop(cascade);
     return status;
 }
 
 uint64_t lethe_cascade_seed(const lethe_cascade *cascade) {
-    return cascade->shape.seed;
+    return cascade != NULL ? cascade->shape.seed : 0;
 }
 
-/* Inserts or removes; the keys become fingerprints a piece at a time. */
+/* Whether a batch of hashes can be read. */
+static bool is_batch(const lethe_cascade *cascade, const lethe_hash *hashes, size_t count) {
+    return cascade != NULL && (hashes != NULL || count == 0);
+}
+
+/* Adds or removes; the keys become fingerprints a piece at a time. */
 static lethe_status change(lethe_cascade *cascade, const lethe_hash *hashes, size_t count,
                            bool removes, uint64_t now_ms, size_t *done) {
     uint64_t fingerprints[LETHE_CASCADE_RECORD_KEYS];
@@ -366,25 +394,29 @@ static lethe_status change(lethe_cascade *cascade, const lethe_hash *hashes, siz
     return status;
 }
 
-lethe_status lethe_cascade_insert_batch(lethe_cascade *cascade, const lethe_hash *hashes,
-                                        size_t count, uint64_t now_ms, size_t *done) {
+lethe_status lethe_cascade_add_batch(lethe_cascade *cascade, const lethe_hash *hashes, size_t count,
+                                     uint64_t now_ms, size_t *done) {
+    if (done != NULL) *done = 0;
+    if (!is_batch(cascade, hashes, count)) return LETHE_EINVAL;
     return change(cascade, hashes, count, false, now_ms, done);
 }
 
 lethe_status lethe_cascade_remove_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                         size_t count, uint64_t now_ms, size_t *done) {
     if (done != NULL) *done = 0;
-    if (cascade->shape.window_ms != 0) return LETHE_EINVAL;
+    if (!is_batch(cascade, hashes, count) || cascade->shape.window_ms != 0) return LETHE_EINVAL;
     return change(cascade, hashes, count, true, now_ms, done);
 }
 
 lethe_status lethe_cascade_test_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                       size_t count, uint64_t now_ms, uint8_t *present) {
+    if (!is_batch(cascade, hashes, count) || (present == NULL && count > 0)) return LETHE_EINVAL;
     return lethe_cascade_look_up(cascade, hashes, count, now_ms, false, present, NULL);
 }
 
 lethe_status lethe_cascade_count_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                        size_t count, uint64_t now_ms, uint64_t *counts) {
+    if (!is_batch(cascade, hashes, count) || (counts == NULL && count > 0)) return LETHE_EINVAL;
     return lethe_cascade_look_up(cascade, hashes, count, now_ms, false, NULL, counts);
 }
 
@@ -416,6 +448,8 @@ static lethe_status insert_absent(lethe_cascade *cascade, const lethe_hash *hash
 lethe_status lethe_cascade_add_and_test_batch(lethe_cascade *cascade, const lethe_hash *hashes,
                                               size_t count, uint64_t now_ms, uint8_t *present,
                                               size_t *done) {
+    if (done != NULL) *done = 0;
+    if (!is_batch(cascade, hashes, count) || (present == NULL && count > 0)) return LETHE_EINVAL;
     lethe_status status = LETHE_OK;
     size_t settled = 0;
     lethe_os_lock_take(&cascade->writing);

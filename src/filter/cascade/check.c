@@ -1,7 +1,8 @@
 /* check.c - reading every byte of a cascade, and changing none.
  *
- * WHY     Opening a cascade tidies it: what a crash has left goes, the log is cut. Whoever only wants to know whether it is
- *         sound may not be allowed to, or has the last good copy of something before them. */
+ * WHY     Opening a cascade tidies it: files that a crash has left are removed, and the log is cut.
+ *         Somebody who only wants to know whether a cascade is sound may not be allowed to change
+ *         it, or may be looking at the last good copy. */
 #include "filter/cascade/check.h"
 
 #include <string.h>
@@ -20,7 +21,8 @@ struct checking {
     struct lethe_cascade_health *health;
 };
 
-/* Reads all pages of a run; their number of entries must be what the manifest says, unless some have expired. */
+/* Reads all pages of a run; their number of entries must be what the manifest says, unless some
+ * have expired. */
 static lethe_status read_pages(const struct checking *checking, struct lethe_cascade_run *run) {
     struct lethe_cascade_frame frame = {.words = checking->words,
                                         .allocator = checking->allocator,

@@ -13,9 +13,10 @@ struct lethe_cascade_health {
     uint64_t insertions; /* in runs and in the log; removals are not taken off */
 };
 
-/* Reads the manifest, every page of every run, and the log as far as the manifest says. Unlike opening it makes, removes
- * and writes no file, and works where nothing can be written. Memory: that of one run's fences.
- * Errors: LETHE_ENOTFOUND (no cascade), LETHE_ECORRUPT, LETHE_EVERSION, LETHE_EIO, LETHE_ENOMEM. */
+/* Reads the manifest, every page of every run, and the log as far as the manifest says. Unlike
+ * opening it makes, removes and writes no file, and works where nothing can be written. Memory:
+ * that of one run's fences. Errors: LETHE_ENOTFOUND (no cascade), LETHE_ECORRUPT, LETHE_EVERSION,
+ * LETHE_EIO, LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_check(const char *folder,
                                                   const lethe_allocator *allocator,
                                                   struct lethe_cascade_health *out);

@@ -1,21 +1,24 @@
 /* commit.c - what survives: syncing the log, and replacing the manifest.
  *
- * IDEA    A manifest is a photograph: which runs there are, and from which key on each range's memory must
- *         be read from the log. Merges go on between two of them; the files that the last one
- *         names stay until the next one is safe.
+ * IDEA    A manifest is a snapshot: it says which runs there are, and from which key on each
+ *         range's memory must be read from the log. Merges go on between two of them; the files
+ *         that the last one names stay until the next one is safe.
  * I1      Everything that a manifest names is synced before it is written, the log included.
- * I2      A run that a manifest under way may name is marked before the lock is given up, so that nobody
- *         removes its file.
- * I3      A photograph is never taken in the middle of a record: what runs cover ends before the end key.
- * I4      After a sync that failed nothing is written any more. The system may have dropped what it could not write, and the
- *         next sync says nothing of it; the last manifest and the log, which are whole, tell the rest.
- * WHY     Writing it after each merge would cost more syncs than the merges cost writes. With LOGGED it is
- *         due when what it would set free has become worth it. */
+ * I2      A run that a manifest under way may name is marked before the lock is given up, so that
+ *         nobody removes its file.
+ * I3      A manifest is never written in the middle of a record: the keys that runs cover end
+ *         before the end key.
+ * I4      After a failed sync nothing more is written. The system may have dropped what it could
+ *         not write, and the next sync does not report it. The last manifest and the log are
+ *         intact, and everything else follows from them.
+ * WHY     Writing a manifest after each merge would cost more syncs than the merges cost writes.
+ *         With LOGGED it is written when it would free enough. */
 #include <string.h>
 
 #include "core/allocator.h"
 #include "core/tunables.h"
 #include "filter/cascade/state.h"
+#include "os/sync.h"
 
 /* What a commit works on. */
 struct commit {
@@ -52,7 +55,7 @@ bool lethe_cascade_commit_is_due(const lethe_cascade *cascade) {
     return superfluous >= 8;
 }
 
-/* Notes the state, and takes a reference to every run. State is held. */
+/* Records the state, and takes a reference to every run. State is held. */
 static void photograph(lethe_cascade *cascade, struct commit *commit,
                        const struct lethe_cascade_note *note) {
     struct lethe_cascade_manifest *manifest = &commit->manifest;
@@ -101,7 +104,7 @@ lethe_status lethe_cascade_sync_log(lethe_cascade *cascade) {
     lethe_status status = LETHE_OK;
     for (unsigned i = 0; i < count && status == LETHE_OK; i++)
         status = lethe_os_block_sync(&files[i]);
-    if (status == LETHE_OK && syncs_folder) status = lethe_os_block_sync_folder(cascade->folder);
+    if (status == LETHE_OK && syncs_folder) status = lethe_os_sync_folder(cascade->folder);
     if (status != LETHE_OK) give_up(cascade);
     return status;
 }
@@ -114,12 +117,12 @@ static lethe_status sync_runs(lethe_cascade *cascade, const struct commit *commi
         status = lethe_os_block_sync(&commit->runs[i]->file);
         commit->runs[i]->is_synced = any = status == LETHE_OK;
     }
-    if (status == LETHE_OK && any) status = lethe_os_block_sync_folder(cascade->folder);
+    if (status == LETHE_OK && any) status = lethe_os_sync_folder(cascade->folder);
     if (status != LETHE_OK) give_up(cascade);
     return status;
 }
 
-/* Sets free what only older manifests named. State is held. */
+/* Releases what only older manifests named. State is held. */
 static void forget_obsolete(lethe_cascade *cascade) {
     unsigned kept = 0;
     for (unsigned i = 0; i < cascade->obsolete_count; i++) {
@@ -134,7 +137,8 @@ static void forget_obsolete(lethe_cascade *cascade) {
     cascade->obsolete_count = kept;
 }
 
-/* Takes log files off the list that the manifest's runs cover; returns how many, in files. State is held. */
+/* Takes log files off the list that the manifest's runs cover; returns how many, in files. State is
+ * held. */
 static unsigned forget_log(lethe_cascade *cascade, const struct lethe_cascade_manifest *manifest,
                            struct lethe_cascade_log_file *files) {
     struct lethe_cascade_log *log = &cascade->log;
@@ -213,6 +217,7 @@ lethe_status lethe_cascade_commit(lethe_cascade *cascade, const struct lethe_cas
 }
 
 lethe_status lethe_cascade_sync(lethe_cascade *cascade) {
+    if (cascade == NULL) return LETHE_EINVAL;
     if (cascade->setting.durability == LETHE_CASCADE_CHECKPOINTED) return LETHE_OK;
     lethe_os_lock_take(&cascade->committing);
     lethe_os_lock_take(&cascade->state);
@@ -225,17 +230,21 @@ lethe_status lethe_cascade_sync(lethe_cascade *cascade) {
 
 lethe_status lethe_cascade_checkpoint(lethe_cascade *cascade, uint64_t sequence, const void *note,
                                       size_t note_bytes) {
-    if (note_bytes > LETHE_CASCADE_MAX_NOTE_BYTES) return LETHE_EINVAL;
+    if (cascade == NULL || (note == NULL && note_bytes > 0) ||
+        note_bytes > LETHE_CASCADE_MAX_NOTE_BYTES)
+        return LETHE_EINVAL;
     struct lethe_cascade_note kept = {.sequence = sequence, .data = note, .size = note_bytes};
     lethe_os_lock_take(&cascade->writing);
     return lethe_cascade_commit(cascade, &kept, true);
 }
 
-void lethe_cascade_last_checkpoint(lethe_cascade *cascade, uint64_t *sequence, void *note,
-                                   size_t *note_bytes) {
+lethe_status lethe_cascade_last_checkpoint(lethe_cascade *cascade, uint64_t *sequence, void *note,
+                                           size_t *note_bytes) {
+    if (cascade == NULL || sequence == NULL || note_bytes == NULL) return LETHE_EINVAL;
     lethe_os_lock_take(&cascade->state);
     *sequence = cascade->sequence;
     *note_bytes = cascade->note_bytes;
     if (note != NULL) memcpy(note, cascade->note, cascade->note_bytes);
     lethe_os_lock_give(&cascade->state);
+    return LETHE_OK;
 }

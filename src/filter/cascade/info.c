@@ -1,7 +1,8 @@
-/* info.c - what a cascade tells of itself, and a walk over all of it. */
+/* info.c - what a cascade reports about itself, and a walk over its fingerprints. */
 #include <math.h>
 
 #include "core/allocator.h"
+#include "core/sized.h"
 #include "filter/cascade/state.h"
 
 /* How often a level filter lets a key pass that its run does not have. */
@@ -10,7 +11,7 @@ static double pass_rate(const struct lethe_cascade_run *run) {
     return lethe_cascade_sieve_rate(run->filter, run->facts.entries);
 }
 
-/* What the runs on disk come to. State is held. */
+/* Adds up the runs on disk. State is held. */
 static void sum_runs(const lethe_cascade *cascade, lethe_cascade_stats *out) {
     for (unsigned i = 0; i < cascade->range_count; i++) {
         const struct lethe_cascade_range *range = &cascade->ranges[i];
@@ -56,10 +57,14 @@ static void sum_memory(const lethe_cascade *cascade, lethe_cascade_stats *out) {
     }
 }
 
-lethe_cascade_stats lethe_cascade_info(lethe_cascade *cascade, uint64_t now_ms) {
+lethe_status lethe_cascade_info(lethe_cascade *cascade, uint64_t now_ms, lethe_cascade_stats *out) {
+    if (cascade == NULL) return LETHE_EINVAL;
+    lethe_status status = lethe_sized_check(out, LETHE_SIZE_WITH(out, levels));
+    if (status != LETHE_OK) return status;
     lethe_os_lock_take(&cascade->state);
     lethe_cascade_tell_time(cascade, now_ms);
     lethe_cascade_stats stats = {
+        .size = sizeof stats,
         .capacity = cascade->shape.capacity,
         .error_target = cascade->shape.error,
         .seed = cascade->shape.seed,
@@ -85,9 +90,9 @@ lethe_cascade_stats lethe_cascade_info(lethe_cascade *cascade, uint64_t now_ms) 
         stats.write_amplification = (double)cascade->written_bytes / (double)cascade->flushed_bytes;
     }
     lethe_os_lock_give(&cascade->state);
-    /* A key that is not there meets each fingerprint with the same chance. */
+    /* An absent key equals each fingerprint with the same probability. */
     stats.error_estimate = -expm1(-(double)stats.entries * exp2(-(double)stats.fingerprint_bits));
-    return stats;
+    return LETHE_GIVE(&stats, out, levels);
 }
 
 /* Gives back what open_range kept. */
@@ -108,8 +113,8 @@ static void close_range(lethe_cascade *cascade, const struct lethe_cascade_range
     lethe_cascade_free_unused(cascade);
 }
 
-/* All that a range has, newest first, as one stream. Writing is held; *kept tells which tables and runs are kept
- * for it until close_range. */
+/* All that a range has, newest first, as one stream. Writing is held; *kept says which tables and
+ * runs are kept for it until close_range. */
 static lethe_status open_range(lethe_cascade *cascade, const struct lethe_cascade_frame *frame,
                                struct lethe_cascade_range *range, struct lethe_cascade_range *kept,
                                struct lethe_cascade_stream **out) {
@@ -163,6 +168,7 @@ static lethe_status show_range(const lethe_cascade *cascade, struct lethe_cascad
 lethe_status lethe_cascade_each(lethe_cascade *cascade, uint64_t now_ms,
                                 bool (*visit)(void *context, uint64_t fingerprint, uint64_t count),
                                 void *context) {
+    if (cascade == NULL || visit == NULL) return LETHE_EINVAL;
     struct lethe_cascade_range *kept = lethe_alloc_zeroed(cascade->allocator, sizeof *kept);
     if (kept == NULL) return LETHE_ENOMEM;
     lethe_status status = LETHE_OK;

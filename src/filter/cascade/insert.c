@@ -1,13 +1,14 @@
 /* insert.c - keys on their way into memory.
  *
- * IDEA    Keys go to the log first, a record at a time, and then into the tables of their ranges. A full
- *         table is frozen and a free one takes its place; threads that work write the frozen ones out.
- * I1      The log holds every key that tables hold, in order, and each table knows the number of the first key
- *         that it may hold: what was written out is told by numbers.
- * I2      Where there is no free table, the inserting thread writes one out itself, or waits for the
- *         thread that does: so memory is bounded.
- * WHY     A thread that inserts faster than others merge helps in proportion, as soon as merging is behind: then
- *         no call waits for the merges of all the calls before it. */
+ * IDEA    Keys go to the log first, a record at a time, and then into the tables of their ranges. A
+ *         full table is frozen and a free one takes its place; threads that work write the frozen
+ *         ones out.
+ * I1      The log holds every key that tables hold, in order, and each table knows the number of
+ *         the first key that it may hold, so numbers show which keys have been written out.
+ * I2      Where there is no free table, the inserting thread writes one out itself, or waits for
+ *         the thread that does: so memory is bounded.
+ * WHY     A thread that inserts faster than others merge helps in proportion as soon as merging
+ *         falls behind, so that no call has to wait for all earlier calls' merges. */
 #include <string.h>
 
 #include "filter/cascade/state.h"
@@ -39,8 +40,8 @@ static bool is_stuck(lethe_cascade *cascade) {
     return stuck;
 }
 
-/* What keeps tables from being written for good: runs that can't be merged, or manifests that can't be written, which
- * would set the names of merged runs free. State is held. */
+/* What keeps tables from ever being written: runs that can't be merged, or manifests that can't be
+ * written, which would release the names of merged runs. State is held. */
 static lethe_status standstill(const lethe_cascade *cascade) {
     for (unsigned i = 0; i < cascade->range_count; i++) {
         for (unsigned j = 0; j < cascade->ranges[i].run_count; j++) {
@@ -78,7 +79,8 @@ static lethe_status apply_one(lethe_cascade *cascade, uint64_t fingerprint, bool
         struct lethe_cascade_table *table = range->active;
         uint64_t word = fingerprint << cascade->words.tag_bits;
         bool spans_too_much = false;
-        /* What came before an empty table's first key is in runs, and the log may have given it back. */
+        /* What came before an empty table's first key is in runs, and the log may have given it
+         * back. */
         if (table->count == 0) table->first_key = key;
         if (lethe_cascade_has_ages(&cascade->words)) {
             if (table->count == 0) table->first_period = table->last_period = period;
@@ -145,7 +147,8 @@ static lethe_status rotate_log(lethe_cascade *cascade) {
     return LETHE_OK;
 }
 
-/* The range whose table goes back furthest holds the log: freezes it where the log became too long. */
+/* The range whose table has the oldest keys keeps the log from being shortened: freezes that table
+ * if the log has become too long. */
 static lethe_status shorten_log(lethe_cascade *cascade) {
     uint64_t keys = cascade->tables[0].homes * cascade->range_count;
     struct lethe_cascade_range *oldest = NULL;
@@ -161,7 +164,7 @@ static lethe_status shorten_log(lethe_cascade *cascade) {
     return status;
 }
 
-/* Merges a little, where merging is behind. */
+/* Merges a little if merging has fallen behind. */
 static lethe_status help(lethe_cascade *cascade, uint32_t count) {
     lethe_os_lock_take(&cascade->state);
     bool is_behind = lethe_cascade_is_behind(cascade);
@@ -177,9 +180,9 @@ static lethe_status help(lethe_cascade *cascade, uint32_t count) {
     return lethe_cascade_step(cascade, (uint64_t)count * HELP_ENTRIES, false, &progress);
 }
 
-/* While a record is applied no commit may look: its first keys may be in runs before next_key counts them, and its last
- * ones may be taken out of the log again. Commits that wait come before the next record, or they would wait for
- * as long as somebody inserts. State is held. */
+/* While a record is applied no commit may look: its first keys may be in runs before next_key
+ * counts them, and its last ones may be taken out of the log again. Commits that wait come before
+ * the next record, or they would wait for as long as somebody inserts. State is held. */
 static void begin_record(lethe_cascade *cascade) {
     while (cascade->waiting_commits > 0)
         lethe_os_condition_wait(&cascade->changed, &cascade->state);
@@ -194,8 +197,8 @@ static void end_record(lethe_cascade *cascade, const struct lethe_cascade_record
     lethe_os_condition_wake_all(&cascade->changed);
 }
 
-/* Takes what could not be applied out of the log: it must not come back from there. State is held, and given up
- * meanwhile. */
+/* Takes what could not be applied out of the log: it must not come back from there. State is held,
+ * and given up meanwhile. */
 static void shorten_record(lethe_cascade *cascade, struct lethe_cascade_record *record,
                            uint32_t done) {
     lethe_os_lock_give(&cascade->state);

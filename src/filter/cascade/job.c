@@ -1,8 +1,8 @@
 /* job.c - one flush or merge, a step at a time.
  *
- * IDEA    The inputs are streams, merged by a tree; what comes out is written as a run, page by page. A step
- *         takes some blocks through it and leaves everything where it is for the next.
- * I1      Inputs are neighbours in age, and nothing that is newer than one of them is older than another.
+ * IDEA    The inputs are streams, merged by a tree; what comes out is written as a run, page by
+ *         page. A step merges a few blocks and leaves the rest for the next step.
+ * I1      Inputs are neighbours in age: no other run lies between two of them.
  * I2      At the bottom no tombstone stays: there is nothing left that it could cancel. */
 #include <string.h>
 

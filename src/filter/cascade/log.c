@@ -1,7 +1,7 @@
-/* log.c - records of keys, in files that begin anew now and then.
+/* log.c - records of keys, in files, of which a new one is begun from time to time.
  *
  * LAYOUT  A record:
- *         0   check      u64, XXH3-64 of the rest, seeded with the store's identity
+ *         0   check      u64, XXH3-64 of the rest, seeded with the cascade's identity
  *         8   first key  u64, the number of its first key
  *         16  clock      u64, milliseconds
  *         24  count      u32, keys: 1..4096
@@ -9,17 +9,19 @@
  *         29  width      u8, bytes of a fingerprint
  *         30  zero       u16
  *         32  fingerprints, count x width
- * I1      Records of a file follow each other without a gap in bytes or in numbers, and so do files; except that
- *         behind a file's last record there may be a part of one that could not be written, on a full disk. So
- *         what tells that the log goes on is a file with the number that comes next.
- * I2      Below the end that the manifest tells, the log was synced before the manifest was: what is
- *         wrong there is damage. Behind it a record that is wrong is one that a crash cut off.
- * I3      What replay finds behind that end is written again, into a file that takes the place of those that had it,
- *         and synced. A sync may have failed when it was written: then it can be read until the system is started
- *         again, is not on disk, and no later sync of the old file says so.
- * WHY     Several files, so that what is on disk in runs can be given back.
- * WHY     A new file, and not the same bytes at the same place: what a file system has noted of a block that it could
- *         not write is not known, and other blocks may be better ones. */
+ * I1      Records of a file follow each other without a gap in bytes or in numbers, and so do
+ *         files, except that after a file's last record there may be part of one that did not fit
+ *         on a full disk. So the log continues if there is a file with the next number.
+ * I2      Up to the end that the manifest records, the log was synced before the manifest was: an
+ *         error there is damage. After it, a bad record was cut off by a crash.
+ * I3      What replay finds after that end is written again, into a file that takes the place of
+ *         those that had it, and synced. The first sync of these records may have failed. Then they
+ *         can be read until the system restarts although they are not on disk, and no later sync of
+ *         the old file reports that.
+ * WHY     There are several files, so that the space of records whose keys are in runs can be given
+ *         back.
+ * WHY     A new file rather than the same bytes in place: nobody knows what the file system has
+ *         recorded about a block that it could not write, and other blocks may be sound. */
 #include "filter/cascade/log.h"
 
 #include <stdio.h>
@@ -32,6 +34,7 @@
 #include "filter/cascade/run.h"
 #include "os/file.h"
 #include "os/folder.h"
+#include "os/sync.h"
 
 enum { HEADER = 32, LARGEST = HEADER + LETHE_CASCADE_RECORD_KEYS * 8, BUFFER_BYTES = LARGEST + 8 };
 
@@ -160,7 +163,8 @@ lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log *log,
     return lethe_cascade_log_append(log, record);
 }
 
-/* The log files in the folder. There may be more than are in use: some that a crash kept from being removed. */
+/* The log files in the folder. There may be more than are in use: some that a crash kept from being
+ * removed. */
 struct found {
     const lethe_allocator *allocator;
     uint64_t *first_keys; /* ascending */
@@ -222,7 +226,7 @@ struct replay {
     lethe_status (*visit)(void *context, struct lethe_cascade_record *record);
     void *context;
     struct lethe_cascade_record record;
-    /* What is behind end_key once more, in place of the files from this one on: see I3. */
+    /* What is after end_key once more, in place of the files from this one on: see I3. */
     lethe_os_replacement *renewed; /* NULL: there is nothing, so far */
     unsigned first_renewed;
     uint64_t renewed_bytes;
@@ -252,7 +256,7 @@ static lethe_status begin_renewal(const struct lethe_cascade_log *log, struct re
     return status;
 }
 
-/* Writes the record in the buffer again, where it is behind the end that is known to be on disk. */
+/* Writes the record in the buffer again, if it is after the end that is known to be on disk. */
 static lethe_status renew(const struct lethe_cascade_log *log, struct replay *replay, size_t size) {
     if (log->changes_nothing || replay->record.first_key < replay->end_key) return LETHE_OK;
     lethe_status status = replay->renewed == NULL ? begin_renewal(log, replay) : LETHE_OK;
@@ -282,8 +286,8 @@ static lethe_status replay_file(struct lethe_cascade_log *log, struct replay *re
     return LETHE_OK;
 }
 
-/* Replays file after file, as long as each begins where the one before it ended. One that begins before that is what a
- * renewal took the place of. */
+/* Replays file after file, as long as each begins where the one before it ended. One that begins
+ * before that is what a renewal took the place of. */
 static lethe_status replay_files(struct lethe_cascade_log *log, const struct found *found,
                                  size_t first, struct replay *replay) {
     for (size_t i = first; i < found->count; i++) {
@@ -302,7 +306,8 @@ static lethe_status replay_files(struct lethe_cascade_log *log, const struct fou
     return LETHE_OK;
 }
 
-/* Puts the renewed file in the place of those that had its records. The folder is synced before they go. */
+/* Puts the renewed file in the place of those that had its records. The folder is synced before
+ * they go. */
 static lethe_status finish_renewal(struct lethe_cascade_log *log, struct replay *replay) {
     if (replay->renewed == NULL) return LETHE_OK;
     bool is_in_place;
@@ -328,7 +333,7 @@ static bool is_in_use(const struct lethe_cascade_log *log, uint64_t first_key) {
     return false;
 }
 
-/* Cuts off what is behind the end, and removes files that are not in use. */
+/* Cuts off what is after the end, and removes files that are not in use. */
 static lethe_status tidy(struct lethe_cascade_log *log, const struct found *found) {
     if (log->file_count > 0) {
         const struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
@@ -345,7 +350,7 @@ static lethe_status tidy(struct lethe_cascade_log *log, const struct found *foun
             return LETHE_EIO;
     }
     /* One that came back would be taken for what follows, as soon as there are as many keys. */
-    return any ? lethe_os_block_sync_folder(log->folder) : LETHE_OK;
+    return any ? lethe_os_sync_folder(log->folder) : LETHE_OK;
 }
 
 static lethe_status replay_found(struct lethe_cascade_log *log, const struct found *found,

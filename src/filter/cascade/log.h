@@ -1,7 +1,7 @@
 /* log.h - the log: what is in memory, in the order in which it came.
  *
- * Keys are numbered as they come. A record holds some that are inserted or removed together; files hold
- * records, and are named by the number of their first key. */
+ * Keys are numbered as they come. A record holds some that are inserted or removed together; files
+ * hold records, and are named by the number of their first key. */
 #ifndef LETHE_CASCADE_LOG_H
 #define LETHE_CASCADE_LOG_H
 
@@ -65,23 +65,23 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_log_make(struct lethe_cascade_log *l
                                                      lethe_os_block_file *out);
 /* Appends to it from now on; the cascade's lock is held. */
 void lethe_cascade_log_take(struct lethe_cascade_log *log, lethe_os_block_file file);
-/* Tells the list how long the last file is; the cascade's lock is held. */
+/* Records in the list how long the last file is; the cascade's lock is held. */
 void lethe_cascade_log_note(struct lethe_cascade_log *log);
 
 /* Appends the record, whose first_key is log->next_key. On error the log is as it was.
  * Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_append(struct lethe_cascade_log *log,
                                                        const struct lethe_cascade_record *record);
-/* Takes back the keys of the last record from its place count on. Errors: LETHE_ENOSPACE, LETHE_EIO. */
+/* Takes back the keys of the last record from its place count on. Errors: LETHE_ENOSPACE,
+ * LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log *log,
                                                         struct lethe_cascade_record *record,
                                                         uint32_t count);
 
-/* Reads the log from the file that has first_key on, and shows every record, until what is left makes no
- * sense, or begins at or after end_key where is_exact. Everything up to end_key must be there: else
- * LETHE_ECORRUPT. What is not read is cut off, and files from
- * before are removed, unless the log changes nothing.
- * Errors: LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOMEM, visit's. */
+/* Reads the log from the file that has first_key on, and shows every record, until what is left
+ * makes no sense, or begins at or after end_key where is_exact. Everything up to end_key must be
+ * there: else LETHE_ECORRUPT. What is not read is cut off, and files from before are removed,
+ * unless the log changes nothing. Errors: LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOMEM, visit's. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_replay(
     struct lethe_cascade_log *log, uint64_t first_key, uint64_t end_key, bool is_exact,
     lethe_status (*visit)(void *context, struct lethe_cascade_record *record), void *context);

@@ -1,15 +1,16 @@
 /* manifest.c - the one file that is replaced: docs/format/cascade.md.
  *
- * LAYOUT  a frame (core/codec.h) of type CASC, version 1:
- *         identity u64, capacity u64, error f64, seed u64, window u64, slack f64, fingerprint bits u32,
- *         range bits u32, exact u32, note bytes u32, next run id u64, end key u64, clock u64, sequence u64,
- *         note, then for each range: covered key u64, runs u64, and for each run: id u64, level u32, age
- *         bits u32, entries u64, pages u64, tombstones u64, first period u64, last period u64.
- * I1      It is replaced as a whole, after all that it names is synced.
- * LIMIT   Two mistakes of earlier versions are mended when it is read. Merges in one range by several threads left levels
- *         that fall; the order of the list is what counts, so levels are raised to that of the newer neighbour.
- *         And a manifest written in the middle of a record has an end before keys that its runs cover: the
- *         log, synced before the manifest was written, has that record. */
+ * LAYOUT  a frame (core/codec.h) of type CASC, version 1: identity u64, capacity u64, error f64,
+ *         seed u64, window u64, slack f64, fingerprint bits u32, range bits u32, exact u32, note
+ *         bytes u32, next run id u64, end key u64, clock u64, sequence u64, note, then for each
+ *         range: covered key u64, runs u64, and for each run: id u64, level u32, age bits u32,
+ *         entries u64, pages u64, tombstones u64, first period u64, last period u64.
+ * I1      It is replaced as a whole, after everything that it names has been synced.
+ * LIMIT   Two mistakes of earlier versions are mended when it is read. Merges in one range by
+ *         several threads left levels that decrease; the order of the list is what counts, so
+ *         levels are raised to that of the newer neighbour. And a manifest written in the middle of
+ *         a record has an end before keys that its runs cover: the log, synced before the manifest
+ *         was written, has that record. */
 #include "filter/cascade/manifest.h"
 
 #include <stdio.h>
@@ -208,5 +209,5 @@ lethe_status lethe_cascade_manifest_write(const char *folder,
 lethe_status lethe_cascade_manifest_read(const char *folder, struct lethe_cascade_manifest *out) {
     char path[LETHE_CASCADE_PATH_BYTES];
     path_of(folder, path);
-    return lethe_load_from_file(path, load, out);
+    return lethe_load_from_file(path, load, out, NULL);
 }

@@ -1,4 +1,5 @@
-/* manifest.h - what a store consists of: its shape, its runs, and how much of the log they cover. */
+/* manifest.h - what a cascade consists of: its shape, its runs, and how much of the log they
+ * cover. */
 #ifndef LETHE_CASCADE_MANIFEST_H
 #define LETHE_CASCADE_MANIFEST_H
 
@@ -16,7 +17,7 @@ struct lethe_cascade_manifest_range {
 
 struct lethe_cascade_manifest {
     struct lethe_cascade_shape shape;
-    bool is_exact;        /* what the log has behind end_key does not belong to the state */
+    bool is_exact;        /* what the log has after end_key does not belong to the state */
     uint64_t next_run_id; /* no run has this or a larger one */
     uint64_t end_key;     /* the log holds all keys up to here that runs don't cover */
     uint64_t clock_ms;
@@ -33,7 +34,8 @@ lethe_cascade_manifest_save(const struct lethe_cascade_manifest *manifest, lethe
 LETHE_MUST_CHECK lethe_status lethe_cascade_manifest_load(lethe_source source,
                                                           struct lethe_cascade_manifest *out);
 
-/* Where it fails, *is_in_place says whether the next open may find this manifest all the same: os/file.h. */
+/* Where it fails, *is_in_place says whether the next open may find this manifest all the same:
+ * os/file.h. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_manifest_write(
     const char *folder, const struct lethe_cascade_manifest *manifest, bool *is_in_place);
 LETHE_MUST_CHECK lethe_status lethe_cascade_manifest_read(const char *folder,

@@ -1,9 +1,9 @@
-/* page.c - pages of ascending numbers, coded after Elias and Fano.
+/* filter/cascade/page.c - pages of ascending numbers in the code of Elias and Fano.
  *
- * IDEA    Of each number's distance from the first one, the low bits are stored as they are, and the high
- *         ones in unary: number i with high part h sets bit h + i. With as many low bits as the
- *         mean difference has, a number costs two bits more than those.
- * LAYOUT  0   check        u64, XXH3-64 of bytes 8..4095; its seed tells store, run and page
+ * IDEA    A page stores each number's distance from the first one: the low bits as they are, and
+ *         the high bits in unary. Number i with high part h sets bit h + i. With as many low bits
+ *         as the mean difference has, a number costs two bits more than those.
+ * LAYOUT  0   check        u64, XXH3-64 of bytes 8..4095; its seed: cascade, run and page
  *         8   base         u64, the first number
  *         16  count        u16, numbers
  *         18  low bits     u8
@@ -13,12 +13,12 @@
  *         24  zero         u64
  *         32  highs        high words x u64
  *         ..  lows         count x low bits, rounded up to bytes
- *         ..  extras       extra count x [place u16][removed varint][added varint], places ascending
- *         ..  zero         to the end, at least 8 bytes, so that any low part can be read as a word
+ *         ..  extras       extra count x [place u16][removed varint][added varint], ascending
+ *         ..  zero         to the end, at least 8 bytes: any low part can be read as a word
  * I1      Numbers ascend strictly within a page and from page to page.
- * I2      A page is full before a word is written that would not fit.
+ * I2      A page ends before a number that would not fit is written.
  * WHY     A page is found without reading another one, read with one access, and checked by itself.
- * LIMIT   4096 numbers a page: below 8 bits a number, room is left over. */
+ * LIMIT   4096 numbers per page: below 8 bits per number, room is left over. */
 #include "filter/cascade/page.h"
 
 #include <string.h>
@@ -26,6 +26,7 @@
 #include "core/bits.h"
 #include "core/codec.h"
 #include "core/cpu.h"
+#include "core/inline.h"
 
 enum {
     HEADER = LETHE_CASCADE_PAGE_HEADER_BYTES,
@@ -248,9 +249,8 @@ static struct lethe_cascade_value value_at(const struct lethe_cascade_page *page
     return (struct lethe_cascade_value){.added = 1};
 }
 
-/* Where the numbers with the given high part begin: behind that many zeros of the highs. */
-static inline __attribute__((always_inline)) uint64_t
-skip_zeros_inline(const struct lethe_cascade_page *page, uint64_t zeros) {
+/* Where the numbers with the given high part begin: after that many zeros of the highs. */
+LETHE_INLINE uint64_t skip_zeros_inline(const struct lethe_cascade_page *page, uint64_t zeros) {
     uint64_t place = 0;
     for (unsigned i = 0; i < page->high_words; i++, place += 64) {
         uint64_t word = ~load_word(page->highs + (size_t)i * 8);

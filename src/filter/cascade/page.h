@@ -1,7 +1,7 @@
 /* page.h - a page of 4 KiB: ascending numbers, some of them with a value.
  *
- * A number is a fingerprint, followed by its age where a cascade has ages. Most stand for one insertion;
- * the others are listed with their value at the page's end. */
+ * A number is a fingerprint, followed by its age where a cascade has ages. Most stand for one
+ * insertion; the others are listed with their value at the page's end. */
 #ifndef LETHE_CASCADE_PAGE_H
 #define LETHE_CASCADE_PAGE_H
 
@@ -37,7 +37,8 @@ struct lethe_cascade_page_builder {
 /* Begins a page. low_bits is 0..LETHE_CASCADE_MAX_LOW_BITS; best is log2 of the mean difference. */
 void lethe_cascade_page_begin(struct lethe_cascade_page_builder *builder, unsigned low_bits);
 
-/* Adds ascending numbers, all larger than those before, until the page is full; returns how many it took. */
+/* Adds ascending numbers, all larger than those before, until the page is full; returns how many it
+ * took. */
 size_t lethe_cascade_page_add(struct lethe_cascade_page_builder *builder, const uint64_t *numbers,
                               size_t count);
 
@@ -67,9 +68,9 @@ LETHE_MUST_CHECK lethe_status
 lethe_cascade_page_open(const unsigned char data[LETHE_CASCADE_PAGE_BYTES], uint64_t check_seed,
                         struct lethe_cascade_page *out);
 
-/* All numbers, and the values of those that have one, in order: which[i] is the place of values[i]'s number.
- * All three have room for LETHE_CASCADE_PAGE_ENTRIES. Errors: LETHE_ECORRUPT (not ascending, or not as many as
- * the header says). */
+/* All numbers, and the values of those that have one, in order: which[i] is the place of
+ * values[i]'s number. All three have room for LETHE_CASCADE_PAGE_ENTRIES. Errors: LETHE_ECORRUPT
+ * (not ascending, or not as many as the header says). */
 LETHE_MUST_CHECK lethe_status lethe_cascade_page_read(const struct lethe_cascade_page *page,
                                                       uint64_t *numbers, uint16_t *which,
                                                       struct lethe_cascade_value *values);

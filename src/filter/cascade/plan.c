@@ -1,11 +1,11 @@
 /* plan.c - from options to bits, ranges and tables.
  *
- * IDEA    A key that is not there meets each of n fingerprints of p bits with probability 2^-p: so
+ * IDEA    An absent key equals each of n fingerprints of p bits with probability 2^-p. So
  *         p = log2(capacity / error).
- * WHY     Ranges of fingerprints are cascades of their own: they are merged independently, by several
- *         threads, in pieces so small that neither time nor room for a whole merge is ever needed at
- *         once. Their tables fill up one after the other; a few spare ones are filled while
- *         full ones are written out. */
+ * WHY     Ranges of fingerprints are cascades of their own: they are merged independently, by
+ *         several threads, in pieces so small that neither time nor room for a whole merge is ever
+ *         needed at once. Their tables fill up one after the other; a few spare ones are filled
+ *         while full ones are written out. */
 #include "filter/cascade/plan.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
 #include "filter/cascade/table.h"
 #include "lethe/cascade.h"
 
-/* What is fixed when a store is made; the manifest keeps it. */
+/* What is fixed when a cascade is made; the manifest keeps it. */
 struct lethe_cascade_shape {
-    uint64_t identity; /* random: tells this store's files from another's */
+    uint64_t identity; /* random: distinguishes this cascade's files from another's */
     uint64_t capacity;
     double error;
     uint64_t seed;
@@ -35,10 +35,11 @@ struct lethe_cascade_setting {
     bool direct, refuse_over_capacity;
 };
 
-/* The shape of a new store, but for its identity. Errors: LETHE_EINVAL. */
+/* The shape of a new cascade, except its identity. Errors: LETHE_EINVAL. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_plan_shape(const lethe_cascade_options *options,
                                                        struct lethe_cascade_shape *out);
-/* Whether the options ask for this shape, or leave it open. Errors: LETHE_EINVAL, LETHE_EMISMATCH. */
+/* Whether the options ask for this shape, or leave it open. Errors: LETHE_EINVAL,
+ * LETHE_EMISMATCH. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_compare_shape(const lethe_cascade_options *options,
                                                           const struct lethe_cascade_shape *shape);
 /* Whether a shape from a file makes sense. Errors: LETHE_ECORRUPT. */

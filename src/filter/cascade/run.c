@@ -5,9 +5,9 @@
  *         8   count   u64, fences in this page
  *         16  fences  count x u64, the first numbers of 510 pages in order; then zero
  * I1      Fences ascend strictly.
- * WHY     Eight bytes for 4 KiB are few enough to keep all of them in memory, so that a lookup computes the one
- *         page that it has to read. Fingerprints are random, so the page is nearly where proportion
- *         says, and within a sorted batch near the last one. */
+ * WHY     Eight bytes for 4 KiB are few enough to keep all of them in memory, so that a lookup
+ *         computes the one page that it has to read. Fingerprints are random, so interpolation
+ *         finds the page almost at once, and within a sorted batch it is near the last one. */
 #include "filter/cascade/run.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
-/* run.h - a run: pages of ascending numbers in one file, and the first number of each page in memory.
+/* run.h - a run: pages of ascending numbers in one file, and the first number of each page in
+ * memory.
  *
- * The numbers of a run all lie in one range of fingerprints. A run is written once, and then only read. */
+ * The numbers of a run all lie in one range of fingerprints. A run is written once, and then only
+ * read. */
 #ifndef LETHE_CASCADE_RUN_H
 #define LETHE_CASCADE_RUN_H
 
@@ -18,7 +20,7 @@ enum { LETHE_CASCADE_PATH_BYTES = 4096 };
 
 /* What the manifest says of a run. */
 struct lethe_cascade_run_facts {
-    uint64_t id; /* names the file; never used twice in a store */
+    uint64_t id; /* names the file; never used twice in a cascade */
     uint32_t level;
     uint32_t age_bits; /* of each number: its age, counted from first_period */
     uint64_t entries;
@@ -38,8 +40,8 @@ struct lethe_cascade_run {
     unsigned
         references; /* by the cascade's lists and by calls under way; under the cascade's lock */
     bool is_synced;
-    uint64_t
-        generation; /* of the last manifest that was to name it; 0: none, and the file is nobody's */
+    /* Of the last manifest that was to name it; 0: none, and no manifest needs the file. */
+    uint64_t generation;
     bool is_merging;
     bool is_damaged; /* a page of it could not be read: no merge takes it any more */
     struct lethe_cascade_run *next_unused; /* of those that wait to be freed without a lock */
@@ -47,7 +49,7 @@ struct lethe_cascade_run {
 
 /* Where a run's file is. */
 void lethe_cascade_run_path(const char *folder, uint64_t id, char path[LETHE_CASCADE_PATH_BYTES]);
-/* The seed of a page's checksum, which ties it to its store, run and place. */
+/* The seed of a page's checksum, which ties it to its cascade, run and place. */
 uint64_t lethe_cascade_page_seed(uint64_t identity, uint64_t run_id, uint64_t page);
 
 /* Opens a run that the manifest names, and reads and checks its fences.
@@ -60,7 +62,8 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_run_open(const char *folder, uint64_
 void lethe_cascade_run_free(struct lethe_cascade_run *run);
 
 uint64_t lethe_cascade_run_bytes(const struct lethe_cascade_run *run);
-/* The page that has the number if any has it; hint is where the search begins: a page at or before it. */
+/* The page that has the number if any has it; hint is where the search begins: a page at or before
+ * it. */
 uint64_t lethe_cascade_run_page(const struct lethe_cascade_run *run, uint64_t number,
                                 uint64_t hint);
 

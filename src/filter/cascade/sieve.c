@@ -1,7 +1,8 @@
-/* sieve.c - a Bloom filter in lines of 64 bytes, with four bits a key.
+/* sieve.c - a Bloom filter in lines of 64 bytes, with four bits per key.
  *
- * WHY     Level filters have five or six bits an entry. There four bits a key are best; lethe/bloom.h has its blocked
- *         layout from eight on, made for fewer errors in more memory, which would let twice as many keys pass. */
+ * WHY     Level filters have five or six bits per entry, for which four bits per key are best. The
+ *         blocked layout of lethe/bloom.h sets at least eight; it is made for smaller errors in
+ *         more memory, and would let twice as many keys pass here. */
 #include "filter/cascade/sieve.h"
 
 #include <math.h>

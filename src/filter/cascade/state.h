@@ -84,9 +84,10 @@ struct lethe_cascade {
     lethe_os_claim claim;
     unsigned free_count, range_count, obsolete_count; /* of the lists above */
     uint32_t note_bytes;
-    unsigned
-        waiting_commits; /* for the record that is being applied to end; the next one waits for them */
-    bool is_applying;    /* a record: next_key moves when all of it is in */
+    /* Commits that wait for the record that is being applied to end; the next record waits for
+     * them. */
+    unsigned waiting_commits;
+    bool is_applying; /* a record: next_key moves when all of it is in */
     bool is_committing;
     bool is_broken; /* a sync failed: what is on disk is not known until the next open */
     bool uses_uring;
@@ -98,8 +99,8 @@ void lethe_cascade_tell_time(lethe_cascade *cascade, uint64_t now_ms);
 /* Entries in memory; state is held. */
 uint64_t lethe_cascade_memory_entries(const lethe_cascade *cascade);
 uint64_t lethe_cascade_run_entries(const lethe_cascade *cascade);
-/* Gives up a reference; state is held. A run that nobody has any more waits for free_unused, which also removes
- * its file unless a manifest may name it. */
+/* Gives up a reference; state is held. A run without references waits for free_unused, which also
+ * removes its file unless a manifest may name it. */
 void lethe_cascade_release_run(lethe_cascade *cascade, struct lethe_cascade_run *run);
 /* Closing and removing large files takes its time: no lock is held. */
 void lethe_cascade_free_unused(lethe_cascade *cascade);
@@ -130,8 +131,8 @@ struct lethe_cascade_progress {
 LETHE_MUST_CHECK lethe_status lethe_cascade_step(lethe_cascade *cascade, uint64_t budget,
                                                  bool flushes,
                                                  struct lethe_cascade_progress *progress);
-/* Whether all spare tables wait to be written, and none ever will be: nothing is under way, and nothing can begin.
- * State is held. */
+/* Whether all spare tables wait to be written, and none ever will be: nothing is under way, and
+ * nothing can begin. State is held. */
 bool lethe_cascade_stands_still(const lethe_cascade *cascade);
 /* Empties a table that is in a run now, and that nobody reads. */
 void lethe_cascade_free_table(lethe_cascade *cascade, struct lethe_cascade_table *table);
@@ -156,8 +157,8 @@ struct lethe_cascade_note {
     const void *data;
     size_t size;
 };
-/* Syncs what there is and writes the manifest, with the note if there is one, else the last one's. Waits for the
- * record that is being applied, so whoever applies one must not call it. Where
+/* Syncs what there is and writes the manifest, with the note if there is one, else the last one's.
+ * Waits for the record that is being applied, so a thread that applies one must not call it. Where
  * holds_writing is set, writing is held, and given up as soon as what to write is known. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_commit(lethe_cascade *cascade,
                                                    const struct lethe_cascade_note *note,
@@ -165,9 +166,9 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_commit(lethe_cascade *cascade,
 LETHE_MUST_CHECK lethe_status lethe_cascade_sync_log(lethe_cascade *cascade);
 
 /* --- lookup.c --- */
-/* Looks keys up: counts[i] becomes how many there are, where counts is not NULL, and present[i] whether there is
- * any. With settles_repeats, which is for one batch that fits setting.lookup_keys, the second of two equal
- * keys is there when the first one is not. */
+/* Looks keys up: counts[i] becomes how many there are, where counts is not NULL, and present[i]
+ * whether there is any. With settles_repeats, which is for one batch that fits setting.lookup_keys,
+ * the second of two equal keys is there when the first one is not. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_look_up(lethe_cascade *cascade,
                                                     const lethe_hash *hashes, size_t count,
                                                     uint64_t now_ms, bool settles_repeats,

@@ -1,12 +1,13 @@
 /* stream.c - reading runs and tables in order, and merging them.
  *
- * IDEA    A merge of many is a tree of merges of two, each a loop over blocks that are in the cache. The
- *         loop has no branch that depends on which word is smaller: only equal fingerprints, which are
- *         rare, and words with values leave it.
+ * IDEA    A merge of many is a tree of merges of two, each a loop over blocks that are in the
+ *         cache. The loop has no branch that depends on which word is smaller: only equal
+ *         fingerprints, which are rare, and words with values leave it.
  * I1      The words that come out ascend strictly by fingerprint.
- * I2      Of two streams merged the newer one's words came later, so its removals cancel the older one's.
- * WHY     Random words make a branch on their order wrong half of the time, and that costs more than
- *         all the rest of a merge. */
+ * I2      When two streams are merged, the newer one's words came later, so its removals cancel the
+ *         older one's.
+ * WHY     Random words make a branch on their order mispredict half of the time, and that costs
+ *         more than the rest of a merge. */
 #include "filter/cascade/stream.h"
 
 #include <string.h>
@@ -189,8 +190,8 @@ struct lethe_cascade_run *lethe_cascade_stream_damaged(const struct lethe_cascad
     return newer != NULL ? newer : lethe_cascade_stream_damaged(stream->older);
 }
 
-/* Merges plain words of both, which have at least steps each, until equal fingerprints meet. Returns how many
- * came out. */
+/* Merges plain words of both, which have at least steps each, until equal fingerprints meet.
+ * Returns how many came out. */
 static size_t merge_plain(const uint64_t *a, const uint64_t *b, size_t *from_a, size_t *from_b,
                           uint64_t *out, size_t steps, unsigned tag_bits) {
     size_t i = 0, j = 0, k = 0;

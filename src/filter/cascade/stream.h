@@ -1,4 +1,5 @@
-/* stream.h - words in ascending order, a block at a time: from a table, from a run, or merged of two streams. */
+/* stream.h - words in ascending order, a block at a time: from a table, from a run, or merged of
+ * two streams. */
 #ifndef LETHE_CASCADE_STREAM_H
 #define LETHE_CASCADE_STREAM_H
 
@@ -15,8 +16,8 @@ struct lethe_cascade_frame {
     size_t buffer_bytes;    /* that a run is read by; a multiple of a page */
 };
 
-/* A block of words. Without ages, words whose lowest bit is set have a value, in their order; the others
- * stand for one insertion. */
+/* A block of words. Without ages, words whose lowest bit is set have a value, in their order; the
+ * others stand for one insertion. */
 struct lethe_cascade_stream {
     uint64_t *words;
     size_t count, at; /* words[at..count) are still to be taken */

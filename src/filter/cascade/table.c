@@ -1,17 +1,19 @@
 /* table.c - a hash table in which linear probing keeps the order of the words.
  *
- * IDEA    A word's home is its place among all words, scaled to the table: the order of homes is the
- *         order of words. Where probing also keeps each cluster sorted, the whole table is: it is
- *         written out by walking over it once, without sorting.
- * LAYOUT  slots[homes + SPILL]: words, EMPTY where there is none. The last clusters may run over into the
- *         spill. Values that are not "one insertion" are in a small hash table beside it, by fingerprint.
+ * IDEA    A word's home is its place among all words, scaled to the table: the order of homes is
+ *         the order of words. Probing also keeps each cluster sorted, so the whole table is sorted:
+ *         it is written out by walking over it once, without sorting.
+ * LAYOUT  slots[homes + SPILL]: words, EMPTY where there is none. The last clusters may run over
+ *         into the spill. Values that are not "one insertion" are in a small hash table beside it,
+ *         by fingerprint.
  * I1      From a word's home to the word there is no empty slot, and all words there are smaller.
  * I2      Words ascend over the table, empty slots left out.
  * I3      No word is LONGEST or more slots from its home.
- * WHY     Eight bytes a slot are three times what a quotient filter needs, but an insertion is one cache miss
- *         and a few comparisons; a smaller table costs a fraction of a merge more an entry.
- * LIMIT   A cluster longer than LONGEST, which random hashes never make at this load, counts as a full
- *         table: words that are not random make small runs instead of long searches. */
+ * WHY     Eight bytes per slot are three times what a quotient filter needs, but an insertion is
+ *         one cache miss and a few comparisons; a smaller table costs a fraction of a merge more
+ *         per entry.
+ * LIMIT   A cluster longer than LONGEST, which random hashes never make at this load, counts as a
+ *         full table: words that are not random make small runs instead of long searches. */
 #include "filter/cascade/table.h"
 
 #include <string.h>
@@ -76,8 +78,8 @@ void lethe_cascade_table_prefetch(const struct lethe_cascade_table *table, uint6
     __builtin_prefetch(&table->slots[home_of(table, word)], 1);
 }
 
-/* The first slot from the word's home on that is empty, or holds a word with this fingerprint or a larger one;
- * slot_count when the search became too long. */
+/* The first slot from the word's home on that is empty, or holds a word with this fingerprint or a
+ * larger one; slot_count when the search became too long. */
 static inline uint64_t search(const struct lethe_cascade_table *table, uint64_t word) {
     uint64_t least = word >> table->words.tag_bits << table->words.tag_bits;
     uint64_t at = home_of(table, word), end = at + LONGEST;
@@ -123,7 +125,8 @@ static lethe_status grow_extras(struct lethe_cascade_table *table) {
     return LETHE_OK;
 }
 
-/* Takes out the extra of a fingerprint that needs none any more: those behind it that would no longer be found move up. */
+/* Takes out the extra of a fingerprint that needs none any more: the extras after it that would no
+ * longer be found move up. */
 static void drop_extra(struct lethe_cascade_table *table, uint64_t word) {
     uint64_t mask = table->extra_slots - 1;
     uint64_t gap = (uint64_t)(extra_of(table, word) - table->extras);
@@ -137,9 +140,10 @@ static void drop_extra(struct lethe_cascade_table *table, uint64_t word) {
     table->extra_count--;
 }
 
-/* Puts the word into slot at, and what was there and behind it one further. */
+/* Puts the word into slot at, and moves what was there and after it one slot further. */
 static lethe_status insert_at(struct lethe_cascade_table *table, uint64_t at, uint64_t word) {
-    /* Those behind it have later homes, so that none of them gets further than LONGEST from its own. */
+    /* The words after it have later homes, so none of them gets further than LONGEST from its
+     * own. */
     uint64_t end = at, last = home_of(table, word) + LONGEST;
     if (last > table->slot_count) last = table->slot_count;
     while (end < last && table->slots[end] != EMPTY)
@@ -152,7 +156,7 @@ static lethe_status insert_at(struct lethe_cascade_table *table, uint64_t at, ui
     return LETHE_OK;
 }
 
-/* Takes the word out of slot at; those behind it that are not at home move up. */
+/* Takes the word out of slot at; the words after it that are not at home move up. */
 static void remove_at(struct lethe_cascade_table *table, uint64_t at) {
     uint64_t end = at + 1;
     while (end < table->slot_count && table->slots[end] != EMPTY &&

@@ -1,8 +1,9 @@
 /* table.h - fingerprints in memory: a hash table that is sorted as it lies.
  *
- * A word is a fingerprint followed by its tag. Without ages the tag is one bit: whether the fingerprint has
- * a value of its own, kept beside the slots; without it, it stands for one insertion. With ages the tag is
- * the period of its insertion, counted from the table's first one. */
+ * A word is a fingerprint followed by its tag. Without ages the tag is one bit: whether the
+ * fingerprint has a value of its own, kept beside the slots; without it, it stands for one
+ * insertion. With ages the tag is the period of its insertion, counted from the table's first
+ * one. */
 #ifndef LETHE_CASCADE_TABLE_H
 #define LETHE_CASCADE_TABLE_H
 
@@ -69,8 +70,8 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_table_apply(struct lethe_cascade_tab
 bool lethe_cascade_table_find(const struct lethe_cascade_table *table, uint64_t word, uint64_t *tag,
                               struct lethe_cascade_value *value);
 
-/* Reads on from slot *at: up to room words in order, and the values of those tagged with one. Returns
- * how many; 0 at the end. */
+/* Reads on from slot *at: up to room words in order, and the values of those tagged with one.
+ * Returns how many; 0 at the end. */
 size_t lethe_cascade_table_read(const struct lethe_cascade_table *table, uint64_t *at,
                                 uint64_t *words, struct lethe_cascade_value *values, size_t room,
                                 size_t *value_count);

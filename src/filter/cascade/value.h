@@ -1,8 +1,9 @@
-/* value.h - what a run says of one fingerprint: cancel some older insertions, then add some.
+/* value.h - what a run says about one fingerprint: cancel some older insertions, then add some.
  *
- * IDEA    Seen from what is older, a sequence of insertions and removals is a function of the count x
- *         that it finds: max(x - removed, 0) + added. Such functions are closed under composition, so
- *         any history of a fingerprint is two numbers, and merging two runs composes them.
+ * IDEA    Seen from what is older, a sequence of insertions and removals is a function of the count
+ *         x that it finds: max(x - removed, 0) + added. Such functions are closed under
+ *         composition, so any history of a fingerprint is two numbers, and merging two runs
+ *         composes them.
  * WHY     A tombstone that was a plain "-1" would cancel insertions newer than itself. */
 #ifndef LETHE_CASCADE_VALUE_H
 #define LETHE_CASCADE_VALUE_H

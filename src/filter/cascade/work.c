@@ -1,17 +1,18 @@
 /* work.c - what to merge, and when.
  *
  * IDEA    A range has levels of runs, each `growth` times as large as the one above. A full table
- *         becomes a run of the first level. Two runs of a level are merged into one; when that one is as
- *         large as a level may be, it belongs to the next, and the runs there are merged along at once.
- * I1      Newer runs come before older ones, and levels never fall along the list. Where a merge of newer runs
- *         overtakes one of older runs, what is older is raised to its level.
+ *         becomes a run of the first level. Two runs of a level are merged into one; when that one
+ *         is as large as a level may be, it belongs to the next, and the runs there are merged
+ *         along at once.
+ * I1      Newer runs come before older ones, and levels never decrease along the list. When a merge
+ *         of newer runs reaches a higher level than older runs have, these are raised to it.
  * I2      A job's inputs are neighbours in the list, and no other job has them.
- * I3      Of a range only the oldest frozen table is being written, so that runs come in order.
- * I4      A run that can't be read is set aside: it stays in its place, and what is newer and what is older are merged
- *         apart from it.
- * WHY     Merging straight into the level where the result belongs saves writing it once for each level above.
- *         Flushes come first, since insertions wait for tables; then what has begun, so that no
- *         more merges are under way than threads work on them. */
+ * I3      Only the oldest frozen table of a range is being written, so that runs come in order.
+ * I4      A run that can't be read is set aside: it stays in its place, and newer and older runs
+ *         are merged separately.
+ * WHY     Merging straight into the level where the result belongs saves writing it once for each
+ *         level above. Flushes come first, since insertions wait for tables; then merges that have
+ *         begun, so that there are never more merges under way than threads. */
 #include "filter/cascade/state.h"
 
 enum {
@@ -36,7 +37,8 @@ static bool is_idle(const struct lethe_cascade_range *range, unsigned at, unsign
     return !run->is_merging && !run->is_damaged && run->facts.level == level;
 }
 
-/* Whether a table of the range may be written. They wait when merging is so far behind that lookups would suffer. */
+/* Whether a table of the range may be written. They wait when merging is so far behind that lookups
+ * would suffer. */
 static bool can_flush(const struct lethe_cascade_range *range) {
     return range->frozen_count > 0 && !range->is_flushing &&
            range->run_count < LETHE_CASCADE_MAX_RUNS - 1;
@@ -85,8 +87,8 @@ static struct lethe_cascade_job *find_begun_job(lethe_cascade *cascade, bool flu
     return NULL;
 }
 
-/* What a level filter for a job's output may take: its share of the budget by entries. A part stays free for the
- * filters that merges replace. */
+/* What a level filter for a job's output may take: its share of the budget by entries. A part stays
+ * free for the filters that merges replace. */
 static uint64_t share_of_filters(lethe_cascade *cascade, uint64_t entries) {
     uint64_t budget = cascade->setting.level_filter_bytes;
     if (budget == 0 || entries == 0) return 0;
@@ -166,7 +168,8 @@ static struct lethe_cascade_job *start_merge(lethe_cascade *cascade) {
     return job;
 }
 
-/* A run that has no level filter though there is room for one: after an open, or when others became smaller. */
+/* A run that has no level filter though there is room for one: after an open, or when others became
+ * smaller. */
 static struct lethe_cascade_run *find_unfiltered(lethe_cascade *cascade, unsigned *range) {
     if (cascade->setting.level_filter_bytes == 0) return NULL;
     for (*range = 0; *range < cascade->range_count; ++*range) {
@@ -210,7 +213,7 @@ static unsigned place_of(const struct lethe_cascade_range *range,
     return at;
 }
 
-/* Takes a run off its list: the file goes, or waits for the next manifest. */
+/* Takes a run off its list: its file is removed now, or after the next manifest. */
 static void retire(lethe_cascade *cascade, struct lethe_cascade_run *run) {
     if (run->filter != NULL) {
         cascade->filter_bytes -= lethe_cascade_sieve_bytes(run->filter);
@@ -222,7 +225,8 @@ static void retire(lethe_cascade *cascade, struct lethe_cascade_run *run) {
     }
 }
 
-/* Restores the order of levels where a merge of newer runs made more of them than is older. */
+/* Restores the order of levels where a merge of newer runs reached a higher level than older runs
+ * have. */
 static void raise_levels(struct lethe_cascade_range *range) {
     for (unsigned i = 1; i < range->run_count; i++) {
         uint32_t newer = range->runs[i - 1]->facts.level;
@@ -301,8 +305,8 @@ static void drop_expired(lethe_cascade *cascade) {
     }
 }
 
-/* Ends a job whose step failed. Where one of its runs can't be read, that run is to blame and set aside, and merging
- * goes on elsewhere; any other failure is the caller's. State is held. */
+/* Ends a job whose step failed. If one of its runs can't be read, that run is set aside and merging
+ * goes on elsewhere; any other failure is returned to the caller. State is held. */
 static lethe_status fail(lethe_cascade *cascade, struct lethe_cascade_job *job,
                          struct lethe_cascade_run *damaged, lethe_status status,
                          struct lethe_cascade_progress *progress) {
@@ -421,9 +425,11 @@ static bool has_work(lethe_cascade *cascade) {
            find_unfiltered(cascade, &range) != NULL;
 }
 
-lethe_status lethe_cascade_work(lethe_cascade *cascade, uint64_t budget, uint64_t now_ms,
+lethe_status lethe_cascade_work(lethe_cascade *cascade, uint64_t now_ms, uint64_t budget,
                                 bool *more) {
+    if (more == NULL) return LETHE_EINVAL;
     *more = false;
+    if (cascade == NULL) return LETHE_EINVAL;
     lethe_os_lock_take(&cascade->state);
     lethe_cascade_tell_time(cascade, now_ms);
     bool is_due = lethe_cascade_commit_is_due(cascade);

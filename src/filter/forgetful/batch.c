@@ -1,19 +1,21 @@
 /* filter/forgetful/batch.c - many ids at once, with the cache misses overlapped.
  *
- * CHECK   Chunk by chunk and hub by hub (elastic.c): the Bloom filter's own batch asks one filter
- *         about all ids of a chunk that are not settled. The few that pass are confirmed singly.
- * RECORD  Only the newest two filters change while a chunk is recorded. So what the others say of
- *         its ids is asked first, in a batch; then, id by id and in order, the newest two are
- *         asked and added to, their words fetched a few ids ahead. Should a new period begin in the
- *         middle, the rest of the chunk goes the single way.
- * The paper's setting goes the single way throughout. */
+ * TEST    Chunk by chunk and hub by hub (elastic.c): the batch function of the Bloom filter tests
+ *         all ids of a chunk in one member. The few that pass are confirmed one by one.
+ * ADD     Only the newest two members change while a chunk is added. So the ids are first tested in
+ *         the others, in a batch. Then, id by id and in order, the newest two are tested and added
+ *         to; their words are prefetched a few ids ahead. If a new period must begin in the middle
+ *         of a chunk, the rest of the chunk is added by single calls.
+ * The paper's setting always uses single calls. */
 #include "filter/forgetful/forgetful.h"
 
 enum { CHUNK = 128, AHEAD = 6 };
 
-/* ORs into duplicate what the pairs from member index on say of count ids, at most CHUNK. */
-static void check_chunk(const lethe_forgetful *filter, const lethe_hash *hashes, size_t count,
-                        size_t index, uint64_t now_ms, uint8_t *duplicate) {
+/* The answers here are LETHE_ANSWER_FRESH and LETHE_ANSWER_DUPLICATE, that is, false and true. */
+
+/* Sets duplicate[i] where a pair from member index on contains id i; count is at most CHUNK. */
+static void test_chunk(const lethe_forgetful *filter, const lethe_hash *hashes, size_t count,
+                       size_t index, uint64_t now_ms, uint8_t *duplicate) {
     lethe_hash salted[CHUNK];
     uint8_t passed[CHUNK];
     size_t hub = lethe_forgetful_elastic_hub(filter, index, now_ms);
@@ -30,20 +32,22 @@ static void check_chunk(const lethe_forgetful *filter, const lethe_hash *hashes,
     }
 }
 
-void lethe_forgetful_check_batch(const lethe_forgetful *filter, const lethe_hash *hashes,
-                                 size_t count, uint64_t now_ms, uint8_t *duplicate) {
+lethe_status lethe_forgetful_test_batch(const lethe_forgetful *filter, const lethe_hash *hashes,
+                                        size_t count, uint64_t now_ms, uint8_t *answers) {
+    if (filter == NULL || ((hashes == NULL || answers == NULL) && count > 0)) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
     for (size_t i = 0; i < count; i++)
-        duplicate[i] = 0;
+        answers[i] = LETHE_ANSWER_FRESH;
     if (filter->plan.options.setting == LETHE_FORGETFUL_PAPER) {
         for (size_t i = 0; i < count; i++)
-            duplicate[i] = lethe_forgetful_paper_check(filter, hashes[i], now_ms);
-        return;
+            answers[i] = lethe_forgetful_paper_test(filter, hashes[i], now_ms);
+        return LETHE_OK;
     }
     for (size_t done = 0; done < count; done += CHUNK) {
         size_t chunk = count - done < CHUNK ? count - done : CHUNK;
-        check_chunk(filter, hashes + done, chunk, 0, now_ms, duplicate + done);
+        test_chunk(filter, hashes + done, chunk, 0, now_ms, answers + done);
     }
+    return LETHE_OK;
 }
 
 static void prefetch(const lethe_forgetful *filter, lethe_hash hash) {
@@ -51,19 +55,19 @@ static void prefetch(const lethe_forgetful *filter, lethe_hash hash) {
     lethe_member_prefetch(filter->members[1], hash);
 }
 
-/* Whether one of the two pairs that change while ids are recorded holds the hash. */
+/* Whether one of the two pairs that change while ids are added contains the hash. */
 static bool newest_hold(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
     return lethe_member_test(filter->members[1], hash) &&
            lethe_forgetful_elastic_confirm(filter, 1, hash, now_ms);
 }
 
-/* Deals with ids of a chunk until a new period must begin. Returns how many that were. */
-static size_t record_chunk(lethe_forgetful *filter, const lethe_hash *hashes, size_t count,
-                           uint64_t now_ms, uint8_t *duplicate) {
+/* Processes ids of a chunk until a new period must begin. Returns how many it processed. */
+static size_t add_chunk(lethe_forgetful *filter, const lethe_hash *hashes, size_t count,
+                        uint64_t now_ms, uint8_t *duplicate) {
     for (size_t i = 0; i < count; i++)
         duplicate[i] = 0;
     if (lethe_forgetful_elastic_is_due(filter, now_ms)) return 0;
-    check_chunk(filter, hashes, count, 2, now_ms, duplicate);
+    test_chunk(filter, hashes, count, 2, now_ms, duplicate);
     for (size_t i = 0; i < AHEAD && i < count; i++)
         prefetch(filter, hashes[i]);
     for (size_t i = 0; i < count; i++) {
@@ -75,32 +79,28 @@ static size_t record_chunk(lethe_forgetful *filter, const lethe_hash *hashes, si
         } else if (lethe_forgetful_elastic_is_due(filter, now_ms)) {
             return i;
         } else {
-            lethe_forgetful_add(filter, hashes[i], now_ms);
+            lethe_forgetful_put(filter, hashes[i], now_ms);
         }
     }
     return count;
 }
 
-lethe_status lethe_forgetful_check_and_record_batch(lethe_forgetful *filter,
-                                                    const lethe_hash *hashes, size_t count,
-                                                    uint64_t now_ms, uint8_t *duplicate,
-                                                    size_t *done) {
+lethe_status lethe_forgetful_add_and_test_batch(lethe_forgetful *filter, const lethe_hash *hashes,
+                                                size_t count, uint64_t now_ms, uint8_t *answers) {
+    if (filter == NULL || ((hashes == NULL || answers == NULL) && count > 0)) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
     bool is_paper = filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
-    lethe_status status = LETHE_OK;
+    lethe_status first = LETHE_OK;
     size_t i = 0;
-    while (i < count && status == LETHE_OK) {
+    while (i < count) {
         size_t end = count - i < CHUNK ? count : i + CHUNK;
-        if (!is_paper) i += record_chunk(filter, hashes + i, end - i, now_ms, duplicate + i);
+        if (!is_paper) i += add_chunk(filter, hashes + i, end - i, now_ms, answers + i);
         for (; i < end; i++) {
-            bool found;
-            status = lethe_forgetful_check_and_record(filter, hashes[i], now_ms, &found);
-            duplicate[i] = found;
-            if (status != LETHE_OK) break;
+            lethe_answer answer;
+            lethe_status status = lethe_forgetful_add_and_test(filter, hashes[i], now_ms, &answer);
+            answers[i] = (uint8_t)answer;
+            if (first == LETHE_OK) first = status;
         }
     }
-    for (size_t rest = i; rest < count; rest++)
-        duplicate[rest] = 0;
-    if (done != NULL) *done = i;
-    return status;
+    return first;
 }

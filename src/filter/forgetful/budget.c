@@ -1,35 +1,42 @@
-/* filter/forgetful/budget.c - how the elastic filter divides its error, its bits and its memory.
+/* filter/forgetful/budget.c - how the elastic setting divides its error, its bits and its memory.
  *
- * PERIODS With s periods to a window, s + 2 pairs can be alive and s + 3 filters, each of which takes
- *         the ids of two periods: 2 (s + 3)/s filters' worth of bits an id, at an error of
- *         sqrt(e / (s + 2)) each. Few periods waste filters, many waste logarithms; the least lies
- *         at 16 for 1e-3 and beyond 60 for 1e-12, and is flat, so we take the fewest
- *         periods that come within 2% of it: each one more is another filter to probe. A
- *         filter takes ids for at most 3 periods, so 3/s of the window must fit into the slack.
- * SHARES  Periods that end early add pairs, and nobody knows how many there will be. So a new pair gets
- *         its regular share, e / (S + S/4) where S = s + 2, as long as there is enough left, and
- *         never more than a part of what is left: (e - sum of all alive) / (S/4). At rest the
- *         two are equal; with more pairs than S the shares shrink by a factor each, and their sum
- *         stays below e without end. The sum counts limits for filters that are being filled, and
- *         for closed ones what their bits really say, which is less after a quiet period.
- * SIZES   A filter with k hashes meets an error limit p when a share f = p^(1/k) of its bits is set,
- *         after n = m ln(1/(1-f)) / k ids. Of the k around log2(1/p) the one with fewest bits.
- * ROOM    At a memory cap M, periods that begin by time must always find room, or ids would have to be
- *         refused or kept too long merely because the clock moved on. Looking ahead i periods, the
- *         filters still needed then take u_i bytes and i filters more will have been made. So a
- *         new one may have min over i of (M - u_i) / (i + 1), and the same will be left to the next. */
+ * PERIODS With s periods in a window, s + 2 pairs can be live and so s + 3 members, each with the
+ *         ids of two periods. An id thus costs 2 (s + 3)/s times the bits of one member, at an
+ *         error of sqrt(e / (s + 2)) per member. Few periods make members large, many periods make
+ *         their errors small. The minimum is at 16 for 1e-3 and beyond 60 for 1e-12, and it is
+ *         flat. So we take the fewest periods within 2% of it, since every period adds a member to
+ *         test. A member takes ids for at most 3 periods, so 3/s of the window must fit in the
+ *         slack.
+ * SHARES  Periods that end early add pairs, and it is not known how many there will be. So a new
+ *         pair gets its regular share, e / (S + S/4) with S = s + 2, as long as enough is left, and
+ *         never more than a part of what is left: (e - sum over live pairs) / (S/4). In steady
+ *         state the two are equal. With more pairs than S, the shares shrink geometrically, and
+ *         their sum always stays below e. For members that are being filled the sum uses their
+ *         limits; for the others their actual error, which is lower after a quiet period.
+ * SIZES   A filter with k hashes reaches an error limit p when a share f = p^(1/k) of its m bits is
+ *         set, after n = m ln(1/(1-f)) / k ids. Of the two k around log2(1/p) we take the one that
+ *         needs fewer bits.
+ * ROOM    Under a memory cap M, a period that begins on time must always find room. Otherwise
+ *         ids would be refused, or kept too long, merely because time passes. In i periods, the
+ *         members still needed will take u_i bytes, and i more members will have been made. So a
+ *         new member may take min over i of (M - u_i) / (i + 1), and the next one will have as
+ *         much. */
 #include <math.h>
 
 #include "filter/forgetful/forgetful.h"
 
 enum { MOST_PERIODS = 64, MOST_HASHES = 64, FEWEST_BITS = 512 };
 
-#define SPARE (1.0 / 4)     /* of the regular shares, for pairs that were not expected */
-#define TOLERANCE 1.02      /* more bits than the fewest, for fewer filters */
-#define MOST_BITS 0x1p46    /* of one filter */
-#define LEAST_SHARE 0x1p-20 /* of the regular one, when there is nothing left to share */
+/* The part of the regular shares that is reserved for unexpected pairs. */
+#define SPARE (1.0 / 4)
+/* How many more bits than the minimum are accepted in exchange for fewer members. */
+#define TOLERANCE 1.02
+/* The most bits of one member. */
+#define MOST_BITS 0x1p46
+/* The share when nothing is left, relative to the regular one. */
+#define LEAST_SHARE 0x1p-20
 
-/* Filters' worth of bits an id, times the logarithm that each needs. */
+/* A measure of the bits per id: the members per id, times the logarithm of the error of each. */
 static double bits_at(double error, uint32_t periods) {
     double s = periods;
     return 2 * (s + 3) / s * log2((1 + SPARE) * (s + 2) / error);
@@ -80,7 +87,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b) {
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Until when member index is needed. The open ones have no end in sight. */
+/* Until when member index is needed; UINT64_MAX for the two that are being filled. */
 static uint64_t needed_until_ms(const lethe_forgetful *filter, size_t index) {
     if (filter->is_open && index < 2) return UINT64_MAX;
     const struct member *member = filter->members[index];
@@ -92,7 +99,7 @@ static uint64_t needed_until_ms(const lethe_forgetful *filter, size_t index) {
     return add_saturated(last_ms, filter->plan.options.window_ms);
 }
 
-/* The bytes that will have come back by then. */
+/* The bytes that will have been freed by then. */
 static uint64_t freed_by(const lethe_forgetful *filter, uint64_t time_ms) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < filter->count; i++) {

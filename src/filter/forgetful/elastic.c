@@ -1,40 +1,42 @@
-/* filter/forgetful/elastic.c - the setting for use: any load, one window, one error.
+/* filter/forgetful/elastic.c - the setting for production: any load, one window, one error.
  *
- * IDEA    The operator names W and e; the list of filters arranges itself. A period ends after its
- *         time, or as soon as its filters hold what their share of the error allows. The next filter
- *         is made for the load seen, so a load that grows a hundredfold costs a few short periods.
- *         Nothing is dropped before its youngest id is older than W.
- * PAIRS   An id counts only if two neighbours hold it, also in the newest two, where the paper
- *         asks the future alone, and in the oldest two, of which the paper has dropped one already. An
- *         id of period p is in filters p and p - 1, so we keep p - 1 while p is within W. That
- *         costs one filter more, and saves checking any filter alone: every term of the error is a
- *         product, and each filter may have the square root of its share. At 1e-6 this takes a
- *         third of the memory off.
- * HUBS    A check walks the pairs (0,1) (1,2) (2,3) (3,4)... Whether filter 1 holds the id
- *         settles the first two if it does not, filter 3 the next two: so every second filter
- *         is asked first, and a fresh id is told by half of the filters.
- * STARTS  The first period, and one after a pause of two periods or more, begins with two new filters
- *         instead of one: the second has no own period. So no filter takes ids for longer than
- *         three periods, which keeps even a chance match of an old id within the slack (W + 3t).
+ * IDEA    The user gives W and e, and the list of members arranges itself. A period ends after its
+ *         time, or as soon as its members contain what their share of the error allows. The next
+ *         member is sized for the load seen so far, so a load that grows a hundredfold costs a few
+ *         short periods. A member is dropped only after its youngest id is older than W.
+ * PAIRS   An id counts only if two neighbours contain it. This includes the newest two, where the
+ *         paper tests the future alone, and the oldest two, of which the paper has dropped one
+ *         already. An id of period p is in members p and p - 1, so p - 1 is kept while p is within
+ *         W. That costs one more member, and no member is ever tested alone: every term of the
+ *         error is a product, and each member may use the square root of its share. At 1e-6 this
+ *         saves a third of the memory.
+ * HUBS    A test looks at the pairs (0,1) (1,2) (2,3) (3,4)... If member 1 does not contain the id,
+ *         the first two pairs do not match; if member 3 does not, nor do the next two. So every
+ *         second member is tested first, and half of the members suffice to recognise a fresh id.
+ * STARTS  The first period, and one after a pause of two periods or more, begins with two new
+ *         members instead of one; the second has no own period. So no member takes ids for longer
+ *         than three periods, which keeps even a chance match with an old id within the slack (W +
+ *         3t).
  * I1      While is_open, members 0 and 1 take ids, and the period began at period_began_ms.
- * I2      own_ids > 0 only with an older neighbour that holds those ids: is_paired. It is zeroed
- *         with the neighbour's going, when they have expired.
- * I3      The sum over live pairs of the product of their limits is at most e, unless a cap with
- *         LETHE_FORGETFUL_DEGRADE or a merge has broken it.
- * LIMIT   Records at one single instant can't tell a rate. Filters then grow by GROWTH each time
- *         one is full, and the last may be that much too large. */
+ * I2      own_ids > 0 only while an older neighbour contains those ids too (is_paired). When they
+ *         have expired and the neighbour is dropped, own_ids is set to 0.
+ * I3      The sum, over live pairs, of the products of their limits is at most e, except after a
+ *         merge or under LETHE_POLICY_DEGRADE at a cap.
+ * LIMIT   Additions at one single instant show no rate. Then each new member is GROWTH times as
+ *         large as the one before, and the last may be too large by that factor. */
 #include <assert.h>
 #include <math.h>
 
 #include "filter/forgetful/forgetful.h"
 
 enum {
-    GROWTH = 4,       /* a new period expects at most so many times the ids of the last */
-    FEWEST_IDS = 64,  /* and at least so many */
-    DROPS_AT_ONCE = 4 /* of expired filters, in a call */
+    GROWTH = 4,       /* a new period expects at most this many times the ids of the last one */
+    FEWEST_IDS = 64,  /* and at least this many ids */
+    DROPS_AT_ONCE = 4 /* expired members that one call drops */
 };
 
-#define HEADROOM (1 + 1.0 / 32) /* so that a steady load fills a filter by time, not before it */
+/* With it, the periods of a steady load end by time and not because a member is full. */
+#define HEADROOM (1 + 1.0 / 32)
 
 bool lethe_forgetful_elastic_is_live(const lethe_forgetful *filter, size_t index, uint64_t now_ms) {
     const struct member *member = filter->members[index];
@@ -58,8 +60,7 @@ bool lethe_forgetful_elastic_confirm(const lethe_forgetful *filter, size_t hub, 
            lethe_member_test(filter->members[hub + 1], hash);
 }
 
-bool lethe_forgetful_elastic_check(const lethe_forgetful *filter, lethe_hash hash,
-                                   uint64_t now_ms) {
+bool lethe_forgetful_elastic_test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
     size_t hub = lethe_forgetful_elastic_hub(filter, 0, now_ms);
     for (; hub != 0; hub = lethe_forgetful_elastic_hub(filter, hub + 1, now_ms)) {
         if (lethe_member_test(filter->members[hub], hash) &&
@@ -80,13 +81,13 @@ double lethe_forgetful_elastic_error(const lethe_forgetful *filter, uint64_t now
     return 1 - none;
 }
 
-/* After a whole window without an id the load is unknown again. */
+/* Ends the period after a whole window without an id. Then the load is unknown again. */
 static void close_period(lethe_forgetful *filter) {
     filter->is_open = false;
     filter->period_ids = lethe_forgetful_hinted_ids(&filter->plan);
 }
 
-/* Drops at most so many expired members. Returns whether some are left. */
+/* Drops at most that many expired members. Returns whether more are left. */
 static bool drop_expired(lethe_forgetful *filter, size_t most, uint64_t now_ms) {
     size_t kept = 0, dropped = 0;
     bool more = false, was_needed = false; /* by the newer neighbour */
@@ -111,11 +112,11 @@ static bool drop_expired(lethe_forgetful *filter, size_t most, uint64_t now_ms) 
     return more;
 }
 
-bool lethe_forgetful_elastic_advance(lethe_forgetful *filter, uint64_t now_ms) {
-    return drop_expired(filter, DROPS_AT_ONCE, now_ms);
+bool lethe_forgetful_elastic_work(lethe_forgetful *filter, uint64_t now_ms, unsigned budget) {
+    return drop_expired(filter, budget, now_ms);
 }
 
-/* Whether the two open members are as full as their limits let them be. */
+/* Whether one of the two open members is as full as its limit allows. */
 static bool is_full(const lethe_forgetful *filter) {
     const struct member *first = filter->members[0], *second = filter->members[1];
     return first->bits_set + first->bits.hashes > first->half_bits ||
@@ -127,15 +128,18 @@ bool lethe_forgetful_elastic_is_due(const lethe_forgetful *filter, uint64_t now_
            is_full(filter);
 }
 
-/* What a new period is to be. */
+/* How a new period begins. */
 struct beginning {
-    bool is_start; /* with two new members */
-    bool is_early; /* the last one is full before its time */
-    double ids;    /* expected in it */
+    /* With two new members. */
+    bool is_start;
+    /* Before its time, because a member of the last period is full. */
+    bool is_early;
+    /* The ids expected in it. */
+    double ids;
 };
 
-/* How many ids the next period will have: as many as the load of the last one makes, but at most
- * GROWTH times what was expected, and not less than half of that for each period gone by. */
+/* How many ids to expect in the next period: at the rate of the last period, but at most GROWTH
+ * times the last expectation, and at least half of that for each period that has passed. */
 static double expect_ids(const lethe_forgetful *filter, uint64_t now_ms) {
     double expected = fmax(filter->period_ids, FEWEST_IDS);
     if (!filter->is_open) return expected;
@@ -155,7 +159,7 @@ static struct beginning plan_beginning(const lethe_forgetful *filter, uint64_t n
     return beginning;
 }
 
-/* Makes a member for so many ids and an error limit, smaller where the room is short. */
+/* Makes a member for that many ids and an error limit; a smaller one if the room is too small. */
 static lethe_status make_member(lethe_forgetful *filter, double ids, double limit,
                                 uint64_t room_bytes, struct member **out) {
     *out = NULL;
@@ -172,7 +176,8 @@ static lethe_status make_member(lethe_forgetful *filter, double ids, double limi
     return LETHE_OK;
 }
 
-/* The second member of a start: it has no own period, and takes the ids of one alone. */
+/* Makes the second member of a start. It has no own period, and takes the ids of one period
+ * only. */
 static lethe_status make_second(lethe_forgetful *filter, const struct beginning *beginning,
                                 double share, uint64_t room_bytes, struct member **out) {
     *out = NULL;
@@ -180,7 +185,7 @@ static lethe_status make_second(lethe_forgetful *filter, const struct beginning 
     return make_member(filter, beginning->ids, sqrt(share), room_bytes, out);
 }
 
-/* An early period is worth its filter only if that is not tiny: at the cap, a full filter is full. */
+/* Whether the room suffices. A period begins early only if its member will not be tiny. */
 static bool is_room_enough(const lethe_forgetful *filter, const struct beginning *beginning,
                            uint64_t room_bytes) {
     if (!beginning->is_early) return true;
@@ -228,13 +233,13 @@ static lethe_status begin_period(lethe_forgetful *filter, const struct beginning
 lethe_status lethe_forgetful_elastic_prepare(lethe_forgetful *filter, uint64_t now_ms) {
     if (!lethe_forgetful_elastic_is_due(filter, now_ms)) return LETHE_OK;
     struct beginning beginning = plan_beginning(filter, now_ms);
-    /* At a cap all that has expired must go; otherwise a bounded part, for a bounded pause. */
+    /* Under a cap all expired members must go. Otherwise a few, so that the pause is bounded. */
     bool is_capped = filter->plan.options.max_memory_bytes != 0;
     drop_expired(filter, is_capped ? SIZE_MAX : DROPS_AT_ONCE, now_ms);
     if (!filter->is_open) beginning.is_start = true;
     lethe_status status = begin_period(filter, &beginning, now_ms);
     if (status != LETHE_EFULL) return status;
     filter->is_strained = true;
-    bool goes_on = filter->plan.options.policy == LETHE_FORGETFUL_DEGRADE && filter->is_open;
+    bool goes_on = filter->plan.options.policy == LETHE_POLICY_DEGRADE && filter->is_open;
     return goes_on ? LETHE_OK : LETHE_EFULL;
 }

@@ -1,26 +1,29 @@
-/* filter/forgetful/forgetful.c - the public forgetful Bloom filter: makes them, asks the setting.
+/* filter/forgetful/forgetful.c - the public forgetful Bloom filter: makes filters and asks the
+ * setting.
  *
- * IDEA    A list of Bloom filters, newest first. An id is added to the first two. From time to time a
- *         new one is put in front, and the old ones go when nothing in them matters any more.
- *         Since an id went into two neighbours, a check can ask for both: the errors multiply.
+ * IDEA    A list of Bloom filters, its members, newest first. An id is added to the first two. From
+ *         time to time a new member is put in front, and old ones are dropped once their ids have
+ *         expired. Since an id is in two neighbours, a test can require both, and their errors
+ *         multiply.
  * LAYOUT  members: future | present | newest past | ... | oldest past
  *           own period:      p         p-1        p-2
- *           also holds p of:           p          p-1        (each the next newer one's period)
+ *           also contains:             p          p-1        (the period of the next newer one)
  * I1      Ids of member i's own period are in member i and, while is_paired, in member i + 1.
- * I2      Only members 0 and 1 are ever added to.
- * I3      The clock never goes back, and what had expired by it stays expired.
+ * I2      Ids are only ever added to members 0 and 1.
+ * I3      The clock never goes back, and expired ids stay expired.
  * I4      memory_bytes is what is allocated: filter, list and members.
- * WHY     Two settings, not two types: the list, the members, the copies, the totals and the format
- *         are the same. When a period begins, which members count, and what may be dropped differ,
- *         and stand in paper.c and elastic.c.
+ * WHY     Two settings, not two types: the list, the members, copying, the totals and the format
+ *         are the same. Only when a period begins, which members count and what may be dropped
+ *         differ; see paper.c and elastic.c.
  * PAPER   R. Subramanyam, I. Gupta, L. Leslie, W. Wang, Idempotent distributed counters using a
- *         forgetful Bloom filter, 2015. What was found in it: docs/papers.md. */
+ *         forgetful Bloom filter, 2015. docs/papers.md discusses it. */
 #include "filter/forgetful/forgetful.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/sized.h"
 
 enum { FIRST_ROOM = 8 };
 
@@ -48,13 +51,17 @@ lethe_status lethe_forgetful_from_plan(const struct lethe_forgetful_plan *plan,
 }
 
 lethe_status lethe_forgetful_new(const lethe_forgetful_options *options, lethe_forgetful **out) {
-    assert(out != NULL);
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
+    lethe_forgetful_options taken;
+    lethe_status status = LETHE_TAKE(options, &taken, allocator);
+    if (status != LETHE_OK) return status;
+    if (!lethe_allocator_is_usable(taken.allocator)) return LETHE_EINVAL;
     struct lethe_forgetful_plan plan;
-    lethe_status status = lethe_forgetful_plan_options(options, &plan);
+    status = lethe_forgetful_plan_options(&taken, &plan);
     if (status != LETHE_OK) return status;
     lethe_forgetful *filter;
-    status = lethe_forgetful_from_plan(&plan, options != NULL ? options->allocator : NULL, &filter);
+    status = lethe_forgetful_from_plan(&plan, taken.allocator, &filter);
     if (status != LETHE_OK) return status;
     if (is_paper(filter)) status = lethe_forgetful_paper_begin(filter);
     if (status != LETHE_OK) {
@@ -91,7 +98,7 @@ lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count) {
     return LETHE_OK;
 }
 
-/* An odd number that depends on every bit of the seed and on how many came before. */
+/* An odd number that depends on every bit of the seed and on how many salts came before. */
 static uint64_t next_salt(lethe_forgetful *filter) {
     if (!filter->plan.options.salted) return 1;
     uint64_t mixed = filter->plan.options.seed + ++filter->salts * UINT64_C(0x9e3779b97f4a7c15);
@@ -125,8 +132,10 @@ void lethe_forgetful_push_front(lethe_forgetful *filter, struct member *member) 
 }
 
 lethe_status lethe_forgetful_copy(const lethe_forgetful *filter, lethe_forgetful **out) {
-    lethe_forgetful *copy;
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
+    if (filter == NULL) return LETHE_EINVAL;
+    lethe_forgetful *copy;
     lethe_status status = lethe_forgetful_from_plan(&filter->plan, filter->allocator, &copy);
     if (status != LETHE_OK) return status;
     status = lethe_forgetful_reserve(copy, filter->count);
@@ -153,6 +162,7 @@ lethe_status lethe_forgetful_copy(const lethe_forgetful *filter, lethe_forgetful
 }
 
 void lethe_forgetful_clear(lethe_forgetful *filter) {
+    if (filter == NULL) return;
     size_t kept = is_paper(filter) ? (size_t)filter->past + 2 : 0;
     while (filter->count > kept)
         lethe_forgetful_drop_member(filter, filter->members[--filter->count]);
@@ -174,7 +184,7 @@ void lethe_forgetful_clear(lethe_forgetful *filter) {
     }
 }
 
-void lethe_forgetful_add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+void lethe_forgetful_put(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
     struct member *newest = filter->members[0];
     lethe_member_add(newest, hash);
     lethe_member_add(filter->members[1], hash);
@@ -186,45 +196,61 @@ void lethe_forgetful_add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_
     filter->fresh++;
 }
 
-static bool check(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
-    return is_paper(filter) ? lethe_forgetful_paper_check(filter, hash, now_ms)
-                            : lethe_forgetful_elastic_check(filter, hash, now_ms);
+static bool test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    return is_paper(filter) ? lethe_forgetful_paper_test(filter, hash, now_ms)
+                            : lethe_forgetful_elastic_test(filter, hash, now_ms);
 }
 
-static lethe_status record(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+static lethe_status add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
     lethe_status status = is_paper(filter) ? lethe_forgetful_paper_prepare(filter, now_ms)
                                            : lethe_forgetful_elastic_prepare(filter, now_ms);
     if (status == LETHE_EFULL) {
         filter->refused++;
         filter->was_refused = true;
     }
-    if (status == LETHE_OK) lethe_forgetful_add(filter, hash, now_ms);
+    if (status == LETHE_OK) lethe_forgetful_put(filter, hash, now_ms);
     return status;
 }
 
-bool lethe_forgetful_check(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
-    return check(filter, hash, lethe_forgetful_time(filter, now_ms));
+uint64_t lethe_forgetful_seed(const lethe_forgetful *filter) {
+    return filter != NULL ? filter->plan.options.seed : 0;
 }
 
-lethe_status lethe_forgetful_record(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
-    return record(filter, hash, lethe_forgetful_time(filter, now_ms));
+bool lethe_forgetful_test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    return filter != NULL && test(filter, hash, lethe_forgetful_time(filter, now_ms));
 }
 
-lethe_status lethe_forgetful_check_and_record(lethe_forgetful *filter, lethe_hash hash,
-                                              uint64_t now_ms, bool *duplicate) {
+lethe_status lethe_forgetful_add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    if (filter == NULL) return LETHE_EINVAL;
+    return add(filter, hash, lethe_forgetful_time(filter, now_ms));
+}
+
+lethe_status lethe_forgetful_add_and_test(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms,
+                                          lethe_answer *answer) {
+    if (answer == NULL) return LETHE_EINVAL;
+    *answer = LETHE_ANSWER_REFUSED;
+    if (filter == NULL) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
-    *duplicate = check(filter, hash, now_ms);
-    if (!*duplicate) return record(filter, hash, now_ms);
-    filter->clock_ms = now_ms;
-    filter->duplicates++;
-    return LETHE_OK;
+    if (test(filter, hash, now_ms)) {
+        *answer = LETHE_ANSWER_DUPLICATE;
+        filter->clock_ms = now_ms;
+        filter->duplicates++;
+        return LETHE_OK;
+    }
+    lethe_status status = add(filter, hash, now_ms);
+    if (status == LETHE_OK) *answer = LETHE_ANSWER_FRESH;
+    return status;
 }
 
-bool lethe_forgetful_advance(lethe_forgetful *filter, uint64_t now_ms) {
+lethe_status lethe_forgetful_work(lethe_forgetful *filter, uint64_t now_ms, unsigned budget,
+                                  bool *more) {
+    if (more == NULL) return LETHE_EINVAL;
+    *more = false;
+    if (filter == NULL) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
-    bool more = is_paper(filter) ? lethe_forgetful_paper_advance(filter, now_ms)
-                                 : lethe_forgetful_elastic_advance(filter, now_ms);
+    *more = is_paper(filter) ? lethe_forgetful_paper_work(filter, now_ms, budget)
+                             : lethe_forgetful_elastic_work(filter, now_ms, budget);
     filter->clock_ms = now_ms;
     filter->has_clock = true;
-    return more;
+    return LETHE_OK;
 }

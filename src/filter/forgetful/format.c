@@ -1,9 +1,9 @@
 /* filter/forgetful/format.c - saves and loads forgetful Bloom filters: docs/format/forgetful.md.
  *
- * The payload is the options, the state, a head for each member, and the words of all members. A
- * loader plans from the options as `new` does, so it accepts no options that `new` would refuse, then
- * believes the members' sizes only when they agree with the bytes that are there. What follows
- * from the words (bits_set) or the options (periods) is not saved. */
+ * The payload is the options, the state, and for each member a head and its words. A loader
+ * plans from the options as new does, so it refuses the same options. It trusts the sizes of
+ * members only if they agree with the length of the data. What follows from the words (bits_set)
+ * or from the options (periods) is not saved. */
 #include <math.h>
 
 #include "core/codec.h"
@@ -74,6 +74,7 @@ static void put_member_head(lethe_encoder *encoder, const struct member *member)
 }
 
 lethe_status lethe_forgetful_save(const lethe_forgetful *filter, lethe_sink sink) {
+    if (filter == NULL) return LETHE_EINVAL;
     uint64_t bytes = HEAD_BYTES;
     for (size_t i = 0; i < filter->count; i++)
         bytes += MEMBER_HEAD_BYTES + lethe_member_words(filter->members[i]) * sizeof(uint64_t);
@@ -112,14 +113,14 @@ static lethe_status get_plan(lethe_decoder *decoder, struct lethe_forgetful_plan
     options.seed = lethe_decoder_get_u64(decoder);
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
 
-    if (setting > LETHE_FORGETFUL_PAPER || policy > LETHE_FORGETFUL_DEGRADE ||
+    if (setting > LETHE_FORGETFUL_PAPER || policy > LETHE_POLICY_DEGRADE ||
         check > LETHE_FORGETFUL_SIMPLE || salted > 1 || zero != 0) {
         return LETHE_ECORRUPT;
     }
     options.setting = (lethe_forgetful_setting)setting;
-    options.policy = (lethe_forgetful_policy)policy;
+    options.policy = (lethe_policy)policy;
     options.check = (lethe_forgetful_check_kind)check;
-    /* Saved options have no defaults left to fill in, and elastic ones are salted. */
+    /* Saved options have all defaults filled in, and elastic ones are salted. */
     bool is_elastic = options.setting == LETHE_FORGETFUL_ELASTIC;
     bool is_whole = options.seed != 0 && options.error != 0 &&
                     (is_elastic ? options.window_ms != 0 && options.slack != 0 && salted == 1
@@ -132,7 +133,7 @@ static lethe_status get_plan(lethe_decoder *decoder, struct lethe_forgetful_plan
     return LETHE_OK;
 }
 
-/* The state of the filter in *state; only its own fields are set. */
+/* Reads the state of the filter; sets only these fields of *state. */
 static lethe_status get_state(lethe_decoder *decoder, lethe_forgetful *state, size_t *count) {
     uint32_t flags = lethe_decoder_get_u32(decoder);
     *count = lethe_decoder_get_u32(decoder);
@@ -162,7 +163,7 @@ static lethe_status get_state(lethe_decoder *decoder, lethe_forgetful *state, si
     return valid ? LETHE_OK : LETHE_ECORRUPT;
 }
 
-/* Whether the state is one that its setting can be in. */
+/* Whether the setting can have this state. */
 static bool is_possible(const lethe_forgetful *filter, size_t count) {
     const lethe_forgetful_options *options = &filter->plan.options;
     if (options->setting == LETHE_FORGETFUL_ELASTIC) {
@@ -178,7 +179,7 @@ static bool is_possible(const lethe_forgetful *filter, size_t count) {
            count >= (size_t)filter->past + 2;
 }
 
-/* What a member's head says, before there is a member. */
+/* Reads and checks a member's head. */
 static lethe_status get_member_head(lethe_decoder *decoder, const lethe_forgetful *filter,
                                     struct member *head) {
     *head = (struct member){0};
@@ -211,7 +212,7 @@ static lethe_status get_member_head(lethe_decoder *decoder, const lethe_forgetfu
     return LETHE_OK;
 }
 
-/* Whether the bits of the last word that lie beyond m are clear. */
+/* Whether the bits of the last word beyond m are zero. */
 static bool has_clean_end(const struct member *member) {
     unsigned used = member->bits.range % 64;
     return used == 0 || member->bits.words[lethe_member_words(member) - 1] >> used == 0;
@@ -252,8 +253,8 @@ static bool is_linked(const lethe_forgetful *filter) {
     return true;
 }
 
-/* The expectation sizes the next filter. It must not be a number out of the blue: no more than
- * the hint, or what the bits that are there could make anyone expect. */
+/* period_ids determines the size of the next member, so a forged value must not count. This
+ * limits it to the capacity option plus what the bits of the members can justify. */
 static void bound_expectation(lethe_forgetful *filter) {
     double most = lethe_forgetful_hinted_ids(&filter->plan);
     for (size_t i = 0; i < filter->count; i++)
@@ -290,6 +291,7 @@ static lethe_status get_filter(lethe_decoder *decoder, const lethe_allocator *al
 
 lethe_status lethe_forgetful_load(lethe_source source, const lethe_allocator *allocator,
                                   lethe_forgetful **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);

@@ -1,18 +1,18 @@
-/* filter/forgetful/info.c - how a forgetful filter stands. Reads only. */
-#include <assert.h>
-
+/* filter/forgetful/info.c - the stats of a forgetful filter. Reads only. */
+#include "core/sized.h"
 #include "filter/forgetful/forgetful.h"
 
 static bool is_paper(const lethe_forgetful *filter) {
     return filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
 }
 
-lethe_forgetful_filter lethe_forgetful_member(const lethe_forgetful *filter, uint32_t index,
-                                              uint64_t now_ms) {
-    assert(index < filter->count);
+lethe_status lethe_forgetful_member(const lethe_forgetful *filter, uint32_t index, uint64_t now_ms,
+                                    lethe_forgetful_filter *out) {
+    if (filter == NULL || index >= filter->count) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
     const struct member *member = filter->members[index];
-    lethe_forgetful_filter out = {
+    lethe_forgetful_filter found = {
+        .size = sizeof found,
         .bits = member->bits.range,
         .hashes = member->bits.hashes,
         .bits_set = member->bits_set,
@@ -24,18 +24,18 @@ lethe_forgetful_filter lethe_forgetful_member(const lethe_forgetful *filter, uin
     if (is_paper(filter)) {
         uint64_t due;
         size_t live = lethe_forgetful_paper_live(filter, now_ms, &due);
-        out.error = lethe_member_expected_error(member);
-        out.is_live = index < live;
-        out.is_alone = out.is_live && lethe_forgetful_paper_is_alone(filter, index, live, due);
+        found.error = lethe_member_expected_error(member);
+        found.is_live = index < live;
+        found.is_alone = found.is_live && lethe_forgetful_paper_is_alone(filter, index, live, due);
     } else {
-        out.error = lethe_member_error(member);
-        out.is_live = lethe_forgetful_elastic_is_live(filter, index, now_ms) ||
-                      (index > 0 && lethe_forgetful_elastic_is_live(filter, index - 1, now_ms));
+        found.error = lethe_member_error(member);
+        found.is_live = lethe_forgetful_elastic_is_live(filter, index, now_ms) ||
+                        (index > 0 && lethe_forgetful_elastic_is_live(filter, index - 1, now_ms));
     }
-    return out;
+    return LETHE_GIVE(&found, out, error);
 }
 
-/* Adds what member index holds of its own period, if that counts. */
+/* Adds the ids of member index's own period to the stats, if they are live. */
 static void count_held(const lethe_forgetful *filter, size_t index, bool is_live, uint64_t now_ms,
                        lethe_forgetful_stats *stats) {
     const struct member *member = filter->members[index];
@@ -58,16 +58,19 @@ static void count_all_held(const lethe_forgetful *filter, uint64_t now_ms,
 
 static unsigned strain_of(const lethe_forgetful *filter, const lethe_forgetful_stats *stats) {
     unsigned strain = 0;
-    if (stats->error_estimate > stats->error_target) strain |= LETHE_FORGETFUL_STRAIN_ERROR;
-    if (filter->is_strained) strain |= LETHE_FORGETFUL_STRAIN_MEMORY;
-    if (filter->was_refused) strain |= LETHE_FORGETFUL_STRAIN_REFUSED;
+    if (stats->error_estimate > stats->error_target) strain |= LETHE_STRAIN_ERROR;
+    if (filter->is_strained) strain |= LETHE_STRAIN_MEMORY;
+    if (filter->was_refused) strain |= LETHE_STRAIN_REFUSED;
     return strain;
 }
 
-lethe_forgetful_stats lethe_forgetful_info(const lethe_forgetful *filter, uint64_t now_ms) {
+lethe_status lethe_forgetful_info(const lethe_forgetful *filter, uint64_t now_ms,
+                                  lethe_forgetful_stats *out) {
+    if (filter == NULL) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
     const lethe_forgetful_options *options = &filter->plan.options;
     lethe_forgetful_stats stats = {
+        .size = sizeof stats,
         .setting = options->setting,
         .window_ms = options->window_ms,
         .slack = options->slack,
@@ -86,5 +89,5 @@ lethe_forgetful_stats lethe_forgetful_info(const lethe_forgetful *filter, uint64
     };
     count_all_held(filter, now_ms, &stats);
     stats.strain = strain_of(filter, &stats);
-    return stats;
+    return LETHE_GIVE(&stats, out, refused);
 }

@@ -1,10 +1,10 @@
-/* filter/forgetful/member.c - see member.h.
+/* filter/forgetful/member.c - one Bloom filter of a forgetful filter: see member.h.
  *
- * ERROR   With a share f of its bits set, a classical filter passes a fresh id with probability f^k:
- *         not an estimate but what is true of these very bits. Members count their set bits as they
- *         add, so their error is known at any moment for the price of one addition, and a
- *         limit on the error is a limit on a count. Equation 1 of the paper (corrected, see
- *         docs/papers.md) estimates the same from the number of ids: (1 - (1 - 1/m)^(k l))^k. */
+ * ERROR   If a share f of its bits is set, a classical filter passes a fresh id with probability
+ *         f^k. That is not an estimate, but exact for these bits. Members count their set bits
+ *         as they add ids. So their error is known at any time, and a limit on the error is a
+ *         limit on that count. Equation 1 of the paper (corrected, see docs/papers.md) estimates
+ *         the error from the number of ids instead: (1 - (1 - 1/m)^(k l))^k. */
 #include "filter/forgetful/member.h"
 
 #include <math.h>

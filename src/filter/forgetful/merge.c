@@ -1,12 +1,12 @@
-/* filter/forgetful/merge.c - one filter takes over what another remembers.
+/* filter/forgetful/merge.c - adds what another filter remembers.
  *
- * Two lists of filters can't be zipped together: their periods began at other times, and their
- * members differ in size and salt. So the other's live members are copied behind the own
- * ones, as a list of their own that takes no more ids. Pairs never reach across: the last member of a
- * list has no ids of its own period (I2 of elastic.c). */
+ * Two lists of members cannot be merged pair by pair: their periods began at different times,
+ * and their members differ in size and salt. So the other's live members are copied to the end
+ * of the list, where they take no more ids. The two parts never form a pair across the seam,
+ * because the last member of a list has no ids of its own period (I2 of elastic.c). */
 #include "filter/forgetful/forgetful.h"
 
-/* Whether other's member index counts, for itself or for its newer neighbour. */
+/* Whether other's member index is needed, for itself or for its newer neighbour. */
 static bool is_wanted(const lethe_forgetful *other, size_t index, uint64_t now_ms) {
     return lethe_forgetful_elastic_is_live(other, index, now_ms) ||
            (index > 0 && lethe_forgetful_elastic_is_live(other, index - 1, now_ms));
@@ -26,7 +26,7 @@ static lethe_status check_room(const lethe_forgetful *filter, const lethe_forget
     return fits && *count <= LETHE_FORGETFUL_MOST_MEMBERS ? LETHE_OK : LETHE_EFULL;
 }
 
-/* Appends copies of other's live members. On failure the list is as it was. */
+/* Appends copies of other's live members. On failure the list stays as it was. */
 static lethe_status append_copies(lethe_forgetful *filter, const lethe_forgetful *other,
                                   uint64_t now_ms) {
     size_t before = filter->count, taken = other->count; /* other may be filter itself */
@@ -49,6 +49,7 @@ static lethe_status append_copies(lethe_forgetful *filter, const lethe_forgetful
 }
 
 lethe_status lethe_forgetful_merge(lethe_forgetful *filter, const lethe_forgetful *other) {
+    if (filter == NULL || other == NULL) return LETHE_EINVAL;
     const lethe_forgetful_options *own = &filter->plan.options, *its = &other->plan.options;
     if (own->setting != LETHE_FORGETFUL_ELASTIC || its->setting != LETHE_FORGETFUL_ELASTIC ||
         own->window_ms != its->window_ms || own->seed != its->seed) {

@@ -1,4 +1,5 @@
-/* filter/forgetful/options.c - checks what a forgetful filter is asked to be. Nothing is allocated. */
+/* filter/forgetful/options.c - checks the options and fills in their defaults. Allocates
+ * nothing. */
 #include "filter/forgetful/forgetful.h"
 
 #define MAX_WINDOW_MS (UINT64_C(30) * LETHE_FORGETFUL_DAY_MS)
@@ -10,7 +11,7 @@ enum {
     SECOND_MS = 1000,
     HOUR_MS = 3600000,
     DEFAULT_WINDOW_MS = 600000,
-    DEFAULT_BITS = 6250, /* the paper's own figures, its Section VI */
+    DEFAULT_BITS = 6250, /* as in Section VI of the paper */
     DEFAULT_HASHES = 5,
     DEFAULT_PERIOD_MS = 5000,
     MAX_HASHES = 64
@@ -20,7 +21,7 @@ enum {
 #define DEFAULT_TARGET 0.01
 #define DEFAULT_SLACK 0.25
 
-/* Written so that a NaN is outside. */
+/* False for NaN. */
 static bool is_within(double value, double least, double most) {
     return value >= least && value <= most;
 }
@@ -39,7 +40,7 @@ static lethe_status plan_elastic(struct lethe_forgetful_plan *plan) {
         is_within(options->error, 1e-12, 0.1) && is_within(options->slack, 0.02, 1) &&
         options->capacity <= MAX_CAPACITY &&
         (options->max_memory_bytes == 0 || options->max_memory_bytes >= MIN_CAP_BYTES) &&
-        (options->policy == LETHE_FORGETFUL_REFUSE || options->policy == LETHE_FORGETFUL_DEGRADE);
+        (options->policy == LETHE_POLICY_REFUSE || options->policy == LETHE_POLICY_DEGRADE);
     if (!valid) return LETHE_EINVAL;
     options->salted = true;
     plan->periods = lethe_forgetful_choose_periods(options->error, options->slack);

@@ -1,34 +1,37 @@
 /* filter/forgetful/paper.c - the filter as published: fixed m, k and N, a refresh every t.
  *
- * IDEA    One future, one present and N past filters of one size. Every t the oldest is dropped, the
- *         others move up and an empty one becomes the future. A check asks the future, then pairs
- *         of neighbours, then the oldest alone. Once a second Algorithm 3 compares the estimated
- *         error with its target and doubles the filters and shortens the period, or takes one filter
- *         off and lengthens it.
- * LAZY    Reads must not refresh, and a refresh may be overdue by several periods. So a check
- *         counts how many are due and sees each filter that many places further back: what is
- *         then beyond the end has been dropped as good as done.
+ * IDEA    One future, one present and N past filters of one size. Every t the oldest is dropped,
+ *         the others move back by one place and an empty filter becomes the future. A test looks at
+ *         the future, then at pairs of neighbours, then at the oldest alone. Once a second,
+ *         Algorithm 3 compares the estimated error with its target. It doubles the filters and
+ *         shortens the period, or drops one filter and lengthens the period.
+ * LAZY    Reads must not refresh, and a refresh may be overdue by several periods. So a test counts
+ *         the refreshes that are due and treats each filter as that many places further back.
+ *         Filters beyond the end count as dropped.
  * CORRECTED, and nothing else:
- *         1  Algorithm 2 as printed reaches "the oldest alone" only when N = 1. It is always asked.
- *         2  Scaling up puts empty filters behind the oldest one. Ids of that one's own period are in
- *            no other filter, so it is still asked alone (is_paired is false) until it is dropped.
- *         3  Given a window W, Algorithm 3 takes no step after which (N+1)t < W, and no filter goes
- *            while ids of its own period are younger than W. The first alone is not enough:
- *            filters that were filled in short periods would be dropped too soon in long ones.
- * I1      Without a window there are N + 2 members. With one there may be more for a while.
- * I2      All members have the same m and k. A dropped one's bits become the new future's.
- * I3      Member i's ids are covered by member i + 1 while is_paired; the last one's by none.
- * LIMIT   The error follows the load. That is the paper's design; the elastic setting differs. */
+ *         1  Algorithm 2 as printed tests "the oldest alone" only if N = 1. Here it always does.
+ *         2  Scaling up puts empty filters after the oldest one. The ids of the oldest one's own
+ *            period are in no other filter, so it is still tested alone (is_paired is false) until
+ *            it is dropped.
+ *         3  If a window W was given, Algorithm 3 takes no step after which (N+1)t < W, and no
+ *            filter is dropped while ids of its own period are younger than W. The first rule alone
+ *            is not enough: filters filled during short periods would be dropped too soon after the
+ *            period has become longer.
+ * I1      Without a window there are N + 2 members. With a window there may be more for a while.
+ * I2      All members have the same m and k. The memory of a dropped member is reused for the
+ *         future.
+ * I3      Member i's own ids are also in member i + 1 while is_paired. The last member's are not.
+ * LIMIT   The error rises with the load. That is the paper's design; the elastic setting avoids
+ *         it. */
 #include <assert.h>
 
 #include "filter/forgetful/forgetful.h"
 
 enum {
-    STEP_MS = 1000, /* of the period, and between two runs of Algorithm 3 */
+    STEP_MS = 1000, /* of the period; also the time between two runs of Algorithm 3 */
     LONGEST_PERIOD_MS = 3600000,
-    REFRESHES_AT_ONCE = 8,
-    TICKS_AT_ONCE = 64,
-    MOST_TICKS_BEHIND = 4096 /* beyond this everything is forgotten and adaptation has settled */
+    TICKS_PER_REFRESH = 8,   /* runs of Algorithm 3 that take as much of a budget as a refresh */
+    MOST_TICKS_BEHIND = 4096 /* after more, all is forgotten and the adaptation has settled */
 };
 
 static uint64_t refreshes_due(const lethe_forgetful *filter, uint64_t now_ms) {
@@ -36,12 +39,12 @@ static uint64_t refreshes_due(const lethe_forgetful *filter, uint64_t now_ms) {
     return (now_ms - filter->period_began_ms) / filter->period_ms;
 }
 
-/* Whether the window still needs the ids that only this member holds. */
+/* Whether the window still needs the ids of this member's own period. */
 static bool is_guarded(const lethe_forgetful *filter, size_t index, uint64_t now_ms) {
     const struct member *member = filter->members[index];
     uint64_t window_ms = filter->plan.options.window_ms;
     if (window_ms == 0 || member->own_ids == 0) return false;
-    /* Algorithm 3 catches up second by second, so now may lie before what was recorded last. */
+    /* Algorithm 3 catches up second by second, so now_ms may be before the last addition. */
     return now_ms <= member->last_ms || now_ms - member->last_ms <= window_ms;
 }
 
@@ -61,21 +64,21 @@ bool lethe_forgetful_paper_is_alone(const lethe_forgetful *filter, size_t index,
     return is_future || index + 1 == live || !filter->members[index]->is_paired;
 }
 
-bool lethe_forgetful_paper_check(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+bool lethe_forgetful_paper_test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
     uint64_t due;
     size_t live = lethe_forgetful_paper_live(filter, now_ms, &due);
     bool simple = filter->plan.options.check == LETHE_FORGETFUL_SIMPLE;
-    bool newer_wants_it = false; /* the newer neighbour holds the id and needs a second */
+    bool newer_holds = false; /* the newer neighbour contains the id and needs a second match */
     for (size_t i = 0; i < live; i++) {
         bool holds = lethe_member_test(filter->members[i], hash);
         bool alone = simple || lethe_forgetful_paper_is_alone(filter, i, live, due);
-        if (holds && (alone || newer_wants_it)) return true;
-        newer_wants_it = holds;
+        if (holds && (alone || newer_holds)) return true;
+        newer_holds = holds;
     }
     return false;
 }
 
-/* Equation 3 for Algorithm 2 as corrected, or its counterpart for the simple check. */
+/* Equation 3 for Algorithm 2 as corrected, or its counterpart for the simple test. */
 double lethe_forgetful_paper_error(const lethe_forgetful *filter, uint64_t now_ms) {
     uint64_t due;
     size_t live = lethe_forgetful_paper_live(filter, now_ms, &due);
@@ -83,7 +86,8 @@ double lethe_forgetful_paper_error(const lethe_forgetful *filter, uint64_t now_m
     double none = 1, newer = 0;
     for (size_t i = 0; i < live; i++) {
         double error = lethe_member_expected_error(filter->members[i]);
-        /* The newer one's pair with this; if that one counts alone its term is in already. */
+        /* The pair with the newer neighbour. If that one counts alone, its term is included
+         * already. */
         bool pairs = i > 0 && !simple && i - 1 + due > 0 && filter->members[i - 1]->is_paired;
         if (pairs) none *= 1 - newer * error;
         if (simple || lethe_forgetful_paper_is_alone(filter, i, live, due)) none *= 1 - error;
@@ -92,7 +96,7 @@ double lethe_forgetful_paper_error(const lethe_forgetful *filter, uint64_t now_m
     return 1 - none;
 }
 
-/* Adds empty members at the old end until there are count. On failure none is added. */
+/* Appends empty members as the oldest until there are count. On failure none is added. */
 static lethe_status append_members(lethe_forgetful *filter, size_t count) {
     size_t before = filter->count;
     lethe_status status = lethe_forgetful_reserve(filter, count);
@@ -119,7 +123,7 @@ lethe_status lethe_forgetful_paper_begin(lethe_forgetful *filter) {
     return append_members(filter, (size_t)filter->past + 2);
 }
 
-/* Takes the oldest member off the list and hands it out. */
+/* Takes the oldest member off the list and returns it. */
 static struct member *take_oldest(lethe_forgetful *filter) {
     struct member *oldest = filter->members[--filter->count];
     filter->members[filter->count - 1]->is_paired = false;
@@ -149,8 +153,8 @@ static lethe_status refresh(lethe_forgetful *filter, uint64_t now_ms) {
     return LETHE_OK;
 }
 
-/* Does at most so many of the refreshes due. After as many as there are members all is forgotten,
- * and the rest only move the clock. */
+/* Makes at most that many of the refreshes due. After as many as there are members, everything is
+ * forgotten, and the rest only advance the clock. */
 static lethe_status refresh_due(lethe_forgetful *filter, uint64_t most, uint64_t now_ms) {
     uint64_t due = refreshes_due(filter, now_ms);
     if (due > filter->count) {
@@ -178,12 +182,12 @@ lethe_status lethe_forgetful_paper_prepare(lethe_forgetful *filter, uint64_t now
     return refresh_due(filter, UINT64_MAX, now_ms);
 }
 
-/* Whether N past filters and a period keep the window's promise. */
+/* Whether N past filters and that period keep ids for the whole window. */
 static bool keeps_window(const lethe_forgetful *filter, uint32_t past, uint64_t period_ms) {
     return (past + UINT64_C(1)) * period_ms >= filter->plan.options.window_ms;
 }
 
-/* (N+2) to 2(N+2) filters, as far as limits and memory allow. */
+/* Doubles the N + 2 filters, as far as limits and memory allow. */
 static void scale_up_filters(lethe_forgetful *filter) {
     size_t wanted = 2 * ((size_t)filter->past + 2);
     if (wanted > LETHE_FORGETFUL_MOST_MEMBERS) wanted = LETHE_FORGETFUL_MOST_MEMBERS;
@@ -195,7 +199,7 @@ static void scale_up_filters(lethe_forgetful *filter) {
         filter->is_strained = true;
         return;
     }
-    /* Without memory for them the filter stays as it is; the next second brings the next try. */
+    /* If memory is missing the filter stays as it is. The next second tries again. */
     if (more > 0) {
         struct member *oldest = filter->members[filter->count - 1];
         if (append_members(filter, wanted) != LETHE_OK) {
@@ -243,25 +247,27 @@ static void resize(lethe_forgetful *filter, uint64_t now_ms) {
     }
 }
 
-/* The seconds of Algorithm 3 up to now, at most so many. Returns whether more are left. */
-static bool tick(lethe_forgetful *filter, uint64_t now_ms) {
+/* Runs Algorithm 3 for each second up to now_ms, at most that often. Returns whether more are
+ * left. */
+static bool tick(lethe_forgetful *filter, uint64_t now_ms, uint64_t most) {
     uint64_t behind = (now_ms - filter->ticked_ms) / STEP_MS;
     if (behind > MOST_TICKS_BEHIND) {
         filter->ticked_ms += (behind - MOST_TICKS_BEHIND) * STEP_MS;
         behind = MOST_TICKS_BEHIND;
     }
-    for (unsigned done = 0; done < TICKS_AT_ONCE && behind > 0; done++, behind--) {
+    for (uint64_t done = 0; done < most && behind > 0; done++, behind--) {
         filter->ticked_ms += STEP_MS;
-        /* A refresh that finds no memory is tried again by the next record. */
+        /* A refresh that fails for lack of memory is tried again by the next addition. */
         if (refresh_due(filter, UINT64_MAX, filter->ticked_ms) != LETHE_OK) return false;
         resize(filter, filter->ticked_ms);
     }
     return behind > 0;
 }
 
-bool lethe_forgetful_paper_advance(lethe_forgetful *filter, uint64_t now_ms) {
+bool lethe_forgetful_paper_work(lethe_forgetful *filter, uint64_t now_ms, unsigned budget) {
     start_clock(filter, now_ms);
-    if (filter->plan.options.adapt != 0 && tick(filter, now_ms)) return true;
-    if (refresh_due(filter, REFRESHES_AT_ONCE, now_ms) != LETHE_OK) return false;
+    uint64_t ticks = (uint64_t)budget * TICKS_PER_REFRESH;
+    if (filter->plan.options.adapt != 0 && tick(filter, now_ms, ticks)) return true;
+    if (refresh_due(filter, budget, now_ms) != LETHE_OK) return false;
     return refreshes_due(filter, now_ms) > 0;
 }

@@ -2,22 +2,24 @@
  *
  * A bell is exp(-d^2 / 2s^2) at distance d, for a deviation of s slots; beyond 3s it is nothing.
  *
- * LEVELS   A packed slot of t bits counts in steps of 1/(2^t - 1), and a value is rounded down to a step.
- *          So only the middle, which is 1, becomes all ones: the value that Definition 3 looks for.
+ * LEVELS   A packed slot of t bits counts in steps of 1/(2^t - 1), and a value is rounded down to a
+ *          step. So only the middle, which is 1, becomes all ones: the value that Definition 3
+ *          looks for.
  *
  * SPACING  What a bell is for: where hash function j filled a slot, a key that asks there by hash
- *          function i > j shall find the neighbours too low. For that the bells must differ, and it is
- *          enough that each lies above the one before it. Every slot that a bell raises beyond that
- *          hides what others have to say. The paper's deviations 1, 2, ..., k are good in slots of many
- *          bits; in few, wide bells are all alike around the middle (14 of 15 steps at k = 5 out to a
- *          distance of one and more) and raise ten slots and more to either side.
- *          Ours go evenly from 0.3, a bare slot, since nothing has to be told apart from below the
- *          first, to 2, or 1.4 in slots of two bits, where wider ones round to the same. The ends are
- *          those that left the fewest false positives for k = 2 to 10 at half and at full load, and the
- *          valley around them is wide. `lethe paper gbf-spacing` repeats the measurement.
+ *          function i > j shall find the neighbours too low. For that the bells must differ, and it
+ *          is enough that each lies above the one before it. Every slot that a bell raises beyond
+ *          that hides what others have to say. The paper's deviations 1, 2, ..., k are good in
+ *          slots of many bits; in few, wide bells are all alike around the middle (14 of 15 steps
+ *          at k = 5 out to a distance of one and more) and raise ten slots and more to either side.
+ *          Ours go evenly from 0.3, a bare slot, since below the first there is nothing to
+ *          distinguish it from, to 2, or 1.4 in slots of two bits, where wider ones round to the
+ *          same. The ends are those that left the fewest false positives for k = 2 to 10 at half
+ *          and at full load, and the optimum is flat. `lethe paper gbf-spacing` repeats the
+ *          measurement.
  *
- * FAST     Schraudolph writes an integer linear in the exponent into the upper half of a double, which
- *          makes a power of two of its whole part, and interpolates linearly between them. */
+ * FAST     Schraudolph writes an integer linear in the exponent into the upper half of a double,
+ *          which makes a power of two of its whole part, and interpolates linearly between them. */
 #include "filter/gaussian/bell.h"
 
 #include <math.h>
@@ -36,8 +38,8 @@ static double deviation(const struct lethe_gaussian_rule *rule, uint32_t hash) {
     return rule->deviation_cap > 0 ? fmin(result, rule->deviation_cap) : result;
 }
 
-/* exp(exponent) for exponents from -5 to 0. The constants are 2^20 / ln 2, and 1023 * 2^20 less what
- * makes the mean square error smallest. */
+/* exp(exponent) for exponents from -5 to 0. The constants are 2^20 / ln 2, and 1023 * 2^20 less
+ * what makes the mean square error smallest. */
 static double fast_exponential(double exponent) {
     int64_t upper = (int64_t)(1512775.3951951856 * exponent) + (1072693248 - 60801);
     uint64_t word = (uint64_t)upper << 32;

@@ -26,8 +26,8 @@ static inline double lethe_gaussian_top(uint32_t slot_bits) {
     return lethe_gaussian_is_packed(slot_bits) ? (double)((1U << slot_bits) - 1) : 1;
 }
 
-/* What hash function number hash, from 1, writes at a distance: a whole number of steps in packed slots,
- * otherwise 0 to 1; 0 from the end of the bell on. */
+/* What hash function number hash, from 1, writes at a distance: a whole number of steps in packed
+ * slots, otherwise 0 to 1; 0 from the end of the bell on. */
 double lethe_gaussian_level(const struct lethe_gaussian_rule *rule, uint32_t hash,
                             uint32_t distance);
 

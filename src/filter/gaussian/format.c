@@ -1,8 +1,9 @@
 /* filter/gaussian/format.c - saves and loads Gaussian Bloom filters: docs/format/gaussian.md.
  *
- * The payload is 80 bytes of fields, the radius of every bell, the levels of all bells, and the words of the
- * slots. A loader believes a size only when it agrees with the other fields, with the limits of plan.c and with
- * the bytes that are there; and bells and slots only when this library could have made them. */
+ * The payload is 80 bytes of fields, the radius of every bell, the levels of all bells, and the
+ * words of the slots. A loader believes a size only when it agrees with the other fields, with the
+ * limits of plan.c and with the bytes that are there; and bells and slots only when this library
+ * could have made them. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 enum { VERSION = 1, FIELD_BYTES = 80 };
 
-/* The bits of the last word behind the last slot: set in memory, clear in a file. */
+/* The bits of the last word after the last slot: set in memory, clear in a file. */
 static uint64_t end_mask(const lethe_gaussian_shape *shape) {
     unsigned used = shape->slots * shape->slot_bits % 64;
     return used == 0 ? 0 : UINT64_MAX << used;
@@ -43,6 +44,7 @@ static void put_slots(lethe_encoder *encoder, const lethe_gaussian *filter) {
 }
 
 lethe_status lethe_gaussian_save(const lethe_gaussian *filter, lethe_sink sink) {
+    if (filter == NULL) return LETHE_EINVAL;
     const lethe_gaussian_shape *shape = &filter->shape;
     const struct lethe_gaussian_table *table = &filter->table;
     uint64_t bytes =
@@ -74,7 +76,7 @@ lethe_status lethe_gaussian_save(const lethe_gaussian *filter, lethe_sink sink) 
 /* Reads the fields; LETHE_ECORRUPT unless they can be those of a filter. */
 static lethe_status read_fields(lethe_decoder *decoder, lethe_gaussian_shape *shape,
                                 uint64_t *additions, uint64_t *level_count) {
-    *shape = (lethe_gaussian_shape){0};
+    *shape = (lethe_gaussian_shape)LETHE_INIT(lethe_gaussian_shape);
     shape->slot_bits = lethe_decoder_get_u32(decoder);
     shape->hashes = lethe_decoder_get_u32(decoder);
     shape->slots = lethe_decoder_get_u64(decoder);
@@ -135,7 +137,7 @@ static lethe_status read_table(lethe_decoder *decoder, lethe_gaussian_shape *sha
     return status;
 }
 
-/* Reads the words of packed slots; whether the bits behind the last slot are clear. */
+/* Reads the words of packed slots; returns whether the bits after the last slot are clear. */
 static bool get_packed(lethe_decoder *decoder, const lethe_gaussian *filter) {
     const lethe_gaussian_shape *shape = &filter->shape;
     unsigned char *slots = lethe_gaussian_slots(filter);
@@ -171,6 +173,7 @@ static bool get_values(lethe_decoder *decoder, const lethe_gaussian *filter) {
 
 lethe_status lethe_gaussian_load(lethe_source source, const lethe_allocator *allocator,
                                  lethe_gaussian **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
@@ -202,8 +205,9 @@ static lethe_status save(const void *object, lethe_sink sink) {
     return lethe_gaussian_save(object, sink);
 }
 
-lethe_status lethe_gaussian_save_file(const lethe_gaussian *filter, const char *path) {
-    return lethe_save_to_file(path, save, filter);
+lethe_status lethe_gaussian_save_file(const lethe_gaussian *filter, const char *path,
+                                      lethe_detail *detail) {
+    return lethe_save_to_file(path, save, filter, detail);
 }
 
 struct load_context {
@@ -217,8 +221,9 @@ static lethe_status load(void *context, lethe_source source) {
 }
 
 lethe_status lethe_gaussian_load_file(const char *path, const lethe_allocator *allocator,
-                                      lethe_gaussian **out) {
+                                      lethe_gaussian **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context);
+    return lethe_load_from_file(path, load, &context, detail);
 }

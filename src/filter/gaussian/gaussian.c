@@ -1,30 +1,32 @@
-/* filter/gaussian/gaussian.c - the public Gaussian Bloom filter: makes filters, hands keys to their operations.
+/* filter/gaussian/gaussian.c - the public Gaussian Bloom filter: makes filters, hands keys to their
+ * operations.
  *
- * IDEA    m slots instead of m bits. Hash function i raises the slots around its position to a bell that only it
- *         has; a key is present when no slot is below its bells. The positions, and the slots that are full, are
- *         those of the classical filter with the same m, k and seed.
- * LAYOUT  guard | slots | guard. Packed slots of t bits lie densely, slot s at bits ts to ts + t - 1 of
- *         little-endian words; floats and doubles lie as arrays do. The guards are all full, and so
- *         are the bits behind the last slot: a bell at the edge is never contradicted where there is no slot, and
- *         never needs to be cut. They are in memory only.
- * I1      A slot is the largest of all levels that any key added has there (Definition 2). So it is never
- *         below a level of a key that was added: no false negative (Lemma 1).
- * I2      Only the middle of a bell is full. So the full slots are the bits of the classical filter, and a key
- *         that is present here is present there (Lemma 2, Definition 3).
+ * IDEA    m slots instead of m bits. Hash function i raises the slots around its position to a bell
+ *         that only it has; a key is present when no slot is below its bells. The positions, and
+ *         the slots that are full, are those of the classical filter with the same m, k and seed.
+ * LAYOUT  guard | slots | guard. Packed slots of t bits lie densely, slot s at bits ts to ts + t -
+ *         1 of little-endian words; floats and doubles lie as arrays do. The guards are all full,
+ *         and so are the bits after the last slot: a bell at the edge is never contradicted where
+ *         there is no slot, and never needs to be cut. They are in memory only.
+ * I1      A slot is the largest of all levels that any key added has there (Definition 2). So it is
+ *         never below a level of a key that was added: no false negative (Lemma 1).
+ * I2      Only the middle of a bell is full. So the full slots are the bits of the classical
+ *         filter, and a key that is present here is present there (Lemma 2, Definition 3).
  * I3      Bells are nested: each lies within that of the next hash function.
- * I4      Shape, bells and seed never change after creation. Bells are saved, never made again from a rule: exp()
- *         differs between machines, and a bell that became higher by one step would be a false negative.
- * WHY     Slots of four bits by default: more add hardly anything with our spacing (bell.c), and two lose a third
- *         of the gain at k = 5.
- * LIMIT   Neighbouring slots are read together: a filter of many bits a slot and many hash functions with the
- *         published spacing touches several cache lines a probe.
+ * I4      Shape, bells and seed never change after creation. Bells are saved, never made again from
+ *         a rule: exp() differs between machines, and a bell that became higher by one step would
+ *         be a false negative.
+ * WHY     Slots of four bits by default: more add hardly anything with our spacing (bell.c), and
+ *         two lose a third of the gain at k = 5.
+ * LIMIT   Neighbouring slots are read together: a filter of many bits per slot and many hash
+ *         functions with the published spacing touches several cache lines per probe.
  * PAPER   docs/papers.md#the-gaussian-bloom-filter */
 #include "filter/gaussian/gaussian.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/sized.h"
 
 unsigned char *lethe_gaussian_slots(const lethe_gaussian *filter) {
     return filter->field.memory +
@@ -82,6 +84,7 @@ lethe_status lethe_gaussian_from_table(const lethe_gaussian_shape *shape,
         .memory_bytes = slots + 2 * guard,
         .allocator = allocator,
     };
+    filter->shape.size = sizeof filter->shape;
     filter->field.memory = lethe_alloc_zeroed(allocator, filter->memory_bytes);
     if (filter->field.memory == NULL) {
         lethe_gaussian_free(filter);
@@ -115,16 +118,16 @@ static lethe_status make_table(const lethe_gaussian_shape *shape, const lethe_al
 }
 
 lethe_status lethe_gaussian_new(const lethe_gaussian_options *options, lethe_gaussian **out) {
-    assert(out != NULL);
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
+    lethe_gaussian_options taken;
     lethe_gaussian_shape shape;
-    lethe_status status = lethe_gaussian_plan(options, &shape);
+    lethe_status status = lethe_gaussian_plan_options(options, &taken, &shape);
     if (status != LETHE_OK) return status;
-    const lethe_allocator *allocator = options != NULL ? options->allocator : NULL;
     struct lethe_gaussian_table table;
-    status = make_table(&shape, allocator, &table);
+    status = make_table(&shape, taken.allocator, &table);
     if (status != LETHE_OK) return status;
-    return lethe_gaussian_from_table(&shape, &table, allocator, out);
+    return lethe_gaussian_from_table(&shape, &table, taken.allocator, out);
 }
 
 /* A table with the same levels. */
@@ -143,7 +146,9 @@ static lethe_status copy_table(const struct lethe_gaussian_table *table, uint32_
 }
 
 lethe_status lethe_gaussian_copy(const lethe_gaussian *filter, lethe_gaussian **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
+    if (filter == NULL) return LETHE_EINVAL;
     struct lethe_gaussian_table table;
     lethe_status status =
         copy_table(&filter->table, filter->shape.radius, filter->allocator, &table);
@@ -157,7 +162,9 @@ lethe_status lethe_gaussian_copy(const lethe_gaussian *filter, lethe_gaussian **
 
 lethe_status lethe_gaussian_new_like(const lethe_gaussian *pattern, uint64_t slots,
                                      uint64_t capacity, double error, lethe_gaussian **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
+    if (pattern == NULL) return LETHE_EINVAL;
     lethe_gaussian_shape shape = pattern->shape;
     /* Written so that a NaN is refused as well. */
     bool valid = slots >= 2 * (uint64_t)shape.radius + 1 && slots <= LETHE_GAUSSIAN_MAX_SLOTS &&
@@ -182,54 +189,70 @@ void lethe_gaussian_free(lethe_gaussian *filter) {
 }
 
 void lethe_gaussian_clear(lethe_gaussian *filter) {
+    if (filter == NULL) return;
     memset(lethe_gaussian_slots(filter), 0, filter->shape.memory_bytes);
     fill_end(filter);
     filter->additions = 0;
 }
 
-lethe_gaussian_shape lethe_gaussian_get_shape(const lethe_gaussian *filter) {
-    return filter->shape;
+uint64_t lethe_gaussian_seed(const lethe_gaussian *filter) {
+    return filter != NULL ? filter->shape.seed : 0;
+}
+
+lethe_status lethe_gaussian_get_shape(const lethe_gaussian *filter, lethe_gaussian_shape *out) {
+    if (filter == NULL) return LETHE_EINVAL;
+    return LETHE_GIVE(&filter->shape, out, memory_bytes);
 }
 
 void lethe_gaussian_add_hash(lethe_gaussian *filter, lethe_hash hash) {
+    if (filter == NULL) return;
     filter->additions++;
     filter->operations->add(&filter->field, hash);
 }
 
 bool lethe_gaussian_test_hash(const lethe_gaussian *filter, lethe_hash hash) {
-    return filter->operations->test(&filter->field, hash);
+    return filter != NULL && filter->operations->test(&filter->field, hash);
 }
 
 bool lethe_gaussian_add_and_test_hash(lethe_gaussian *filter, lethe_hash hash) {
+    if (filter == NULL) return false;
     filter->additions++;
     return filter->operations->add_and_test(&filter->field, hash);
 }
 
 void lethe_gaussian_add(lethe_gaussian *filter, const void *key, size_t size) {
-    lethe_gaussian_add_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size));
+    lethe_gaussian_add_hash(filter, lethe_hash_bytes(lethe_gaussian_seed(filter), key, size));
 }
 
 bool lethe_gaussian_test(const lethe_gaussian *filter, const void *key, size_t size) {
-    return lethe_gaussian_test_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size));
+    return lethe_gaussian_test_hash(filter,
+                                    lethe_hash_bytes(lethe_gaussian_seed(filter), key, size));
 }
 
 bool lethe_gaussian_add_and_test(lethe_gaussian *filter, const void *key, size_t size) {
-    return lethe_gaussian_add_and_test_hash(filter,
-                                            lethe_hash_bytes(filter->shape.seed, key, size));
+    return lethe_gaussian_add_and_test_hash(
+        filter, lethe_hash_bytes(lethe_gaussian_seed(filter), key, size));
 }
 
-void lethe_gaussian_add_batch(lethe_gaussian *filter, const lethe_hash *hashes, size_t count) {
+lethe_status lethe_gaussian_add_batch(lethe_gaussian *filter, const lethe_hash *hashes,
+                                      size_t count) {
+    if (filter == NULL || (hashes == NULL && count > 0)) return LETHE_EINVAL;
     filter->additions += count;
     filter->operations->add_batch(&filter->field, hashes, count);
+    return LETHE_OK;
 }
 
-void lethe_gaussian_test_batch(const lethe_gaussian *filter, const lethe_hash *hashes, size_t count,
-                               uint8_t *present) {
-    filter->operations->test_batch(&filter->field, hashes, count, present);
-}
-
-void lethe_gaussian_add_and_test_batch(lethe_gaussian *filter, const lethe_hash *hashes,
+lethe_status lethe_gaussian_test_batch(const lethe_gaussian *filter, const lethe_hash *hashes,
                                        size_t count, uint8_t *present) {
+    if (filter == NULL || ((hashes == NULL || present == NULL) && count > 0)) return LETHE_EINVAL;
+    filter->operations->test_batch(&filter->field, hashes, count, present);
+    return LETHE_OK;
+}
+
+lethe_status lethe_gaussian_add_and_test_batch(lethe_gaussian *filter, const lethe_hash *hashes,
+                                               size_t count, uint8_t *present) {
+    if (filter == NULL || ((hashes == NULL || present == NULL) && count > 0)) return LETHE_EINVAL;
     filter->additions += count;
     filter->operations->add_and_test_batch(&filter->field, hashes, count, present);
+    return LETHE_OK;
 }

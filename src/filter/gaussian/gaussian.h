@@ -1,16 +1,17 @@
 /* filter/gaussian/gaussian.h - what the files of the Gaussian Bloom filter share.
  *
- * gaussian.c has the public functions on keys; plan.c shapes; bell.c the mathematics of bells and table.c
- * their tables; narrow.c, wide.c, float.c, double.c and *_avx2.c the operations on one kind of slot each, all
- * from the loops of loops.h; whole.c what looks at all slots; format.c saving and loading. */
+ * gaussian.c has the public functions on keys; plan.c shapes; bell.c the mathematics of bells and
+ * table.c their tables; narrow.c, wide.c, float.c, double.c and *_avx2.c the operations on one kind
+ * of slot each, all from the loops of loops.inc.h; whole.c what looks at all slots; format.c saving
+ * and loading. */
 #ifndef LETHE_FILTER_GAUSSIAN_GAUSSIAN_H
 #define LETHE_FILTER_GAUSSIAN_GAUSSIAN_H
 
 #include "filter/gaussian/bell.h"
 #include "lethe/gaussian.h"
 
-/* One hash function. Locations are bits in packed slots, otherwise slots; they count from the beginning of
- * memory, with the guard before slot 0. */
+/* One hash function. Locations are bits in packed slots, otherwise slots; they count from the
+ * beginning of memory, with the guard before slot 0. */
 struct lethe_gaussian_bell {
     struct lethe_gaussian_piece
         piece;      /* packed: the first slots, and all of them in a narrow bell */
@@ -98,12 +99,17 @@ struct lethe_gaussian {
     const lethe_allocator *allocator;
 };
 
-/* The guard on either side of the slots: all ones, so that no bell is contradicted where there are no
- * slots. Whole cache lines, enough for the widest bell and a vector beyond it. */
+/* The guard on either side of the slots: all ones, so that no bell is contradicted where there are
+ * no slots. Whole cache lines, enough for the widest bell and a vector beyond it. */
 size_t lethe_gaussian_guard_bytes(uint32_t slot_bits, uint32_t radius);
 
 /* The number of 64-bit words of a shape's slots. */
 uint64_t lethe_gaussian_words(const lethe_gaussian_shape *shape);
+
+/* Takes a caller's options into *taken and computes their shape. Errors: LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_gaussian_plan_options(const lethe_gaussian_options *options,
+                                                          lethe_gaussian_options *taken,
+                                                          lethe_gaussian_shape *shape);
 
 /* Whether slots, hashes and slot_bits are within their limits. */
 bool lethe_gaussian_is_valid_size(uint64_t slots, uint32_t hashes, uint32_t slot_bits);
@@ -111,8 +117,8 @@ bool lethe_gaussian_is_valid_size(uint64_t slots, uint32_t hashes, uint32_t slot
 /* Whether deviation_cap is one; false for a NaN. */
 bool lethe_gaussian_is_valid_cap(double cap);
 
-/* Allocates a table for these radii, its levels still zero but for the middles; operations are not yet
- * chosen. On error *out is zeroed. Errors: LETHE_ENOMEM. */
+/* Allocates a table for these radii, its levels still zero except in the middles; operations are
+ * not yet chosen. On error *out is zeroed. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_gaussian_table_init(const uint32_t *radii, uint32_t hashes,
                                                         uint32_t slot_bits,
                                                         const lethe_allocator *allocator,
@@ -125,7 +131,8 @@ void lethe_gaussian_table_fill(const struct lethe_gaussian_rule *rule,
 /* Whether the levels make bells: below the middle, falling, above 0, each within the next one. */
 bool lethe_gaussian_table_is_valid(const struct lethe_gaussian_table *table);
 
-/* Chooses the operations and makes the parts that they want out of the levels. Errors: LETHE_ENOMEM. */
+/* Chooses the operations and makes the parts that they want out of the levels. Errors:
+ * LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_gaussian_table_finish(struct lethe_gaussian_table *table,
                                                           uint32_t radius,
                                                           const lethe_allocator *allocator);
@@ -139,7 +146,7 @@ LETHE_MUST_CHECK lethe_status lethe_gaussian_from_table(const lethe_gaussian_sha
                                                         const lethe_allocator *allocator,
                                                         lethe_gaussian **out);
 
-/* The first byte of the slots, behind the guard. */
+/* The first byte of the slots, after the guard. */
 unsigned char *lethe_gaussian_slots(const lethe_gaussian *filter);
 
 #endif

@@ -1,10 +1,12 @@
 /* filter/gaussian/plan.c - from options to a shape.
  *
- * Sizes are those of the Bloom filter underneath, for which they are known: the Gaussian filter never errs more
- * often. How much less depends on which other keys are near, and no formula is exact; lethe_gaussian_info counts
- * it from the slots. */
+ * Sizes are those of the Bloom filter underneath, for which they are known: the Gaussian filter
+ * never errs more often. How much less depends on which other keys are near, and no formula is
+ * exact; lethe_gaussian_info counts it from the slots. */
 #include <math.h>
 
+#include "core/allocator.h"
+#include "core/sized.h"
 #include "filter/gaussian/gaussian.h"
 
 enum { DEFAULT_HASHES = 7, DEFAULT_SLOT_BITS = 4 };
@@ -29,8 +31,9 @@ uint64_t lethe_gaussian_words(const lethe_gaussian_shape *shape) {
 static lethe_status plan_from_capacity(const lethe_gaussian_options *options,
                                        lethe_gaussian_shape *shape) {
     if (options->hashes != 0) return LETHE_EINVAL;
-    lethe_bloom_options bloom_options = {.capacity = options->capacity, .error = options->error};
-    lethe_bloom_shape bloom;
+    lethe_bloom_options bloom_options =
+        LETHE_OPTIONS(lethe_bloom_options, .capacity = options->capacity, .error = options->error);
+    lethe_bloom_shape bloom = LETHE_INIT(lethe_bloom_shape);
     lethe_status status = lethe_bloom_plan(&bloom_options, &bloom);
     if (status != LETHE_OK) return status;
     shape->slots = bloom.bits;
@@ -76,22 +79,26 @@ static lethe_status complete(lethe_gaussian_shape *shape) {
     return LETHE_OK;
 }
 
-lethe_status lethe_gaussian_plan(const lethe_gaussian_options *options, lethe_gaussian_shape *out) {
-    *out = (lethe_gaussian_shape){0};
-    lethe_gaussian_options defaults = {0};
-    if (options == NULL) options = &defaults;
-    if (!are_valid_choices(options)) return LETHE_EINVAL;
-    lethe_gaussian_shape shape = {
-        .slot_bits = options->slot_bits != 0 ? options->slot_bits : DEFAULT_SLOT_BITS,
-        .spacing = options->spacing,
-        .exponential = options->exponential,
-        .deviation_cap = options->deviation_cap,
-        .seed = options->seed != 0 ? options->seed : LETHE_DEFAULT_SEED,
-    };
-    lethe_status status = options->slots != 0 ? plan_from_slots(options, &shape)
-                                              : plan_from_capacity(options, &shape);
-    if (status == LETHE_OK) status = complete(&shape);
+lethe_status lethe_gaussian_plan_options(const lethe_gaussian_options *options,
+                                         lethe_gaussian_options *taken,
+                                         lethe_gaussian_shape *shape) {
+    lethe_status status = LETHE_TAKE(options, taken, allocator);
     if (status != LETHE_OK) return status;
-    *out = shape;
-    return LETHE_OK;
+    if (!lethe_allocator_is_usable(taken->allocator) || !are_valid_choices(taken))
+        return LETHE_EINVAL;
+    *shape =
+        LETHE_OPTIONS(lethe_gaussian_shape,
+                      .slot_bits = taken->slot_bits != 0 ? taken->slot_bits : DEFAULT_SLOT_BITS,
+                      .spacing = taken->spacing, .exponential = taken->exponential,
+                      .deviation_cap = taken->deviation_cap,
+                      .seed = taken->seed != 0 ? taken->seed : LETHE_DEFAULT_SEED);
+    status = taken->slots != 0 ? plan_from_slots(taken, shape) : plan_from_capacity(taken, shape);
+    return status == LETHE_OK ? complete(shape) : status;
+}
+
+lethe_status lethe_gaussian_plan(const lethe_gaussian_options *options, lethe_gaussian_shape *out) {
+    lethe_gaussian_options taken;
+    lethe_gaussian_shape shape;
+    lethe_status status = lethe_gaussian_plan_options(options, &taken, &shape);
+    return status == LETHE_OK ? LETHE_GIVE(&shape, out, memory_bytes) : status;
 }

@@ -1,19 +1,20 @@
 /* filter/gaussian/table.c - the bells of a filter as tables.
  *
- * The levels of all bells, one after the other, for distances 0 to the radius: that is what is saved with a
- * filter and what makes it the same filter on another machine. Everything else here is derived from them, in
- * the form that the operations want:
+ * The levels of all bells, one after the other, for distances 0 to the radius, are saved with a
+ * filter and make it the same filter on another machine. Everything else here is derived from them,
+ * in the form that the operations need:
  *   narrow         nothing more: each bell has its one piece of a word
- *   wide           pieces of words, see wide_pieces.h
- *   wide, AVX2     for each place within a byte where a bell can begin, vectors of levels and top bits
- *   float, double  the values from one end of the bell to the other, filled up to whole vectors with zeros */
+ *   wide           pieces of words, see wide_pieces.inc.h
+ *   wide, AVX2     vectors of levels and top bits for each place in a byte where a bell can begin
+ *   float, double  the values from one end of the bell to the other, filled up with zeros to whole
+ *                  vectors */
 #include <string.h>
 
 #include "core/allocator.h"
 #include "core/cpu.h"
 #include "filter/bloom/probe.h"
 #include "filter/gaussian/gaussian.h"
-#include "filter/gaussian/wide_pieces.h"
+#include "filter/gaussian/wide_pieces.inc.h"
 
 /* A word at a byte address can begin up to seven bits before the bell. */
 enum { LINE_BYTES = 64, NARROW_BITS = 57, FLOATS_IN_VECTOR = 8, DOUBLES_IN_VECTOR = 4 };
@@ -94,7 +95,8 @@ bool lethe_gaussian_table_is_valid(const struct lethe_gaussian_table *table) {
     return true;
 }
 
-/* The slots of a bell from number first on, as many as there are up to count, as fields of a word. */
+/* The slots of a bell from number first on, as many as there are up to count, as fields of a
+ * word. */
 static struct lethe_gaussian_piece make_piece(const struct lethe_gaussian_table *table,
                                               uint32_t bell, uint32_t first, uint32_t count) {
     struct lethe_gaussian_piece piece = {0};
@@ -110,7 +112,8 @@ static struct lethe_gaussian_piece make_piece(const struct lethe_gaussian_table 
 }
 
 static bool is_narrow(const struct lethe_gaussian_table *table, uint32_t radius) {
-    /* Slots of 2, 4, 6 and 8 bits begin at even bits of a byte, but 57 is not more to any of them. */
+    /* Slots of 2, 4, 6 and 8 bits begin at even bits of a byte, but 57 is not more to any of
+     * them. */
     return (2 * radius + 1) * table->slot_bits <= NARROW_BITS;
 }
 
@@ -118,7 +121,8 @@ static bool is_whole_in_bytes(uint32_t slot_bits) {
     return slot_bits == 2 || slot_bits == 4 || slot_bits == 8;
 }
 
-/* The bytes that a bell needs before the byte of its middle, when it may begin anywhere in that byte. */
+/* The bytes that a bell needs before the byte of its middle, when it may begin anywhere in that
+ * byte. */
 static uint32_t bytes_before(const struct lethe_gaussian_table *table, uint32_t bell) {
     return (table->bells[bell].radius * table->slot_bits + 7) / 8;
 }
@@ -256,8 +260,8 @@ static uint32_t one_of(const struct lethe_gaussian_table *table, uint32_t slots)
     return 1;
 }
 
-/* For each place of the middle within its byte a vector of 8/t words, each with every (8/t)th slot of the bell:
- * see nibble_avx2.c. */
+/* For each place of the middle within its byte a vector of 8/t words, each with every (8/t)th slot
+ * of the bell: see nibble_avx2.c. */
 static lethe_status make_split(struct lethe_gaussian_table *table,
                                const lethe_allocator *allocator) {
     uint32_t bits = table->slot_bits, places = 8 / bits;

@@ -1,8 +1,10 @@
-/* filter/gaussian/triple_avx2.c - narrow bells in slots of three bits with AVX2: a lane for each slot.
+/* filter/gaussian/triple_avx2.c - narrow bells in slots of three bits with AVX2: a lane for each
+ * slot.
  *
- * These slots lie across bytes, so nibble_avx2.c's way is not theirs. The four bytes of a probe are loaded into
- * eight lanes; seven of them keep one slot each, and the last one whatever is around the bell. Each slot is then
- * compared where it lies. A bell has masks and levels for each of the eight bits that it can begin at. */
+ * These slots lie across bytes, so nibble_avx2.c's way is not theirs. The four bytes of a probe are
+ * loaded into eight lanes; seven of them keep one slot each, and the last one whatever is around
+ * the bell. Each slot is then compared where it lies. A bell has masks and levels for each of the
+ * eight bits that it can begin at. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -61,7 +63,7 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
 
 #define LAST_BYTE 3
 #define OPERATIONS lethe_gaussian_triple_avx2
-#include "filter/gaussian/loops.h"
+#include "filter/gaussian/loops.inc.h"
 
 #else
 typedef int lethe_gaussian_triple_avx2_is_for_x86;

@@ -1,10 +1,13 @@
-/* filter/gaussian/whole.c - what looks at all slots: unions, estimates, and the Bloom filter underneath.
+/* filter/gaussian/whole.c - what looks at all slots: unions, estimates, and the Bloom filter
+ * underneath.
  *
- * Packed slots are taken eight at a time: they are t bytes then, so that eight always begin at a byte. */
+ * Packed slots are taken eight at a time: they are t bytes then, so that eight always begin at a
+ * byte. */
 #include <math.h>
 #include <string.h>
 
 #include "core/allocator.h"
+#include "core/sized.h"
 #include "filter/bloom/bloom.h"
 #include "filter/gaussian/gaussian.h"
 
@@ -19,6 +22,7 @@ static uint64_t lowest_bits(uint32_t slot_bits) {
 }
 
 double lethe_gaussian_slot(const lethe_gaussian *filter, uint64_t slot) {
+    if (filter == NULL || slot >= filter->shape.slots) return 0;
     uint32_t bits = filter->shape.slot_bits;
     const unsigned char *slots = lethe_gaussian_slots(filter);
     if (bits == LETHE_GAUSSIAN_FLOAT_BITS) return ((const float *)(const void *)slots)[slot];
@@ -29,13 +33,15 @@ double lethe_gaussian_slot(const lethe_gaussian *filter, uint64_t slot) {
 }
 
 double lethe_gaussian_bell(const lethe_gaussian *filter, uint32_t hash, uint64_t distance) {
+    if (filter == NULL || hash == 0 || hash > filter->shape.hashes) return 0;
     const struct lethe_gaussian_bell *bell = &filter->table.bells[hash - 1];
     if (distance > bell->radius) return 0;
     return filter->table.levels[bell->levels + distance] /
            lethe_gaussian_top(filter->shape.slot_bits);
 }
 
-/* Which of the eight slots from group number group on are full, as bits; those behind the last are. */
+/* Which of the eight slots from group number group on are full, as bits; those after the last slot
+ * count as full. */
 static unsigned full_in_group(const lethe_gaussian *filter, uint64_t group, uint64_t lowest) {
     uint32_t bits = filter->shape.slot_bits;
     if (!lethe_gaussian_is_packed(bits)) {
@@ -107,7 +113,8 @@ static void unite_doubles(lethe_gaussian *filter, const lethe_gaussian *other) {
     }
 }
 
-lethe_status lethe_gaussian_union(lethe_gaussian *filter, const lethe_gaussian *other) {
+lethe_status lethe_gaussian_merge(lethe_gaussian *filter, const lethe_gaussian *other) {
+    if (filter == NULL || other == NULL) return LETHE_EINVAL;
     if (!is_same_shape(filter, other)) return LETHE_EMISMATCH;
     uint32_t bits = filter->shape.slot_bits;
     if (bits == LETHE_GAUSSIAN_FLOAT_BITS) {
@@ -123,6 +130,7 @@ lethe_status lethe_gaussian_union(lethe_gaussian *filter, const lethe_gaussian *
 
 static lethe_bloom_shape bloom_shape(const lethe_gaussian_shape *shape) {
     lethe_bloom_shape bloom = {
+        .size = sizeof bloom,
         .layout = LETHE_BLOOM_CLASSIC,
         .bits = shape->slots,
         .hashes = shape->hashes,
@@ -135,6 +143,9 @@ static lethe_bloom_shape bloom_shape(const lethe_gaussian_shape *shape) {
 }
 
 lethe_status lethe_gaussian_extract(const lethe_gaussian *filter, lethe_bloom **out) {
+    if (out == NULL) return LETHE_EINVAL;
+    *out = NULL;
+    if (filter == NULL) return LETHE_EINVAL;
     lethe_bloom_shape shape = bloom_shape(&filter->shape);
     lethe_status status = lethe_bloom_from_shape(&shape, filter->allocator, out);
     if (status != LETHE_OK) return status;
@@ -156,9 +167,12 @@ static void raise_all(lethe_gaussian *filter, const lethe_bloom *bloom) {
 
 lethe_status lethe_gaussian_promote(const lethe_bloom *bloom, const lethe_gaussian_options *options,
                                     lethe_gaussian **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
-    lethe_gaussian_options asked = {0};
-    if (options != NULL) asked = *options;
+    lethe_gaussian_options asked;
+    lethe_status status = LETHE_TAKE(options, &asked, allocator);
+    if (status != LETHE_OK) return status;
+    if (bloom == NULL) return LETHE_EINVAL;
     /* Written so that a NaN is refused as well. */
     if (asked.slots != 0 || asked.hashes != 0 || asked.capacity != 0 || !(asked.error == 0) ||
         asked.seed != 0 || bloom->shape.layout != LETHE_BLOOM_CLASSIC) {
@@ -167,7 +181,7 @@ lethe_status lethe_gaussian_promote(const lethe_bloom *bloom, const lethe_gaussi
     asked.slots = bloom->shape.bits;
     asked.hashes = bloom->shape.hashes;
     asked.seed = bloom->shape.seed;
-    lethe_status status = lethe_gaussian_new(&asked, out);
+    status = lethe_gaussian_new(&asked, out);
     if (status != LETHE_OK) return status;
     (*out)->shape.capacity = bloom->shape.capacity;
     (*out)->shape.error = bloom->shape.error;
@@ -176,7 +190,7 @@ lethe_status lethe_gaussian_promote(const lethe_bloom *bloom, const lethe_gaussi
     return LETHE_OK;
 }
 
-/* Of `count` things every so many-th is looked at, so that it is about `most` of them. */
+/* The n for which looking at every n-th of `count` things looks at about `most` of them. */
 static uint64_t step_for(uint64_t count, uint64_t most) {
     return most >= count ? 1 : (count - 1) / (most > 0 ? most : 1) + 1;
 }
@@ -195,8 +209,9 @@ static double sample_fill(const lethe_gaussian *filter, uint64_t step) {
     return (double)full / (double)seen;
 }
 
-/* The product, over all bells, of the share of slots at which each would be found, going by every step-th slot. A
- * bell that is contradicted somewhere contradicts all wider ones there, since bells are nested. */
+/* The product, over all bells, of the share of slots at which each would be found, going by every
+ * step-th slot. A bell that is contradicted somewhere contradicts all wider ones there, since bells
+ * are nested. */
 static double sample_error(const lethe_gaussian *filter, uint64_t step) {
     uint64_t passes[LETHE_GAUSSIAN_MAX_HASHES] = {0}, seen = 0;
     for (uint64_t slot = 0; slot < filter->shape.slots; slot += step, seen++) {
@@ -211,24 +226,26 @@ static double sample_error(const lethe_gaussian *filter, uint64_t step) {
     return error;
 }
 
-lethe_gaussian_stats lethe_gaussian_estimate(const lethe_gaussian *filter, uint64_t most_slots) {
+lethe_status lethe_gaussian_estimate(const lethe_gaussian *filter, uint64_t most_slots,
+                                     lethe_gaussian_stats *out) {
+    lethe_gaussian_stats stats = LETHE_INIT(lethe_gaussian_stats);
+    if (filter == NULL) return LETHE_EINVAL;
+    lethe_status status = lethe_sized_check(out, LETHE_SIZE_WITH(&stats, distinct_estimate));
+    if (status != LETHE_OK) return status;
     uint64_t slots = filter->shape.slots;
-    lethe_gaussian_stats stats = {
-        .shape = filter->shape,
-        .additions = filter->additions,
-        .fill = sample_fill(filter, step_for(slots, most_slots)),
-        .error_estimate =
-            sample_error(filter, step_for(slots, most_slots / GROUP / filter->shape.hashes)),
-    };
+    stats.additions = filter->additions;
+    stats.fill = sample_fill(filter, step_for(slots, most_slots));
+    stats.error_estimate =
+        sample_error(filter, step_for(slots, most_slots / GROUP / filter->shape.hashes));
     lethe_bloom_shape bloom = bloom_shape(&filter->shape);
     stats.slots_full = (uint64_t)round(stats.fill * (double)slots);
     stats.bloom_error = pow(stats.fill, filter->shape.hashes);
     /* Two samples may differ by chance, but not the wrong way round. */
     stats.error_estimate = fmin(stats.error_estimate, stats.bloom_error);
     stats.distinct_estimate = lethe_bloom_keys_from_fill(&bloom, stats.fill);
-    return stats;
+    return LETHE_GIVE(&stats, out, distinct_estimate);
 }
 
-lethe_gaussian_stats lethe_gaussian_info(const lethe_gaussian *filter) {
-    return lethe_gaussian_estimate(filter, UINT64_MAX);
+lethe_status lethe_gaussian_info(const lethe_gaussian *filter, lethe_gaussian_stats *out) {
+    return lethe_gaussian_estimate(filter, UINT64_MAX, out);
 }

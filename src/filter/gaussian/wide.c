@@ -1,5 +1,6 @@
-/* filter/gaussian/wide.c - bells of several words in packed slots, with the instructions of every machine. */
-#include "filter/gaussian/wide_pieces.h"
+/* filter/gaussian/wide.c - bells of several words in packed slots, with the instructions of every
+ * machine. */
+#include "filter/gaussian/wide_pieces.inc.h"
 
 static inline uint64_t locate(const struct lethe_gaussian_field *field,
                               const struct lethe_gaussian_bell *bell, uint64_t position) {
@@ -25,4 +26,4 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
 
 #define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_wide_scalar
-#include "filter/gaussian/loops.h"
+#include "filter/gaussian/loops.inc.h"

@@ -1,8 +1,9 @@
-/* filter/gaussian/wide_avx2.c - bells of several words in packed slots of 2, 4 or 8 bits, 32 bytes at a time.
+/* filter/gaussian/wide_avx2.c - bells of several words in packed slots of 2, 4 or 8 bits, 32 bytes
+ * at a time.
  *
- * These slots never lie across two bytes, so the arithmetic of word.h works byte by byte, in a vector as well.
- * A bell can begin at 8/t places within a byte; the table has it once for each, so that nothing is shifted.
- * Each place has part_count vectors. */
+ * These slots never lie across two bytes, so the arithmetic of word.h works byte by byte, in a
+ * vector as well. A bell can begin at 8/t places within a byte; the table has it once for each, so
+ * that nothing is shifted. Each place has part_count vectors. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -24,7 +25,8 @@ static inline const unsigned char *first_byte(const struct lethe_gaussian_field 
 static inline const struct lethe_gaussian_vector *
 vectors_at(const struct lethe_gaussian_field *field, const struct lethe_gaussian_bell *bell,
            uint64_t location) {
-    /* The places within a byte are 0, t, 2t...; for t = 2, 4 and 8 the division is a shift by 1, 2, 3. */
+    /* The places within a byte are 0, t, 2t...; for t = 2, 4 and 8 the division is a shift by 1, 2,
+     * 3. */
     unsigned place = (unsigned)(location % 8) >> (field->slot_bits / 2 - field->slot_bits / 8);
     const struct lethe_gaussian_vector *vectors = field->parts;
     return vectors + bell->parts + (size_t)place * bell->part_count;
@@ -76,7 +78,7 @@ static inline bool raise_at(const struct lethe_gaussian_field *field,
 
 #define LAST_BYTE 31
 #define OPERATIONS lethe_gaussian_wide_avx2
-#include "filter/gaussian/loops.h"
+#include "filter/gaussian/loops.inc.h"
 
 #else
 typedef int lethe_gaussian_wide_avx2_is_for_x86;

@@ -1,10 +1,11 @@
-/* filter/gaussian/word.h - many small slots side by side in a 64-bit word: compared and raised at once.
+/* filter/gaussian/word.h - many small slots side by side in a 64-bit word: compared and raised at
+ * once.
  *
  * Slots of t bits lie densely. A piece is what a bell wants of up to 64/t neighbouring slots: their
- * levels, and the top bit of each slot that it speaks of. To compare fields without unpacking them, the
- * top bit of every slot is set and that of every level cleared, so that a subtraction borrows from no
- * neighbour; the top bits themselves are compared by logic. Fields without a top bit in the piece are left
- * alone, whatever they hold. */
+ * levels, and the top bit of each slot that it speaks of. To compare fields without unpacking them,
+ * the top bit of every slot is set and that of every level cleared, so that a subtraction borrows
+ * from no neighbour; the top bits themselves are compared by logic. Fields without a top bit in the
+ * piece are left alone, whatever they hold. */
 #ifndef LETHE_FILTER_GAUSSIAN_WORD_H
 #define LETHE_FILTER_GAUSSIAN_WORD_H
 

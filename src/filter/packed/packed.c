@@ -1,17 +1,18 @@
 /* filter/packed/packed.c - filters of a few dozen keys in the caller's bytes.
  *
- * IDEA    A block is an array of bits and one byte behind it, its note. The note says what can't be seen
- *         from the outside: k, for the Gaussian filter the bits of a slot, for the quotient filter r. The size of the array is
- *         the size of the block. So nothing has to be read before the first probe but that byte.
+ * IDEA    A block is an array of bits followed by one byte, its note. The note says what cannot be
+ *         seen from the outside: k, for the Gaussian filter the bits of a slot, for the quotient
+ *         filter r. The size of the array follows from the size of the block. So that byte is all
+ *         that has to be read before the first probe.
  * LAYOUT  bloom:    m = 8(size - 1) bits; note: k, 1 to 32
  *         blocked:  lines of 64 bytes; note: k, a multiple of 8 up to 32
  *         gaussian: m = floor(8(size - 1) / t) slots of t bits; note: k + 64(t - 1), k from 1 to 12
  *         quotient: unary counts of B buckets, remainders from the end; note: r, 1 to 56
  *         Bits are numbered as in docs/format/bloom.md, and probes fall as there.
- * I1      Every note that is none of these means "may be there", and so does a size that is too small
- *         for one word, or not whole lines.
- * LIMIT   The whole block is one range of probes. Beyond the second-level cache the filters with a header
- *         do better: they have batches. */
+ * I1      Every other note means "may be there", and so does a size that is too small for one word
+ *         or not a number of whole lines.
+ * LIMIT   The whole block is one range of probes. For blocks larger than the second-level cache the
+ *         filters with a header are better, because they have batches. */
 #include "filter/packed/packed.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@
 
 #include "core/allocator.h"
 #include "core/cpu.h"
+#include "core/sized.h"
 
 #define DEFAULT_BITS_PER_KEY 10.0
 
@@ -47,7 +49,7 @@ static const struct lethe_packed_operations *operations_for(lethe_packed_kind ki
     return NULL;
 }
 
-/* Puts the defaults in, and tells whether all is within its limits. */
+/* Fills in the defaults, and returns whether everything is within its limits. */
 static bool complete(lethe_packed_options *options,
                      const struct lethe_packed_operations *operations) {
     if (options->bits_per_key == 0) options->bits_per_key = DEFAULT_BITS_PER_KEY;
@@ -68,9 +70,12 @@ static bool complete(lethe_packed_options *options,
 }
 
 lethe_status lethe_packed_new(const lethe_packed_options *options, lethe_packed **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
-    lethe_packed_options completed = {0};
-    if (options != NULL) completed = *options;
+    lethe_packed_options completed;
+    lethe_status status = LETHE_TAKE(options, &completed, allocator);
+    if (status != LETHE_OK) return status;
+    if (!lethe_allocator_is_usable(completed.allocator)) return LETHE_EINVAL;
     const struct lethe_packed_operations *operations = operations_for(completed.kind);
     if (operations == NULL || !complete(&completed, operations)) return LETHE_EINVAL;
     lethe_packed *packed = lethe_alloc_zeroed(completed.allocator, sizeof *packed);
@@ -88,14 +93,15 @@ void lethe_packed_free(lethe_packed *packed) {
 }
 
 lethe_hash lethe_packed_hash(const lethe_packed *packed, const void *key, size_t size) {
-    return lethe_hash_bytes(packed->options.seed, key, size);
+    return lethe_hash_bytes(packed != NULL ? packed->options.seed : 0, key, size);
 }
 
 uint32_t lethe_packed_hashes(const lethe_packed *packed) {
-    return packed->options.hashes;
+    return packed != NULL ? packed->options.hashes : 0;
 }
 
 size_t lethe_packed_size(const lethe_packed *packed, size_t count) {
+    if (packed == NULL) return 0;
     size_t unit = packed->operations->unit_bytes;
     double bytes = ceil((double)count * packed->options.bits_per_key / 8);
     if (bytes < LETHE_PACKED_WORD_BYTES) bytes = LETHE_PACKED_WORD_BYTES;
@@ -109,20 +115,23 @@ static bool has_array(const lethe_packed *packed, size_t size) {
            (size - LETHE_PACKED_NOTE_BYTES) % packed->operations->unit_bytes == 0;
 }
 
-void lethe_packed_build(const lethe_packed *packed, const lethe_hash *hashes, size_t count,
-                        void *bytes, size_t size) {
+lethe_status lethe_packed_build(const lethe_packed *packed, const lethe_hash *hashes, size_t count,
+                                void *bytes, size_t size) {
+    if (packed == NULL || (hashes == NULL && count > 0) || (bytes == NULL && size > 0))
+        return LETHE_EINVAL;
     unsigned char *array = bytes;
     /* Where there is no place for an array, the note stays 0, which means "may be there". */
     if (size > 0) memset(array, 0, size);
-    if (!has_array(packed, size)) return;
+    if (!has_array(packed, size)) return LETHE_OK;
     size_t array_bytes = size - LETHE_PACKED_NOTE_BYTES;
     array[array_bytes] = (unsigned char)packed->operations->note(packed, count, array_bytes);
     packed->operations->build(packed, hashes, count, array, array_bytes);
+    return LETHE_OK;
 }
 
 bool lethe_packed_test(const lethe_packed *packed, lethe_hash hash, const void *bytes,
                        size_t size) {
-    if (!has_array(packed, size)) return true;
+    if (packed == NULL || bytes == NULL || !has_array(packed, size)) return true;
     const unsigned char *array = bytes;
     size_t array_bytes = size - LETHE_PACKED_NOTE_BYTES;
     return packed->operations->test(packed, hash, array, array_bytes, array[array_bytes]);

@@ -1,6 +1,7 @@
 /* filter/packed/packed.h - what the files of the headerless filters share.
  *
- * packed.c has the public functions; bloom.c, blocked.c, gaussian.c and quotient.c one kind each. */
+ * packed.c has the public functions; bloom.c, blocked.c, gaussian.c and quotient.c one kind
+ * each. */
 #ifndef LETHE_FILTER_PACKED_PACKED_H
 #define LETHE_FILTER_PACKED_PACKED_H
 
@@ -12,7 +13,7 @@ enum { LETHE_PACKED_WORD_BYTES = 8, LETHE_PACKED_NOTE_BYTES = 1 };
 /* One kind. An array is all of a block but its note, and is at least a word. */
 struct lethe_packed_operations {
     size_t unit_bytes;    /* an array is a multiple of this */
-    uint32_t bits_least;  /* a key has at least so many */
+    uint32_t bits_least;  /* the fewest bits per key */
     uint32_t hashes_most; /* k is at most this */
     uint32_t hashes_step; /* and a multiple of this */
     uint32_t (*best_hashes)(const lethe_packed_options *options);

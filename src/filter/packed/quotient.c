@@ -1,20 +1,25 @@
 /* filter/packed/quotient.c - the quotient filter without a header; packed.c has the layout.
  *
- * IDEA    All keys of a block are known when it is built, so no slot stays empty. A key's bucket is told by one half of
- *         its hash, and r bits of the other half, its remainder, are stored; the remainders lie in the order
- *         of their buckets, and how many each bucket has is written in unary.
- * LAYOUT  From the first bit on: for each of B buckets as many ones as it has keys, then a zero. From the last bit
- *         backwards: the remainders, r bits each. Nothing between, or a few bits that are zero.
- * I1      B = T / (r + 2) for an array of T bits, about, and never more: so B need not be stored, n keys with r = T / n - 2
- *         always fit, and bits that are too few for one more in every remainder go into buckets.
- * WHY     r + 2 bits a key err with 2^-r: half as often as a Bloom filter of 10 bits, a quarter of one with 13,
- *         and an answer needs one place in the array.
- * LIMIT   The counts are read from the beginning, a word for about 32 keys: for blocks of up to a few thousand. In
- *         blocks of fewer than 7 bits a key a Bloom filter errs less.
- * PAPER   Bender et al., Don't Thrash: How to Cache Your Hash on Flash, 2012; the unary counts are Elias's (1974). */
+ * IDEA    All keys of a block are known when it is built, so no slot stays empty. One half of a
+ *         key's hash names its bucket, and r bits of the other half, its remainder, are stored; the
+ *         remainders lie in the order of their buckets, and how many each bucket has is written in
+ *         unary.
+ * LAYOUT  From the first bit on: for each of B buckets as many ones as it has keys, then a zero.
+ *         From the last bit backwards: the remainders, r bits each. Between them are no bits, or a
+ *         few zeros.
+ * I1      B = T / (r + 2) for an array of T bits, about, and never more: so B need not be stored, n
+ *         keys with r = T / n - 2 always fit, and bits that are too few for one more in every
+ *         remainder go into buckets.
+ * WHY     With r + 2 bits per key the error is 2^-r: half that of a Bloom filter at 10 bits, a
+ *         quarter at 13. An answer needs one place in the array.
+ * LIMIT   The counts are read from the beginning, a word for about 32 keys, so blocks should have
+ *         at most a few thousand keys. With fewer than 7 bits per key a Bloom filter has a smaller
+ *         error.
+ * PAPER   Bender et al., Don't Thrash: How to Cache Your Hash on Flash, 2012; the unary counts are
+ *         Elias's (1974). */
 #include <string.h>
 
-#include "filter/packed/quotient_test.h"
+#include "filter/packed/quotient_test.inc.h"
 
 enum { SECTION_BUCKETS = 1024 };
 
@@ -46,8 +51,8 @@ static void write_remainder(unsigned char *array, size_t array_bytes, uint64_t s
     lethe_gaussian_write(array + field.offset, word | remainder << field.shift);
 }
 
-/* Counts and remainders of those buckets of a section that there are; slots[i] is first how many keys bucket i has, and
- * then where its next remainder goes. */
+/* Counts and remainders of those buckets of a section that there are; slots[i] is first how many
+ * keys bucket i has, and then where its next remainder goes. */
 static void build_section(const lethe_hash *hashes, size_t count, unsigned char *array,
                           size_t array_bytes, unsigned remainder_bits, uint64_t buckets,
                           uint64_t first, uint64_t *next_slot) {

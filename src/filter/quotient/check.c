@@ -1,9 +1,10 @@
-/* filter/quotient/check.c - whether a table is what this library would have made of some fingerprints.
+/* filter/quotient/check.c - whether a table is what this library would have made of some
+ * fingerprints.
  *
- * The marks are walked through as a builder would have put them: bucket after bucket, each run from where the last one
- * ended or its block begins to its end. By then every invariant of quotient.c was looked at, and no
- * operation on the table can leave it. Nothing here trusts what it reads: a slot is compared with the end
- * of the table before it is looked at. */
+ * The marks are walked through as a builder would have put them: bucket after bucket, each run from
+ * where the last one ended or its block begins to its end. By then every invariant of quotient.c
+ * was looked at, and no operation on the table can leave it. Nothing here trusts what it reads: a
+ * slot is compared with the end of the table before it is looked at. */
 #include "filter/quotient/fields.h"
 #include "filter/quotient/quotient.h"
 

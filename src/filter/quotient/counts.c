@@ -1,15 +1,18 @@
 /* filter/quotient/counts.c - the counts of fingerprints that were added three times and more.
  *
- * IDEA    Most fingerprints are there once, a few in a hundred or thousand twice by accident, and the slots say so by
- *         themselves. What is repeated on purpose is kept here, exactly: a hash table from fingerprint
- *         to count, with open addressing and linear probing.
- * LAYOUT  a power of two of places, 16 bytes each; count 0 is a free one. At most three quarters are used.
- * I1      From a fingerprint's first place to where it lies no place is free: removing closes the gap.
- * I2      Which place is a fingerprint's first follows from the process's own salt, so nobody can choose fingerprints, in
- *         a file or by adding them, that all begin at one place. Nothing else depends on it: what is saved is sorted.
- * WHY     Counters among the remainders, as in other quotient filters, would make each comparison of a block
- *         a parse of it, and take more slots than a table for the narrow remainders that filters
- *         mostly have. */
+ * IDEA    Most fingerprints are there once, a few in a hundred or thousand twice by accident, and
+ *         the slots say so by themselves. What is repeated on purpose is kept here, exactly: a hash
+ *         table from fingerprint to count, with open addressing and linear probing.
+ * LAYOUT  a power of two of places, 16 bytes each; count 0 is a free one. At most three quarters
+ *         are used.
+ * I1      From a fingerprint's first place to where it lies no place is free: removing closes the
+ *         gap.
+ * I2      Which place is a fingerprint's first follows from the process's own salt, so nobody can
+ *         choose fingerprints, in a file or by adding them, that all begin at one place. Nothing
+ *         else depends on it: what is saved is sorted.
+ * WHY     Counters among the remainders, as in other quotient filters, would make each comparison
+ *         of a block a parse of it, and take more slots than a table for the narrow remainders that
+ *         filters mostly have. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +65,7 @@ lethe_status lethe_quotient_counts_reserve(struct lethe_quotient_counts *counts,
     return resize(counts, 2 * counts->places, allocator);
 }
 
-/* Frees a place; entries behind it that would no longer be found move into it, and so on. */
+/* Frees a place; entries after it that would no longer be found move into it, and so on. */
 static void close_gap(struct lethe_quotient_counts *counts, uint64_t gap) {
     uint64_t mask = counts->places - 1;
     for (uint64_t next = (gap + 1) & mask; counts->entries[next].count != 0;

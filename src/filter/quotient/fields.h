@@ -1,12 +1,14 @@
-/* filter/quotient/fields.h - the remainders of a quotient filter: packed fields of r bits, shifted a block at a time.
+/* filter/quotient/fields.h - the remainders of a quotient filter: packed fields of r bits, shifted
+ * a block at a time.
  *
- * Field number s occupies bits s * r to s * r + r - 1 of one long little-endian array, so 64 fields, a
- * block, are just r words, and a block's fields never share a word with a neighbour's. Shifting is
- * done on whole blocks: 64 bytes of 8-bit fields are two vectors, 128 of 16-bit ones four, and any other
- * width goes word by word, or four words at a time.
+ * Field number s occupies bits s * r to s * r + r - 1 of one long little-endian array, so 64
+ * fields, a block, are just r words, and a block's fields never share a word with a neighbour's.
+ * Shifting is done on whole blocks: 64 bytes of 8-bit fields are two vectors, 128 of 16-bit ones
+ * four, and any other width goes word by word, or four words at a time.
  *
- * LIMIT  r is 1..57, so that a field is read with one unaligned load. Up to 40 bytes after a block are read,
- *        and some of them written back as they were: they must be there and belong to the same writer. */
+ * LIMIT  r is 1..57, so that a field is read with one unaligned load. Up to 40 bytes after a block
+ *        are read, and some of them written back as they were: they must be there and belong to the
+ *        same writer. */
 #ifndef LETHE_FILTER_QUOTIENT_FIELDS_H
 #define LETHE_FILTER_QUOTIENT_FIELDS_H
 
@@ -21,8 +23,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum { LETHE_FIELDS_A_BLOCK = 64, LETHE_FIELDS_MAX_BITS = 57 };
 
-/* Whether bits is known to be this width where the code is compiled. Where it is not, the general way is taken for
- * every width, so that no width has a way of its own that only some callers test. */
+/* Whether bits is known to be this width where the code is compiled. Where it is not, the general
+ * way is taken for every width, so that no width has a way of its own that only some callers
+ * test. */
 #define LETHE_FIELDS_ARE(bits, width) (__builtin_constant_p(bits) && (bits) == (width))
 
 /* A word whose lowest count bits are set; count is 0..64. */
@@ -65,7 +68,8 @@ static inline uint64_t lethe_fields_drop_bit(uint64_t word, unsigned position, u
 
 #if defined(__AVX2__)
 
-/* Which of 32 bytes, numbered from first, are slots number slot and up: for bytes, and for 16-bit fields. */
+/* Which of 32 bytes, numbered from first, are slots number slot and up: for bytes, and for 16-bit
+ * fields. */
 static inline __m256i lethe_fields_bytes_from(unsigned first, int slot) {
     const __m256i numbers =
         _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
@@ -84,15 +88,17 @@ static inline __m256i lethe_fields_vector(const unsigned char *at) {
     return _mm256_loadu_si256((const __m256i *)at);
 }
 
-/* The vectors of a block that begin one field before each of its own. The first one's lowest field would be the block
- * before, whose cache line nobody asked for: it is made of the block's own bytes, and never used. */
+/* The vectors of a block that begin one field before each of its own. The first one's lowest field
+ * would be the block before, whose cache line nobody asked for: it is made of the block's own
+ * bytes, and never used. */
 static inline __m256i lethe_fields_one_before(__m256i first, int bytes) {
     __m256i low_to_high = _mm256_permute2x128_si256(first, first, 0x08);
     return bytes == 1 ? _mm256_alignr_epi8(first, low_to_high, 15)
                       : _mm256_alignr_epi8(first, low_to_high, 14);
 }
 
-/* From the last vector to the first, so that none is read after it was written; fields below slot stay. */
+/* From the last vector to the first, so that none is read after it was written; fields below slot
+ * stay. */
 static inline void lethe_fields_insert_bytes(unsigned char *block, unsigned slot, uint64_t value) {
     __m256i low = lethe_fields_vector(block), high = lethe_fields_vector(block + 32);
     high = _mm256_blendv_epi8(high, lethe_fields_vector(block + 31),
@@ -128,10 +134,10 @@ static inline __m256i lethe_fields_choose(__m256i old, __m256i moved, unsigned w
 
 #endif
 
-/* Shifts words first..last of a block up by bits, the lowest taking from the word before it; first is not 0.
- * Vectors go over some words more and leave them as they were. Narrow fields are all gone over, so that the number
- * of steps depends on r alone and is always guessed right; of wide ones, no more cache lines are
- * touched than have to be. */
+/* Shifts words first..last of a block up by bits, the lowest taking from the word before it; first
+ * is not 0. Vectors go over some words more and leave them as they were. Narrow fields are all gone
+ * over, so that the number of steps depends on r alone and is always guessed right; of wide ones,
+ * no more cache lines are touched than have to be. */
 static inline void lethe_fields_shift_up(unsigned char *block, unsigned first, unsigned last,
                                          unsigned bits) {
 #if defined(__AVX2__)
@@ -207,8 +213,8 @@ static inline void lethe_fields_drop_words(unsigned char *block, unsigned bits, 
     lethe_fields_store(end, top | last << (64 - bits));
 }
 
-/* Moves a block's fields from slot (0..63) on one up and puts value into slot; the last one falls out. Those from
- * used on are zero. */
+/* Moves a block's fields from slot (0..63) on one up and puts value into slot; the last one falls
+ * out. Those from used on are zero. */
 static inline void lethe_fields_insert(unsigned char *block, unsigned bits, unsigned slot,
                                        unsigned used, uint64_t value) {
 #if defined(__AVX2__)

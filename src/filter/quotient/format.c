@@ -1,11 +1,13 @@
 /* filter/quotient/format.c - saves, loads and maps quotient filters: docs/format/quotient.md.
  *
- * The payload is 88 bytes of fields, the table as it lies in memory, and the counts in ascending order. The fields are as
- * long as they are so that the table begins at a multiple of 64 bytes of the file: it can be used
- * where it is mapped. A loader believes the size only when the fields agree with each other and
- * with the bytes that are there, and the table only when check.c has gone through it. */
+ * The payload is 88 bytes of fields, the table as it lies in memory, and the counts in ascending
+ * order. The fields are as long as they are so that the table begins at a multiple of 64 bytes of
+ * the file: it can be used where it is mapped. A loader believes the size only when the fields
+ * agree with each other and with the bytes that are there, and the table only when check.c has gone
+ * through it. */
 #include "core/allocator.h"
 #include "core/codec.h"
+#include "core/detail.h"
 #include "core/io.h"
 #include "filter/quotient/quotient.h"
 
@@ -52,6 +54,7 @@ static lethe_status save_sorted(const lethe_quotient *filter, const lethe_quotie
 }
 
 lethe_status lethe_quotient_save(const lethe_quotient *filter, lethe_sink sink) {
+    if (filter == NULL || sink.write == NULL) return LETHE_EINVAL;
     if (filter->counts.used == 0) return save_sorted(filter, NULL, sink);
     size_t bytes = (size_t)filter->counts.used * sizeof(lethe_quotient_entry);
     lethe_quotient_entry *entries = lethe_alloc_zeroed(filter->allocator, bytes);
@@ -74,13 +77,14 @@ static bool is_possible(const lethe_quotient_shape *shape) {
            (shape->capacity != 0 ? has_error : shape->error == 0);
 }
 
-/* Reads the fields; LETHE_ECORRUPT unless they make a filter whose table and counts are what is left. */
+/* Reads the fields; LETHE_ECORRUPT unless they make a filter whose table and counts are what is
+ * left. */
 static lethe_status read_fields(lethe_decoder *decoder, lethe_quotient_shape *shape,
                                 struct sums *sums) {
     uint64_t slots = lethe_decoder_get_u64(decoder);
     uint32_t remainder_bits = lethe_decoder_get_u32(decoder);
     uint64_t zeros = lethe_decoder_get_u32(decoder);
-    *shape = (lethe_quotient_shape){.seed = lethe_decoder_get_u64(decoder)};
+    *shape = LETHE_OPTIONS(lethe_quotient_shape, .seed = lethe_decoder_get_u64(decoder));
     shape->capacity = lethe_decoder_get_u64(decoder);
     shape->grow_to = lethe_decoder_get_u64(decoder);
     shape->error = lethe_decoder_get_f64(decoder);
@@ -136,8 +140,8 @@ static bool has_clean_end(const lethe_quotient *filter) {
     return true;
 }
 
-/* Makes the filter of what the decoder gives. Its table is read or, where the bytes of the file are in memory
- * already, used where it lies. */
+/* Makes the filter of what the decoder gives. Its table is read or, where the bytes of the file are
+ * in memory already, used where it lies. */
 static lethe_status load_parts(lethe_decoder *decoder, unsigned char *file,
                                const lethe_allocator *allocator, lethe_quotient **out) {
     lethe_quotient_shape shape;
@@ -162,6 +166,7 @@ static lethe_status load_parts(lethe_decoder *decoder, unsigned char *file,
 
 static lethe_status load_from(lethe_source source, unsigned char *file,
                               const lethe_allocator *allocator, lethe_quotient **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
@@ -189,8 +194,9 @@ static lethe_status save(const void *object, lethe_sink sink) {
     return lethe_quotient_save(object, sink);
 }
 
-lethe_status lethe_quotient_save_file(const lethe_quotient *filter, const char *path) {
-    return lethe_save_to_file(path, save, filter);
+lethe_status lethe_quotient_save_file(const lethe_quotient *filter, const char *path,
+                                      lethe_detail *detail) {
+    return lethe_save_to_file(path, save, filter, detail);
 }
 
 struct load_context {
@@ -204,18 +210,20 @@ static lethe_status load(void *context, lethe_source source) {
 }
 
 lethe_status lethe_quotient_load_file(const char *path, const lethe_allocator *allocator,
-                                      lethe_quotient **out) {
+                                      lethe_quotient **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context);
+    return lethe_load_from_file(path, load, &context, detail);
 }
 
 lethe_status lethe_quotient_map_file(const char *path, const lethe_allocator *allocator,
-                                     lethe_quotient **out) {
+                                     lethe_quotient **out, lethe_detail *detail) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
     lethe_os_mapping mapping;
-    lethe_status status = lethe_os_mapping_open(path, &mapping);
-    if (status != LETHE_OK) return status;
+    lethe_status status = path != NULL ? lethe_os_mapping_open(path, &mapping) : LETHE_EINVAL;
+    if (status != LETHE_OK) return lethe_detail_of_file(detail, status, "map", path);
     lethe_memory_reader reader = {.data = mapping.bytes, .size = mapping.size};
     status = load_from(lethe_source_from_memory(&reader), mapping.bytes, allocator, out);
     if (status == LETHE_OK) {
@@ -223,5 +231,5 @@ lethe_status lethe_quotient_map_file(const char *path, const lethe_allocator *al
     } else {
         lethe_os_mapping_close(&mapping);
     }
-    return status;
+    return lethe_detail_of_file(detail, status, "map", path);
 }

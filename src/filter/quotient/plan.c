@@ -1,15 +1,17 @@
 /* filter/quotient/plan.c - from capacity and error to slots and remainders.
  *
- * A fresh key is reported present when its fingerprint is one of those that are there: with d of them among
- * R possible ones, exactly d/R. So R >= n/error, whatever the number of slots. Slots are n / 0.9, and
- * r the least with slots * 2^r >= R.
+ * A fresh key is reported present when its fingerprint is one of those that are there: with d of
+ * them among R possible ones, exactly d/R. So R >= n/error, whatever the number of slots. Slots are
+ * n / 0.9, and r the least with slots * 2^r >= R.
  *
- * The number of blocks has at most eight significant bits (128..255 times a power of two, less than 1% more than is
- * needed), so that a filter can be halved again as often as that power says, and filters planned for
- * about the same can be merged. Doubling keeps slots * 2^r, and so all fingerprints. */
+ * The number of blocks has at most eight significant bits (128..255 times a power of two, less than
+ * 1% more than is needed), so that a filter can be halved again as often as that power says, and
+ * filters planned for about the same can be merged. Doubling keeps slots * 2^r, and so all
+ * fingerprints. */
 #include <math.h>
 
 #include "core/allocator.h"
+#include "core/sized.h"
 #include "filter/quotient/quotient.h"
 
 enum { DEFAULT_CAPACITY = 65536, DEFAULT_REMAINDER_BITS = 8, SIGNIFICANT_BITS = 8 };
@@ -61,7 +63,7 @@ static lethe_status plan_from_slots(const lethe_quotient_options *options,
     return LETHE_OK;
 }
 
-/* Blocks for so many keys, rounded up to eight significant bits. */
+/* Blocks for that many keys, rounded up to eight significant bits. */
 static uint64_t blocks_for(uint64_t keys) {
     uint64_t blocks = (uint64_t)ceil((double)keys / (PLANNED_LOAD * LETHE_QUOTIENT_BLOCK));
     unsigned shift = 0;
@@ -95,18 +97,22 @@ static lethe_status plan_from_capacity(const lethe_quotient_options *options,
     return LETHE_OK;
 }
 
-lethe_status lethe_quotient_plan(const lethe_quotient_options *options, lethe_quotient_shape *out) {
-    *out = (lethe_quotient_shape){0};
-    lethe_quotient_options defaults = {0};
-    if (options == NULL) options = &defaults;
-    lethe_quotient_shape shape = {
-        .seed = options->seed != 0 ? options->seed : LETHE_DEFAULT_SEED,
-        .grow_to = options->grow_to,
-    };
-    if (options->grow_to > LETHE_QUOTIENT_MAX_CAPACITY) return LETHE_EINVAL;
-    lethe_status status = options->slots != 0 ? plan_from_slots(options, &shape)
-                                              : plan_from_capacity(options, &shape);
+lethe_status lethe_quotient_plan_options(const lethe_quotient_options *options,
+                                         lethe_quotient_options *taken,
+                                         lethe_quotient_shape *shape) {
+    lethe_status status = LETHE_TAKE(options, taken, allocator);
     if (status != LETHE_OK) return status;
-    *out = shape;
-    return LETHE_OK;
+    if (!lethe_allocator_is_usable(taken->allocator) ||
+        taken->grow_to > LETHE_QUOTIENT_MAX_CAPACITY)
+        return LETHE_EINVAL;
+    *shape = LETHE_OPTIONS(lethe_quotient_shape, .grow_to = taken->grow_to,
+                           .seed = taken->seed != 0 ? taken->seed : LETHE_DEFAULT_SEED);
+    return taken->slots != 0 ? plan_from_slots(taken, shape) : plan_from_capacity(taken, shape);
+}
+
+lethe_status lethe_quotient_plan(const lethe_quotient_options *options, lethe_quotient_shape *out) {
+    lethe_quotient_options taken;
+    lethe_quotient_shape shape;
+    lethe_status status = lethe_quotient_plan_options(options, &taken, &shape);
+    return status == LETHE_OK ? LETHE_GIVE(&shape, out, memory_bytes) : status;
 }

@@ -1,50 +1,53 @@
-/* filter/quotient/quotient.c - the public quotient filter: makes filters, counts, grows, hands slots to hot.h.
+/* filter/quotient/quotient.c - the public quotient filter: makes filters, counts and grows. What
+ * touches slots is in hot.inc.h, and batches are in batch.c.
  *
- * IDEA    A fingerprint is split: its high part, the quotient, says where it belongs, and only the low part,
- *         the remainder, is stored. Fingerprints are kept in ascending order. A block has 64 buckets, one for
- *         each quotient, and 64 slots. A block's entries lie in its slots without gaps, those of
- *         earlier blocks first; what does not fit is carried into the next block, where it comes first.
- * LAYOUT  remainders  8r bytes a block: slot s of the table is bits s * r to s * r + r - 1
- *         marks       16 bytes a block: occupied, which of its buckets have entries; ends, which of its
- *                     slots hold the last entry of a bucket
- *         carry       1 byte a block: how many entries of earlier blocks lie in this one and later ones
+ * IDEA    A fingerprint is split. Its high part, the quotient, says where it belongs, and only its
+ *         low part, the remainder, is stored. Fingerprints are kept in ascending order. A block has
+ *         64 buckets, one for each quotient, and 64 slots. The entries of a block are in its slots
+ *         without gaps, those of earlier blocks first. Entries that do not fit are carried into the
+ *         next block, where they come first.
+ * LAYOUT  remainders  8r bytes per block: slot s of the table is bits s * r to s * r + r - 1
+ *         marks       16 bytes per block: occupied, which of its buckets have entries; ends, which
+ *                     of its slots hold the last entry of a bucket
+ *         carry       1 byte per block: how many entries of earlier blocks are in it and later ones
  *         After the blocks that have buckets come five more, for what the last ones carry.
- *         An example with blocks of 4: buckets 0, 0, 2 | 4, 4, 5, 6, 7 | 9 have entries:
- *           occupied 1010|1111|0100     block 0 has three entries and a free slot; block 1 has five, so
- *           ends     0110|0111|1100     one is carried: it lies in block 2, before block 2's own entry
- *           carry    0   |0   |1
- * I1      Entries lie in the order of their fingerprints: buckets ascend, remainders in a bucket ascend.
- * I2      carry[i+1] = max(0, carry[i] + entries of block i's buckets - 64), and at most 255: where an entry lies follows
- *         from what is there, not from how it came there. So equal contents are equal bytes.
+ *         An example with blocks of 4, where buckets 0, 0, 2 | 4, 4, 5, 6, 7 | 9 have entries:
+ *           occupied 1010|1111|0100     Block 0 has three entries, one slot free. Block 1 has five,
+ *           ends     0110|0111|1100     so one is carried: it is in block 2, before block 2's own
+ *           carry    0   |0   |1        entry.
+ * I1      Entries are in the order of their fingerprints: buckets ascend, and so do the remainders
+ *         in a bucket.
+ * I2      carry[i+1] = max(0, carry[i] + entries of block i's buckets - 64), and at most 255. So
+ *         the place of an entry depends on what is there, not on how it came there, and equal
+ *         contents are equal bytes.
  * I3      Free slots are zero, and so are their ends.
- * I4      A fingerprint lies there once or twice. If it was added three times or more, then twice, and
- *         counts.c knows how often.
+ * I4      A fingerprint is in the table once or twice. If it was added three times or more, it is
+ *         there twice, and counts.c knows how often it was added.
  * I5      At most 95% of the slots are used.
- * WHY     An operation finds its bucket in its own block nearly always: by rank and select in the two words of
- *         marks, and then one comparison of the whole block. Adding moves at most a block, two vectors for
- *         8-bit remainders, and one or two neighbours when blocks are full. The quotient filter as published
- *         leaves free slots where they are, so that each entry lies as near to its quotient as can be, and
- *         pays for it: an addition must look for the next free slot, bit by bit, and moves
- *         whatever lies between. Here a block's free slots are all at its end, and found at once. That layout,
- *         with the same marks, was tried beside this one: it added at less than half the speed.
- *         2.125 bits a slot describe all this; three bits a slot as published would be more and slower.
- *         Blocks with a second-level table for what does not fit (as a prefix filter has it) were weighed:
- *         a table that holds what 95% load spills takes more than the 0.125 bits of carries,
- *         and reading through or merging would have to join two orders.
- * LIMIT   A carry is at most 255, and an addition moves at most 512 blocks. At 95% load, fingerprints that are
- *         spread like a hash's come near neither (a carry of 255 is an event of 1e-11 a block). Those chosen by
- *         an adversary do, and get LETHE_EFULL. Removal moves as many blocks as were carried over.
+ * WHY     An operation almost always finds its bucket in its own block, by rank and select in the
+ *         two words of marks, followed by one comparison of the whole block. Adding moves at most a
+ *         block (two vectors for 8-bit remainders), and one or two neighbours when blocks are full.
+ *         The published quotient filter leaves free slots where they are, so that each entry is as
+ *         near to its quotient as possible. Then an addition must look for the next free slot bit
+ *         by bit and move everything before it. Here the free slots of a block are all at its end,
+ *         and are found at once. The published layout with the same marks was tried: it added at
+ *         less than half the speed. These marks take 2.125 bits per slot; the three published bits
+ *         per slot would take more and be slower. A second-level table for entries that do not fit,
+ *         as in a prefix filter, was considered: at 95% load it takes more than the 0.125 bits of
+ *         the carries, and reading in order or merging would have to join two orders.
+ * LIMIT   A carry is at most 255, and an addition moves at most 512 blocks. At 95% load,
+ *         fingerprints that are spread like those of a hash come near neither limit (a carry of 255
+ *         has a probability of 1e-11 per block). Fingerprints chosen by an adversary do, and get
+ *         LETHE_EFULL. A removal moves as many blocks as were carried over.
  * PAPER   docs/papers.md#the-quotient-filter */
 #include "filter/quotient/quotient.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "core/allocator.h"
 #include "core/bits.h"
 #include "core/cpu.h"
-
-enum { PIECE = 512 }; /* hashes of a batch that become fingerprints at once */
+#include "core/sized.h"
 
 static const struct lethe_quotient_operations *operations_for(uint32_t bits) {
     const struct lethe_quotient_operations *set = lethe_quotient_portable;
@@ -86,6 +89,7 @@ lethe_status lethe_quotient_from_shape(const lethe_quotient_shape *shape,
         .shape = *shape,
         .allocator = allocator,
     };
+    filter->shape.size = sizeof filter->shape;
     if (with_table) {
         filter->memory = lethe_alloc_zeroed(allocator, memory_bytes(filter));
         if (filter->memory == NULL) {
@@ -100,16 +104,19 @@ lethe_status lethe_quotient_from_shape(const lethe_quotient_shape *shape,
 }
 
 lethe_status lethe_quotient_new(const lethe_quotient_options *options, lethe_quotient **out) {
-    assert(out != NULL);
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
+    lethe_quotient_options taken;
     lethe_quotient_shape shape;
-    lethe_status status = lethe_quotient_plan(options, &shape);
+    lethe_status status = lethe_quotient_plan_options(options, &taken, &shape);
     if (status != LETHE_OK) return status;
-    return lethe_quotient_from_shape(&shape, options != NULL ? options->allocator : NULL, true,
-                                     out);
+    return lethe_quotient_from_shape(&shape, taken.allocator, true, out);
 }
 
 lethe_status lethe_quotient_copy(const lethe_quotient *filter, lethe_quotient **out) {
+    if (out == NULL) return LETHE_EINVAL;
+    *out = NULL;
+    if (filter == NULL) return LETHE_EINVAL;
     lethe_status status = lethe_quotient_from_shape(&filter->shape, filter->allocator, true, out);
     if (status != LETHE_OK) return status;
     lethe_quotient *copy = *out;
@@ -137,47 +144,40 @@ void lethe_quotient_free(lethe_quotient *filter) {
     lethe_release(allocator, filter, sizeof *filter);
 }
 
-static bool is_read_only(const lethe_quotient *filter) {
-    return filter->memory == NULL;
-}
-
 lethe_status lethe_quotient_clear(lethe_quotient *filter) {
-    if (is_read_only(filter)) return LETHE_EINVAL;
+    if (!lethe_quotient_is_writable(filter)) return LETHE_EINVAL;
     memset(filter->table.remainders, 0, filter->shape.memory_bytes);
     lethe_quotient_counts_drop(&filter->counts, filter->allocator);
     filter->slots_used = filter->distinct = filter->total = 0;
     return LETHE_OK;
 }
 
-lethe_quotient_shape lethe_quotient_get_shape(const lethe_quotient *filter) {
-    return filter->shape;
+uint64_t lethe_quotient_seed(const lethe_quotient *filter) {
+    return filter != NULL ? filter->shape.seed : 0;
 }
 
-lethe_quotient_stats lethe_quotient_info(const lethe_quotient *filter) {
-    return (lethe_quotient_stats){
-        .shape = filter->shape,
-        .distinct = filter->distinct,
-        .total = filter->total,
+lethe_status lethe_quotient_get_shape(const lethe_quotient *filter, lethe_quotient_shape *out) {
+    if (filter == NULL) return LETHE_EINVAL;
+    return LETHE_GIVE(&filter->shape, out, memory_bytes);
+}
+
+lethe_status lethe_quotient_info(const lethe_quotient *filter, lethe_quotient_stats *out) {
+    if (filter == NULL) return LETHE_EINVAL;
+    lethe_quotient_stats stats = LETHE_OPTIONS(
+        lethe_quotient_stats, .distinct = filter->distinct, .total = filter->total,
         .slots_used = filter->slots_used,
         .load = (double)filter->slots_used / (double)filter->shape.slots,
         .error_estimate = (double)filter->distinct / ((double)filter->max_fingerprint + 1),
         .counted = filter->counts.used,
         .memory_bytes =
             sizeof *filter + memory_bytes(filter) + lethe_quotient_counts_bytes(&filter->counts),
-        .missed_removals = filter->missed_removals,
-        .doublings = filter->doublings,
-        .read_only = is_read_only(filter),
-    };
-}
-
-/* hash.high times the number of fingerprints, which may be 2^64, and the upper half of that. */
-static inline uint64_t fingerprint_of(const lethe_quotient *filter, lethe_hash hash) {
-    lethe_uint128 product = (lethe_uint128)hash.high * filter->max_fingerprint;
-    return (uint64_t)((product + hash.high) >> 64);
+        .missed_removals = filter->missed_removals, .doublings = filter->doublings,
+        .read_only = !lethe_quotient_is_writable(filter));
+    return LETHE_GIVE(&stats, out, missed_removals);
 }
 
 uint64_t lethe_quotient_fingerprint(const lethe_quotient *filter, lethe_hash hash) {
-    return fingerprint_of(filter, hash);
+    return filter != NULL ? lethe_quotient_fingerprint_of(filter, hash) : 0;
 }
 
 /* Puts what other holds in the place of what filter held, and frees that. */
@@ -198,17 +198,17 @@ static lethe_status resize(lethe_quotient *filter, lethe_quotient_shape shape) {
     return status;
 }
 
-lethe_status lethe_quotient_absorb(lethe_quotient *filter, const lethe_quotient *other) {
-    if (is_read_only(filter)) return LETHE_EINVAL;
+lethe_status lethe_quotient_merge(lethe_quotient *filter, const lethe_quotient *other) {
+    if (!lethe_quotient_is_writable(filter)) return LETHE_EINVAL;
     lethe_quotient *merged;
     lethe_status status =
-        lethe_quotient_merge((const lethe_quotient *[]){filter, other}, 2, &merged);
+        lethe_quotient_new_merged((const lethe_quotient *[]){filter, other}, 2, &merged);
     if (status == LETHE_OK) take_over(filter, merged);
     return status;
 }
 
 lethe_status lethe_quotient_double(lethe_quotient *filter) {
-    if (is_read_only(filter) || filter->shape.remainder_bits == 1 ||
+    if (!lethe_quotient_is_writable(filter) || filter->shape.remainder_bits == 1 ||
         filter->shape.slots > LETHE_QUOTIENT_MAX_SLOTS / 2)
         return LETHE_EINVAL;
     lethe_status status = resize(filter, lethe_quotient_doubled(&filter->shape));
@@ -217,14 +217,15 @@ lethe_status lethe_quotient_double(lethe_quotient *filter) {
 }
 
 lethe_status lethe_quotient_halve(lethe_quotient *filter) {
-    if (is_read_only(filter) || filter->shape.remainder_bits == LETHE_QUOTIENT_MAX_REMAINDER_BITS ||
+    if (!lethe_quotient_is_writable(filter) ||
+        filter->shape.remainder_bits == LETHE_QUOTIENT_MAX_REMAINDER_BITS ||
         filter->table.blocks % 2 != 0)
         return LETHE_EINVAL;
     return resize(filter, lethe_quotient_halved(&filter->shape));
 }
 
-/* There was no room: makes some if that is allowed. A filter that is far from full is not doubled: what crowds
- * there would crowd in a larger one as well. */
+/* There was no room: makes some if that is allowed. A filter that is far from full is not doubled:
+ * what crowds there would crowd in a larger one as well. */
 static lethe_status grow(lethe_quotient *filter) {
     bool may_grow = filter->shape.remainder_bits > 1 &&
                     filter->slots_used > filter->shape.slots / 4 * 3 &&
@@ -258,15 +259,15 @@ static void remove_copies(lethe_quotient *filter, uint64_t fingerprint, unsigned
     }
 }
 
-static uint64_t count_of(const lethe_quotient *filter, uint64_t fingerprint) {
+uint64_t lethe_quotient_count_of(const lethe_quotient *filter, uint64_t fingerprint) {
     unsigned copies = filter->operations->copies(&filter->table, fingerprint);
     return copies < 2 ? copies : 2 + lethe_quotient_uncopied(&filter->counts, fingerprint);
 }
 
-/* Copies come first and the count last: a copy may double the filter, and what is reserved for the count must be
- * in the table of counts that it has then. */
-static lethe_status add_some(lethe_quotient *filter, uint64_t fingerprint, uint64_t count) {
-    uint64_t before = count_of(filter, fingerprint);
+/* Copies come first and the count last: a copy may double the filter, and what is reserved for the
+ * count must be in the table of counts that it has then. */
+lethe_status lethe_quotient_add_some(lethe_quotient *filter, uint64_t fingerprint, uint64_t count) {
+    uint64_t before = lethe_quotient_count_of(filter, fingerprint);
     if (count > UINT64_MAX - before) return LETHE_EFULL;
     uint64_t after = before + count;
     unsigned copies = before < 2 ? (unsigned)before : 2, added = 0;
@@ -288,12 +289,12 @@ static lethe_status add_some(lethe_quotient *filter, uint64_t fingerprint, uint6
 
 lethe_status lethe_quotient_add_fingerprint(lethe_quotient *filter, uint64_t fingerprint,
                                             uint64_t count) {
-    if (count == 0 || fingerprint > filter->max_fingerprint || is_read_only(filter))
+    if (!lethe_quotient_is_writable(filter) || count == 0 || fingerprint > filter->max_fingerprint)
         return LETHE_EINVAL;
     if (count > 1 || filter->slots_used >= filter->limit)
-        return add_some(filter, fingerprint, count);
+        return lethe_quotient_add_some(filter, fingerprint, count);
     enum lethe_quotient_outcome outcome = filter->operations->add(&filter->table, fingerprint);
-    if (outcome > LETHE_QUOTIENT_SECOND) return add_some(filter, fingerprint, 1);
+    if (outcome > LETHE_QUOTIENT_SECOND) return lethe_quotient_add_some(filter, fingerprint, 1);
     filter->slots_used++;
     filter->distinct += outcome == LETHE_QUOTIENT_FIRST;
     filter->total = lethe_quotient_sum(filter->total, 1);
@@ -301,19 +302,21 @@ lethe_status lethe_quotient_add_fingerprint(lethe_quotient *filter, uint64_t fin
 }
 
 bool lethe_quotient_test_fingerprint(const lethe_quotient *filter, uint64_t fingerprint) {
-    return fingerprint <= filter->max_fingerprint &&
+    return filter != NULL && fingerprint <= filter->max_fingerprint &&
            filter->operations->copies(&filter->table, fingerprint) != 0;
 }
 
 uint64_t lethe_quotient_count_fingerprint(const lethe_quotient *filter, uint64_t fingerprint) {
-    return fingerprint <= filter->max_fingerprint ? count_of(filter, fingerprint) : 0;
+    if (filter == NULL) return 0;
+    return fingerprint <= filter->max_fingerprint ? lethe_quotient_count_of(filter, fingerprint)
+                                                  : 0;
 }
 
 lethe_status lethe_quotient_remove_fingerprint(lethe_quotient *filter, uint64_t fingerprint,
                                                uint64_t count) {
-    if (count == 0 || fingerprint > filter->max_fingerprint || is_read_only(filter))
+    if (!lethe_quotient_is_writable(filter) || count == 0 || fingerprint > filter->max_fingerprint)
         return LETHE_EINVAL;
-    uint64_t before = count_of(filter, fingerprint);
+    uint64_t before = lethe_quotient_count_of(filter, fingerprint);
     if (before < count) {
         filter->missed_removals++;
         return LETHE_ENOTFOUND;
@@ -328,139 +331,44 @@ lethe_status lethe_quotient_remove_fingerprint(lethe_quotient *filter, uint64_t 
 }
 
 lethe_status lethe_quotient_add_hash(lethe_quotient *filter, lethe_hash hash, uint64_t count) {
-    return lethe_quotient_add_fingerprint(filter, fingerprint_of(filter, hash), count);
+    return lethe_quotient_add_fingerprint(filter, lethe_quotient_fingerprint(filter, hash), count);
 }
 
 bool lethe_quotient_test_hash(const lethe_quotient *filter, lethe_hash hash) {
-    return filter->operations->copies(&filter->table, fingerprint_of(filter, hash)) != 0;
+    if (filter == NULL) return false;
+    uint64_t fingerprint = lethe_quotient_fingerprint_of(filter, hash);
+    return filter->operations->copies(&filter->table, fingerprint) != 0;
 }
 
 uint64_t lethe_quotient_count_hash(const lethe_quotient *filter, lethe_hash hash) {
-    return count_of(filter, fingerprint_of(filter, hash));
+    if (filter == NULL) return 0;
+    return lethe_quotient_count_of(filter, lethe_quotient_fingerprint_of(filter, hash));
 }
 
 lethe_status lethe_quotient_remove_hash(lethe_quotient *filter, lethe_hash hash, uint64_t count) {
-    return lethe_quotient_remove_fingerprint(filter, fingerprint_of(filter, hash), count);
+    uint64_t fingerprint = lethe_quotient_fingerprint(filter, hash);
+    return lethe_quotient_remove_fingerprint(filter, fingerprint, count);
+}
+
+/* The hash of a key under the filter's seed. */
+static lethe_hash hash_of(const lethe_quotient *filter, const void *key, size_t size) {
+    return lethe_hash_bytes(lethe_quotient_seed(filter), key, size);
 }
 
 lethe_status lethe_quotient_add(lethe_quotient *filter, const void *key, size_t size,
                                 uint64_t count) {
-    return lethe_quotient_add_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size), count);
+    return lethe_quotient_add_hash(filter, hash_of(filter, key, size), count);
 }
 
 bool lethe_quotient_test(const lethe_quotient *filter, const void *key, size_t size) {
-    return lethe_quotient_test_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size));
+    return lethe_quotient_test_hash(filter, hash_of(filter, key, size));
 }
 
 uint64_t lethe_quotient_count(const lethe_quotient *filter, const void *key, size_t size) {
-    return lethe_quotient_count_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size));
+    return lethe_quotient_count_hash(filter, hash_of(filter, key, size));
 }
 
 lethe_status lethe_quotient_remove(lethe_quotient *filter, const void *key, size_t size,
                                    uint64_t count) {
-    return lethe_quotient_remove_hash(filter, lethe_hash_bytes(filter->shape.seed, key, size),
-                                      count);
-}
-
-/* Adds fingerprints that are in range. hot.h goes on by itself while there are slots; what stops it, a third copy or
- * no room, is done singly. */
-static lethe_status add_piece(lethe_quotient *filter, const uint64_t *fingerprints, size_t count,
-                              size_t *done) {
-    while (*done < count) {
-        uint64_t room = filter->slots_used < filter->limit ? filter->limit - filter->slots_used : 0;
-        size_t most = count - *done < room ? count - *done : (size_t)room;
-        size_t seconds = 0;
-        size_t added =
-            filter->operations->add_batch(&filter->table, fingerprints + *done, most, &seconds);
-        filter->slots_used += added;
-        filter->distinct += added - seconds;
-        filter->total = lethe_quotient_sum(filter->total, added);
-        *done += added;
-        if (*done == count) break;
-        lethe_status status = add_some(filter, fingerprints[*done], 1);
-        if (status != LETHE_OK) return status;
-        ++*done;
-    }
-    return LETHE_OK;
-}
-
-lethe_status lethe_quotient_add_fingerprint_batch(lethe_quotient *filter,
-                                                  const uint64_t *fingerprints, size_t count,
-                                                  size_t *done) {
-    size_t added = 0, valid = 0;
-    while (valid < count && fingerprints[valid] <= filter->max_fingerprint)
-        valid++;
-    lethe_status status =
-        is_read_only(filter) ? LETHE_EINVAL : add_piece(filter, fingerprints, valid, &added);
-    if (done != NULL) *done = added;
-    if (status == LETHE_OK && valid < count) return LETHE_EINVAL;
-    return status;
-}
-
-lethe_status lethe_quotient_add_batch(lethe_quotient *filter, const lethe_hash *hashes,
-                                      size_t count, size_t *done) {
-    uint64_t fingerprints[PIECE];
-    size_t added = 0;
-    lethe_status status = is_read_only(filter) ? LETHE_EINVAL : LETHE_OK;
-    while (status == LETHE_OK && added < count) {
-        size_t piece = count - added < PIECE ? count - added : PIECE, in_piece = 0;
-        for (size_t i = 0; i < piece; i++)
-            fingerprints[i] = fingerprint_of(filter, hashes[added + i]);
-        status = add_piece(filter, fingerprints, piece, &in_piece);
-        added += in_piece;
-    }
-    if (done != NULL) *done = added;
-    return status;
-}
-
-void lethe_quotient_test_fingerprint_batch(const lethe_quotient *filter,
-                                           const uint64_t *fingerprints, size_t count,
-                                           uint8_t *present) {
-    size_t valid = 0;
-    while (valid < count && fingerprints[valid] <= filter->max_fingerprint)
-        valid++;
-    filter->operations->test_batch(&filter->table, fingerprints, valid, present);
-    for (size_t i = valid; i < count; i++)
-        present[i] = lethe_quotient_test_fingerprint(filter, fingerprints[i]);
-}
-
-void lethe_quotient_test_batch(const lethe_quotient *filter, const lethe_hash *hashes, size_t count,
-                               uint8_t *present) {
-    uint64_t fingerprints[PIECE];
-    for (size_t done = 0; done < count; done += PIECE) {
-        size_t piece = count - done < PIECE ? count - done : PIECE;
-        for (size_t i = 0; i < piece; i++)
-            fingerprints[i] = fingerprint_of(filter, hashes[done + i]);
-        filter->operations->test_batch(&filter->table, fingerprints, piece, present + done);
-    }
-}
-
-/* Asks for the memory of a fingerprint that comes soon. */
-static void prefetch(const lethe_quotient *filter, uint64_t fingerprint) {
-    uint64_t block = (fingerprint >> filter->table.bits) / LETHE_QUOTIENT_BLOCK;
-    __builtin_prefetch(&filter->table.marks[block], 1);
-    __builtin_prefetch(filter->table.remainders + block * 8 * filter->table.bits, 1);
-}
-
-enum { AHEAD = 16 };
-
-void lethe_quotient_count_batch(const lethe_quotient *filter, const lethe_hash *hashes,
-                                size_t count, uint64_t *counts) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) prefetch(filter, fingerprint_of(filter, hashes[i + AHEAD]));
-        counts[i] = count_of(filter, fingerprint_of(filter, hashes[i]));
-    }
-}
-
-lethe_status lethe_quotient_remove_batch(lethe_quotient *filter, const lethe_hash *hashes,
-                                         size_t count, size_t *done) {
-    lethe_status status = LETHE_OK;
-    size_t i = 0;
-    for (; i < count; i++) {
-        if (i + AHEAD < count) prefetch(filter, fingerprint_of(filter, hashes[i + AHEAD]));
-        status = lethe_quotient_remove_hash(filter, hashes[i], 1);
-        if (status != LETHE_OK) break;
-    }
-    if (done != NULL) *done = i;
-    return status;
+    return lethe_quotient_remove_hash(filter, hash_of(filter, key, size), count);
 }

@@ -1,12 +1,14 @@
-/* filter/quotient/stream.c - filters in the order of their fingerprints: reading through, merging, building.
+/* filter/quotient/stream.c - filters in the order of their fingerprints: reading through, merging,
+ * building.
  *
- * IDEA    A filter decodes into ascending fingerprints a block at a time. Several are joined by a tree of two-way
- *         merges, each of which fills a small buffer from two others, and the result is appended to an
- *         empty table. Doubling and halving are merges of one.
- * I1      A fingerprint's copies go through the tree as they are. How often it is there beyond them is
- *         looked up at the end, in the counts of all filters that have some.
- * WHY     Buffers are in the first-level cache, tables are read and written once and in order. The merge of two
- *         has no branch that depends on the data: which one is smaller is a coin's toss. */
+ * IDEA    A filter decodes into ascending fingerprints a block at a time. Several are joined by a
+ *         tree of two-way merges, each of which fills a small buffer from two others, and the
+ *         result is appended to an empty table. Doubling and halving are merges of one.
+ * I1      A fingerprint's copies go through the tree as they are. How often it is there beyond them
+ *         is looked up at the end, in the counts of all filters that have some.
+ * WHY     Buffers are in the first-level cache, tables are read and written once and in order. The
+ *         merge of two has no branch that depends on the data: which one is smaller is a coin's
+ *         toss. */
 #include <string.h>
 
 #include "core/allocator.h"
@@ -47,8 +49,9 @@ static void take_rest(struct stream *to, struct stream *from) {
     from->at += count;
 }
 
-/* Two merges side by side, steps each: from a and b to out, and from c and d to out + steps. Nothing here waits for a
- * guess, only for the last comparison, and the two do not wait for each other. */
+/* Two merges side by side, steps each: from a and b to out, and from c and d to out + steps.
+ * Nothing here waits for a guess, only for the last comparison, and the two do not wait for each
+ * other. */
 static void merge_steps(const uint64_t *a, const uint64_t *b, const uint64_t *c, const uint64_t *d,
                         uint64_t *out, size_t steps) {
     for (size_t i = 0; i < steps; i++) {
@@ -63,7 +66,7 @@ static void merge_steps(const uint64_t *a, const uint64_t *b, const uint64_t *c,
     }
 }
 
-/* How many of the first `taken` of a merge come from a; both have at least so many. */
+/* How many of the first `taken` of a merge come from a; both have at least that many. */
 static size_t share_of(const uint64_t *a, const uint64_t *b, size_t taken) {
     size_t low = 0, high = taken;
     while (low < high) {
@@ -77,8 +80,8 @@ static size_t share_of(const uint64_t *a, const uint64_t *b, size_t taken) {
     return low;
 }
 
-/* Merges as many as both have waiting, and as there is room for: then neither can run out before the end, and its end
- * need not be looked for. */
+/* Merges as many as both have waiting, and as there is room for: then neither can run out before
+ * the end, and its end need not be looked for. */
 static void take_smaller(struct stream *to, struct stream *left, struct stream *right) {
     const uint64_t *a = left->fingerprints + left->at, *b = right->fingerprints + right->at;
     size_t in_a = left->size - left->at, in_b = right->size - right->at;
@@ -112,8 +115,8 @@ static void refill_from_two(struct stream *stream) {
     }
 }
 
-/* Fills the buffer, all of which was taken; it stays empty at the end. The depth of the tree is the logarithm of the
- * number of filters. */
+/* Fills the buffer, all of which was taken; it stays empty at the end. The depth of the tree is the
+ * logarithm of the number of filters. */
 static void refill(struct stream *stream) { /* NOLINT(misc-no-recursion) */
     stream->at = stream->size = 0;
     if (stream->filter != NULL) {
@@ -145,7 +148,8 @@ struct build {
     struct lethe_quotient_builder builder;
 };
 
-/* One fingerprint with all its copies, of which there are two or more. Errors: LETHE_EFULL, LETHE_ENOMEM. */
+/* One fingerprint with all its copies, of which there are two or more. Errors: LETHE_EFULL,
+ * LETHE_ENOMEM. */
 static lethe_status put_repeated(struct build *build, uint64_t fingerprint, size_t copies) {
     uint64_t total = copies;
     for (size_t i = 0; build->has_counts && i < build->count; i++) {
@@ -172,8 +176,8 @@ static lethe_status settle_pairs(struct build *build, const uint64_t *fingerprin
     return status;
 }
 
-/* Leaves at most two copies of each fingerprint, and notes how often those with more are there. All copies of a
- * fingerprint are here: drain saw to that. */
+/* Leaves at most two copies of each fingerprint, and notes how often those with more are there. All
+ * copies of a fingerprint are here: drain saw to that. */
 static lethe_status settle(struct build *build, uint64_t *fingerprints, size_t *count) {
     size_t kept = 0, thrice = 0;
     size_t repeated = build->out->operations->repeated(fingerprints, *count, &thrice);
@@ -204,8 +208,8 @@ static lethe_status append(struct build *build, uint64_t *fingerprints, size_t c
     return build->builder.is_crowded ? LETHE_EFULL : LETHE_OK;
 }
 
-/* The last fingerprint of a buffer may have more copies in the next one, so all of its copies wait there. There are
- * at most two of each filter, of which `waiting` has room for. */
+/* The last fingerprint of a buffer may have more copies in the next one, so all of its copies wait
+ * there. There are at most two of each filter, of which `waiting` has room for. */
 static lethe_status drain(struct build *build, struct stream *stream, uint64_t *waiting) {
     size_t held = 0;
     lethe_status status = LETHE_OK;
@@ -287,10 +291,13 @@ static lethe_quotient_shape shape_for(const lethe_quotient *const *filters, size
     return shape;
 }
 
-lethe_status lethe_quotient_merge(const lethe_quotient *const *filters, size_t count,
-                                  lethe_quotient **out) {
+lethe_status lethe_quotient_new_merged(const lethe_quotient *const *filters, size_t count,
+                                       lethe_quotient **out) {
+    if (out == NULL) return LETHE_EINVAL;
     *out = NULL;
-    if (count == 0) return LETHE_EINVAL;
+    if (filters == NULL || count == 0) return LETHE_EINVAL;
+    for (size_t i = 0; i < count; i++)
+        if (filters[i] == NULL) return LETHE_EINVAL;
     for (size_t i = 1; i < count; i++) {
         if (filters[i]->shape.seed != filters[0]->shape.seed ||
             filters[i]->max_fingerprint != filters[0]->max_fingerprint)
@@ -301,6 +308,7 @@ lethe_status lethe_quotient_merge(const lethe_quotient *const *filters, size_t c
 }
 
 lethe_quotient_cursor lethe_quotient_seek(const lethe_quotient *filter, uint64_t from) {
+    if (filter == NULL) return (lethe_quotient_cursor){0};
     lethe_quotient_cursor cursor = {.filter = filter, .block = filter->table.blocks};
     if (from > filter->max_fingerprint) return cursor;
     cursor.block = (from >> filter->table.bits) / LETHE_QUOTIENT_BLOCK;
@@ -313,6 +321,7 @@ lethe_quotient_cursor lethe_quotient_seek(const lethe_quotient *filter, uint64_t
 
 size_t lethe_quotient_next(lethe_quotient_cursor *cursor, lethe_quotient_entry *entries,
                            size_t room) {
+    if (cursor == NULL || cursor->filter == NULL || entries == NULL) return 0;
     const lethe_quotient *filter = cursor->filter;
     uint64_t fingerprints[LETHE_QUOTIENT_MAX_HOMED];
     size_t filled = 0;

@@ -7,8 +7,7 @@
 #include <lethe/lethe.h>
 
 static lethe_status run(void) {
-    lethe_bloom_options options;
-    memset(&options, 0, sizeof options);
+    lethe_bloom_options options = LETHE_INIT(lethe_bloom_options);
     options.layout = LETHE_BLOOM_BLOCKED;
     options.capacity = 1000;
 
@@ -30,9 +29,11 @@ static lethe_status run(void) {
     if (status != LETHE_OK) return status;
     printf("styx %d\n", lethe_bloom_test(loaded, "styx", 4));
     printf("acheron %d\n", lethe_bloom_test(loaded, "acheron", 7));
-    printf("additions %" PRIu64 "\n", lethe_bloom_info(loaded).additions);
+    lethe_bloom_stats stats = LETHE_INIT(lethe_bloom_stats);
+    status = lethe_bloom_info(loaded, &stats);
+    if (status == LETHE_OK) printf("additions %" PRIu64 "\n", stats.additions);
     lethe_bloom_free(loaded);
-    return LETHE_OK;
+    return status;
 }
 
 int main(void) {

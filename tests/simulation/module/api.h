@@ -1,6 +1,8 @@
-/* simulation/module/api.h - what the two halves of the table of server functions share. */
+/* simulation/module/api.h - what the parts of the table of server functions share. */
 #ifndef LETHE_SIMULATION_MODULE_API_H
 #define LETHE_SIMULATION_MODULE_API_H
+
+#include <stdarg.h>
 
 #include "server.h"
 
@@ -35,7 +37,7 @@ struct api_row {
     const char *name;
     void *function;
 };
-extern const struct api_row api_rows_of_keys[], api_rows_of_talk[];
+extern const struct api_row api_rows_of_keys[], api_rows_of_talk[], api_rows_of_settings[];
 #define API_ROW(name) \
     { "RedisModule_" #name, (void *)sim_##name }
 
@@ -44,5 +46,7 @@ void api_free_string(redis_string *text);
 /* Frees what the module of a server that is gone had allocated. */
 void api_forget_memory(const server *of);
 void api_replicate(const command *words);
+/* A command with words by format: s a string, l a long long, b bytes and their size. */
+command api_command(const char *name, const char *format, va_list words);
 
 #endif

@@ -181,26 +181,10 @@ static char *sim_LoadStringBuffer(redis_io *io, size_t *size) {
 }
 
 static void sim_EmitAOF(redis_io *io, const char *name, const char *format, ...) {
-    command made = command_of(name, NULL);
-    va_list more;
-    va_start(more, format);
-    for (const char *kind = format; *kind != '\0'; kind++) {
-        bytes *word = &made.words[made.count++];
-        if (*kind == 's') {
-            const redis_string *text = va_arg(more, const redis_string *);
-            bytes_add(word, text->text.data, text->text.size);
-        } else if (*kind == 'l') {
-            char number[32];
-            int size = snprintf(number, sizeof number, "%lld", va_arg(more, long long));
-            bytes_add(word, number, (size_t)size);
-        } else if (*kind == 'b') {
-            const char *data = va_arg(more, const char *);
-            bytes_add(word, data, va_arg(more, size_t));
-        } else {
-            abort();
-        }
-    }
-    va_end(more);
+    va_list words;
+    va_start(words, format);
+    command made = api_command(name, format, words);
+    va_end(words);
     stream_add(io->rewritten, &made);
     command_free(&made);
 }

@@ -1,7 +1,7 @@
 /* simulation/module/host.c - the clocks and names that the module finds through the C library.
  *
- * The program's own clock_gettime, gethostname and fopen are found before those of the C library, by the copies of lethe.so
- * too. Outside of a server's code they are the real ones. */
+ * The program's own clock_gettime, gethostname and fopen are found before those of the C
+ * library, by the copies of lethe.so too. Outside of a server's code they are the real ones. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
-/* simulation/module/model.h - what once-tables and forgetful filters should answer, by the promises alone.
+/* simulation/module/model.h - what once-tables and forgetful filters should answer, by the
+ * promises alone.
  *
- * A table's time is the true time and a base. An id that was applied within W must be a duplicate; one whose age is beyond W
- * and the slack must be applied; in between the table decides. `fast_ms` is by how much the table may have aged faster than
- * true time (a wall clock that was set ahead while its machine was off), `slow_ms` by how much slower. */
+ * A table's time is the true time and a base. An id that was applied within W must be a
+ * duplicate; one whose age is beyond W and the slack must be fresh; in between the table
+ * decides. `fast_ms` is by how much the table may have aged faster than true time (because a
+ * wall clock was set ahead while its machine was off), `slow_ms` by how much slower. */
 #ifndef LETHE_SIMULATION_MODULE_MODEL_H
 #define LETHE_SIMULATION_MODULE_MODEL_H
 
@@ -16,15 +18,18 @@ enum { MODEL_TABLES = 6, MODEL_IDS = 192 };
 
 typedef struct model_table {
     bool exists;
-    bool is_filter; /* FBF.*: ids only, and no witnesses */
+    /* FBF.*: ids only, and no witnesses. */
+    bool is_filter;
     uint32_t window_ms;
     int64_t base_ms, fast_ms, slow_ms;
-    bool
-        is_unstamped; /* it came from elsewhere, and no timer has seen it yet: a crash does not know its age */
-    bool
-        lacked_memory; /* its master could not do as replicas do; they answer alike, in other bytes */
-    int64_t applied_ms[MODEL_IDS]; /* by the table's time, the last time */
-    uint16_t times[MODEL_IDS];     /* how often; the witness counter has the same value */
+    /* It came from elsewhere, and no timer has seen it yet: its age is not known after a crash. */
+    bool is_unstamped;
+    /* Its master could not do as replicas do. They answer alike, in other bytes. */
+    bool lacked_memory;
+
+    /* When each id was last applied, by the table's time; and how often, as its witness says. */
+    int64_t applied_ms[MODEL_IDS];
+    uint16_t times[MODEL_IDS];
 } model_table;
 
 typedef struct model {

@@ -1,7 +1,8 @@
-/* simulation/module/server.c - the life of a simulated server: starting, commands, timers, being killed.
+/* simulation/module/server.c - the life of a simulated server: starting, commands, timers, being
+ * killed.
  *
- * Each start loads a copy of lethe.so of its own, so that two servers share nothing, and a server that was killed leaves nothing
- * behind in memory. */
+ * Each start loads a copy of lethe.so of its own, so that two servers share nothing, and a
+ * server that was killed leaves nothing in memory. */
 #include "server.h"
 
 #include <dlfcn.h>

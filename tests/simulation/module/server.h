@@ -1,8 +1,10 @@
-/* simulation/module/server.h - servers that exist only in this process, each with a copy of lethe.so.
+/* simulation/module/server.h - servers that exist only in this process, each with a copy of
+ * lethe.so.
  *
- * A server has one database of keys, a log of what was replicated, timers, and a host. A host has a wall clock that can be
- * set, a clock since its start, and a name; they are what the module asks for through the table of server functions and
- * through the C library (host.c). All time is simulated: nothing passes but by host_pass_time.
+ * A server has one database of keys, a log of what was replicated, timers, and a host. A host
+ * has a wall clock that can be set, a clock since its start, and a name; the module asks for
+ * them through the table of server functions and through the C library (host.c). All time is
+ * simulated: it passes only in host_pass_time.
  *
  * Nothing here fails for want of memory: it ends the program. */
 #ifndef LETHE_SIMULATION_MODULE_SERVER_H
@@ -12,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../module/redis_api.h"
+#include "../../../module/server/redis_api.h"
 
 enum { MOST_KEYS = 32, MOST_COMMANDS = 160, MOST_TYPES = 8, MOST_TIMERS = 8, MOST_HOSTS = 3 };
 
@@ -115,7 +117,8 @@ struct server {
     uint64_t allocations;
 };
 
-/* Starts a server with what its snapshot and its log hold. Ends the program if the module does not load. */
+/* Starts a server with what its snapshot and its log hold. Ends the program if the module does
+ * not load. */
 void server_start(server *of);
 /* The process is gone; snapshot and log stay. */
 void server_kill(server *of);
@@ -126,7 +129,8 @@ reply server_follow(server *of, const command *words);
 /* Lets the timers run that are due. */
 void server_run_timers(server *of);
 void server_set_role(server *of, bool is_replica);
-/* Writes all keys into bytes, as a snapshot does, and takes them in, as one's own file or another's. */
+/* Writes all keys into bytes, as a snapshot does, and takes them in, as one's own file or
+ * another's. */
 bytes server_save(server *of);
 bool server_load(server *of, bytes file, bool is_own);
 /* Replaces the log by a snapshot, or by what its values write of themselves. */

@@ -1,10 +1,12 @@
-/* simulation/store/cascade.c - the cascade by itself, as a store does not use it: logged and synced, merged by several
- * threads, with removals.
+/* simulation/store/cascade.c - the cascade by itself, as a store does not use it: logged and
+ * synced, merged by several threads, with removals.
  *
- * IDEA    Keys are inserted and removed in an order that the model keeps. Opened again, a cascade must be at some
- *         point of it: after a kill no earlier than what was returned, after a power cut no earlier than what was synced,
- *         and with checkpoints exactly at the last one, or at one that was under way.
- * I1      Only keys that are there are removed, so the count of a key is its insertions less its removals. */
+ * IDEA    Keys are inserted and removed in an order that the model keeps. Opened again, a cascade
+ *         must be at some point of it: after a kill no earlier than what was returned, after a
+ *         power cut no earlier than what was synced, and with checkpoints exactly at the last one,
+ *         or at one that was under way.
+ * I1      Only keys that are there are removed, so the count of a key is its insertions less its
+ *         removals. */
 #include "lethe/cascade.h"
 
 #include <assert.h>
@@ -52,7 +54,7 @@ static void *work(void *context) {
     struct holding *holding = context;
     while (!holding->stops) {
         bool more = false;
-        lethe_status status = lethe_cascade_work(holding->cascade, all.budget, 0, &more);
+        lethe_status status = lethe_cascade_work(holding->cascade, 0, all.budget, &more);
         if (status != LETHE_OK) holding->worst = status;
         if (status != LETHE_OK || !more) machine_sleep(2000);
     }
@@ -70,7 +72,7 @@ static void open_cascade(void *context) {
     struct holding *holding = opening->holding = machine_allocate(sizeof *holding);
     lethe_cascade_options options = all.options;
     options.allocator = machine_allocator();
-    opening->status = lethe_cascade_open(FOLDER, &options, &holding->cascade);
+    opening->status = lethe_cascade_open(FOLDER, &options, &holding->cascade, NULL);
     if (opening->status != LETHE_OK) return;
     size_t note_bytes;
     lethe_cascade_last_checkpoint(holding->cascade, &opening->sequence, NULL, &note_bytes);
@@ -196,11 +198,11 @@ struct sending {
 static void send_keys(void *context) {
     struct sending *sending = context;
     lethe_cascade *cascade = sending->holding->cascade;
-    sending->status = sending->removes
-                          ? lethe_cascade_remove_batch(cascade, sending->hashes, sending->count, 0,
-                                                       &sending->done)
-                          : lethe_cascade_insert_batch(cascade, sending->hashes, sending->count, 0,
-                                                       &sending->done);
+    sending->status =
+        sending->removes
+            ? lethe_cascade_remove_batch(cascade, sending->hashes, sending->count, 0,
+                                         &sending->done)
+            : lethe_cascade_add_batch(cascade, sending->hashes, sending->count, 0, &sending->done);
 }
 
 /* Whatever failed must have had a reason; then the process ends. */
@@ -299,7 +301,7 @@ static void close_cascade(void *context) {
     holding->stops = true;
     for (unsigned i = 0; i < holding->workers; i++)
         machine_thread_join(holding->threads[i]);
-    asking->status = lethe_cascade_close(holding->cascade);
+    asking->status = lethe_cascade_close(holding->cascade, NULL);
 }
 
 static void close_if_open(void) {
@@ -377,15 +379,11 @@ void cascade_run(uint64_t seed, size_t step_count, const bool *is_on) {
     struct world *world = &all.world;
     world_start(world, seed, step_count);
     struct test_random random = {.state = seed ^ 5};
-    all.options = (lethe_cascade_options){
-        .capacity = 1 << 20,
-        .error = 1e-9,
-        .seed = 77,
-        .memory_bytes = 1 << 20,
-        .growth = (uint32_t)(2 + test_random_below(&random, 4)),
+    all.options = LETHE_OPTIONS(
+        lethe_cascade_options, .capacity = 1 << 20, .error = 1e-9, .seed = 77,
+        .memory_bytes = 1 << 20, .growth = (uint32_t)(2 + test_random_below(&random, 4)),
         .level_filter_bytes = test_random_below(&random, 2) * (1 << 20),
-        .durability = (lethe_cascade_durability)test_random_below(&random, 3),
-        .read_depth = 4};
+        .durability = (lethe_cascade_durability)test_random_below(&random, 3), .read_depth = 4);
     all.workers = (unsigned)test_random_below(&random, WORKERS + 1);
     all.budget = 10 + test_random_below(&random, 300);
     /* Small tables, so that they are full while others are still being merged. */

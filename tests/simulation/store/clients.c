@@ -1,8 +1,10 @@
 /* simulation/store/clients.c - several clients that submit to one store at once.
  *
- * IDEA    Who comes first is not known, so the operations are such that it does not matter: no counter can overflow, no time
- *         moves the clock. Some ids are sent by several clients: of these exactly one is told that it was applied.
- * I1      All that was applied is judged before the copies: an order that the answers must make sense in.
+ * IDEA    Who comes first is not known, so the operations are such that it does not matter: no
+ *         counter can overflow, no time moves the clock. Some ids are sent by several clients: of
+ *         these exactly one is told that it was applied.
+ * I1      All that was applied is judged before the copies: an order that the answers must make
+ *         sense in.
  * I2      After a kill the store shows of each client the first n of its effects, and no others. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 enum { CLIENTS = 4, MOST = 120, SHARED = 16, NO_ANSWER = 255, DAY_MS = 86400000 };
 
 struct client {
-    lethe_counter *counter;
+    lethe_store *store;
     size_t count, piece; /* operations, and how many are submitted together */
     struct sent sent[MOST];
     lethe_operation operations[MOST];
@@ -71,7 +73,7 @@ static void compose(struct world *world) {
     crowd.count = world->plan.clients;
     for (size_t i = 0; i < crowd.count; i++) {
         struct client *client = &crowd.clients[i];
-        client->counter = world->counter;
+        client->store = world->store;
         client->count = 1 + (size_t)test_random_below(&world->random, MOST);
         client->piece = (size_t)world_magnitude(world, 1, MOST);
         memset(client->outcomes, NO_ANSWER, sizeof client->outcomes);
@@ -91,10 +93,10 @@ static void *send(void *context) {
     client->status = LETHE_OK;
     for (size_t done = 0, some; done < client->count && client->status == LETHE_OK; done += some) {
         some = client->count - done < client->piece ? client->count - done : client->piece;
-        client->status = lethe_counter_submit(client->counter, client->operations + done, some,
-                                              NULL, 0, client->outcomes + done, NULL, &ticket);
+        client->status = lethe_store_submit(client->store, client->operations + done, some, NULL, 0,
+                                            client->outcomes + done, NULL, &ticket);
     }
-    if (client->status == LETHE_OK) client->status = lethe_counter_wait(client->counter, ticket);
+    if (client->status == LETHE_OK) client->status = lethe_store_wait(client->store, ticket);
     return NULL;
 }
 
@@ -116,7 +118,7 @@ static void judge(struct world *world, bool applied, struct moment now, struct m
         world->model.client = (uint8_t)(i + 1);
         for (size_t j = 0; j < client->count; j++) {
             if (client->outcomes[j] == NO_ANSWER) break;
-            if ((client->outcomes[j] == LETHE_APPLIED) != applied) continue;
+            if ((client->outcomes[j] == LETHE_OUTCOME_APPLIED) != applied) continue;
             model_judge(&world->model, &client->sent[j], client->outcomes[j], now, wall, NULL,
                         lenient);
         }
@@ -132,20 +134,20 @@ static lethe_status worst(void) {
 }
 
 struct settling {
-    lethe_counter *counter;
+    lethe_store *store;
     uint64_t ticket;
     lethe_status status;
 };
 
 static void settle(void *context) {
     struct settling *settling = context;
-    settling->status = lethe_counter_wait(settling->counter, settling->ticket);
+    settling->status = lethe_store_wait(settling->store, settling->ticket);
 }
 
 /* Waits for all that came before, so that it can't be mixed with what comes now. */
 static bool settle_before(struct world *world) {
     if (world->ticket_count == 0) return true;
-    struct settling settling = {.counter = world->counter,
+    struct settling settling = {.store = world->store,
                                 .ticket = world->tickets[world->ticket_count - 1].ticket};
     if (!world_call(world, settle, &settling)) return false;
     if (settling.status != LETHE_OK) {

@@ -1,14 +1,17 @@
 /* simulation/store/database.c - a database as RocksDB is one, as far as its users can tell.
  *
- * IDEA    Writes go to a log, synced, and to memory. A flush makes a table of what is in memory, for all families
- *         together; a compaction makes one sorted series of tables of a family's. The manifest says which
- *         tables there are and which log goes on; it is replaced as a whole.
- * I1      A table is synced before a manifest names it; the log goes when a manifest no longer needs it.
+ * IDEA    Writes go to a log, synced, and to memory. A flush makes a table of what is in memory,
+ *         for all families together; a compaction makes one sorted series of tables of a family's.
+ *         The manifest says which tables there are and which log goes on; it is replaced as a
+ *         whole.
+ * I1      A table is synced before a manifest names it; the log goes when a manifest no longer
+ *         needs it.
  * I2      After a write that failed nothing is written any more until the database is opened again.
  * I3      The log is read up to the first record that is not whole (point in time).
- * WHY     What the engine relies on is modelled, what it may stumble over too: deletions of ranges that older
- *         tables outlive, tables deleted by range with both ends in it, records that a filter drops in a compaction, a log
- *         whose last record was not synced. How RocksDB does it inside is not. */
+ * WHY     What the engine relies on is modelled, what it may stumble over too: deletions of
+ *         ranges that older tables outlive, tables deleted by range with both ends in it,
+ *         records that a filter drops in a compaction, a log whose last record was not synced.
+ *         How RocksDB does it inside is not. */
 #include "simulation/store/database.h"
 
 #include <errno.h>
@@ -189,7 +192,8 @@ char *database_ingest(struct database *database, unsigned family, struct run *ru
             table->run.records[i]->sequence = table->sequence;
         uint64_t number = table->number;
         table_add(database, table);
-        /* The numbers of writes in the log would no longer follow each other: so what is in memory goes first. */
+        /* The numbers of writes in the log would no longer follow each other: so what is in
+         * memory goes first. */
         message = flush(database);
         if (database->log_bytes == 0) database->log_sequence = database->sequence;
         if (message == NULL) message = manifest_write(database);
@@ -261,7 +265,8 @@ static char *recover(struct database *database) {
     if (message == NULL) message = expect_tables(database);
     if (message == NULL) message = replay_log(database);
     if (message != NULL || database->is_read_only) return message;
-    /* What was renamed by a process that could not sync it must stay before what it replaces goes. */
+    /* What was renamed by a process that could not sync it must stay before what it replaces
+     * goes. */
     message = file_sync_folder(database->folder);
     if (message != NULL) return message;
     tidy(database);

@@ -1,6 +1,7 @@
 /* simulation/store/database.h - the inside of the simulated RocksDB, shared by its files.
  *
- *   rocksdb.c    the functions of rocksdb/c.h that the engine calls    rocksdb_options.c  ... and those that do nothing
+ *   rocksdb.c    the functions of rocksdb/c.h that the engine calls
+ *   rocksdb_options.c    those of them that do nothing
  *   database.c   opening, the log, flushes      manifest.c  which tables there are
  *   tables.c     tables and compactions         records.c   records in order
  *   files.c      whole files                    database_backup.c  copies of a database */

@@ -2,8 +2,8 @@
  *
  * LAYOUT  meta/N       a line for each file of copy N: its path here, and its checksum
  *         private/N/   the files
- * WHY     The bytes of tables are copied as they are, checked or not: like RocksDB's, the copy of a damaged table is a
- *         damaged table. */
+ * WHY     The bytes of tables are copied as they are, checked or not: like RocksDB's, the copy
+ *         of a damaged table is a damaged table. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
 /* simulation/store/disk.c - nodes, what is seen of them, and what stays.
  *
- * IDEA    Every change is made to the image that is seen, and noted. A sync makes the noted changes to the image that
- *         stays. A power cut makes some of them, and then what stays is what is seen.
+ * IDEA    Every change is made to the image that is seen, and noted. A sync makes the noted changes
+ *         to the image that stays. A power cut makes some of them, and then what stays is what is
+ *         seen.
  * I1      kept is what the last sync that worked has seen, with nothing of a sync that failed.
- * I2      A rename is one change: after a power cut one of the two names leads to the node, as POSIX has it, not both.
- * WHY     Pieces of 512 bytes stay or go by themselves, in any order: that is what a disk with a cache may do, and no
- *         file system promises more of what was not synced. */
+ * I2      A rename is one change: after a power cut one of the two names leads to the node, as
+ *         POSIX has it, not both.
+ * WHY     Pieces of 512 bytes stay or go by themselves, in any order: that is what a disk with a
+ *         cache may do, and no file system promises more of what was not synced. */
 #include "simulation/store/disk.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
-/* simulation/store/disk.h - a disk with two images: what a process sees, and what would be left after a power cut.
+/* simulation/store/disk.h - a disk with two images: what a process sees, and what would be left
+ * after a power cut.
  *
- * Files and folders are nodes. A write changes what is seen; a sync of the node makes it stay. What was
- * not synced when the power is cut is there, or not, or in part, as is drawn. */
+ * Files and folders are nodes. A write changes what is seen; a sync of the node makes it stay.
+ * What was not synced when the power is cut is there, or not, or in part, as is drawn. */
 #ifndef LETHE_SIMULATION_STORE_DISK_H
 #define LETHE_SIMULATION_STORE_DISK_H
 
@@ -41,8 +42,8 @@ struct disk_node {
 
 /* What a power cut does to what was not synced. */
 struct disk_habits {
-    bool
-        keeps_order; /* of changes to a folder: those up to some point stay. Otherwise any of them */
+    /* Of changes to a folder: those up to some point stay. Otherwise any of them. */
+    bool keeps_order;
     uint32_t kept_percent; /* of pieces of files */
     bool drops_unsynced;   /* after a sync that failed: a process sees the old bytes at once */
     uint64_t capacity_bytes;
@@ -64,14 +65,16 @@ size_t disk_write(struct disk_node *node, uint64_t offset, const void *data, siz
 size_t disk_read(const struct disk_node *node, uint64_t offset, void *data, size_t size);
 void disk_truncate(struct disk_node *node, uint64_t size);
 void disk_sync(struct disk_node *node);
-/* A sync that failed, as Linux does it: what was to be written is forgotten, and the next sync knows nothing of it. */
+/* A sync that failed, as Linux does it: what was to be written is forgotten, and the next sync
+ * knows nothing of it. */
 void disk_fail_sync(struct disk_node *node, struct test_random *random);
 
 /* Frees nodes that nothing leads to. */
 void disk_collect(void);
 void disk_cut_power(struct test_random *random);
 
-/* Flips a bit of a file whose path begins so, and says where; a second call with the same place flips it back. */
+/* Flips a bit of a file whose path begins so, and says where; a second call with the same place
+ * flips it back. */
 struct disk_place {
     struct disk_node *node;
     uint64_t offset;

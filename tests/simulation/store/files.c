@@ -1,4 +1,5 @@
-/* simulation/store/files.c - whole files for the simulated database: read, written and synced, with RocksDB's messages. */
+/* simulation/store/files.c - whole files for the simulated database: read, written and synced,
+ * with RocksDB's messages. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

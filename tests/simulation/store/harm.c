@@ -1,7 +1,8 @@
 /* simulation/store/harm.c - damage, and those who look at a store from outside of its writer.
  *
- * WHY     What a flipped bit leads to is tried in a copy of the whole simulation (fork): the store goes on without the
- *         damage, and whatever the trial does to its files is undone with it. */
+ * WHY     What a flipped bit leads to is tried in a copy of the whole simulation (fork): the
+ *         store goes on without the damage, and whatever the trial does to its files is undone
+ *         with it. */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,27 +12,29 @@
 
 struct looking {
     const char *folder;
-    lethe_counter_options options;
+    lethe_store_options options;
     struct shown *shown;
-    lethe_counter_health health;
+    lethe_store_health health;
     struct answer answer;
 };
 
 static void look(void *context) {
     struct looking *looking = context;
-    lethe_counter *counter;
+    lethe_store *store;
+    looking->options.size = sizeof looking->options;
     looking->answer.status =
-        lethe_counter_open(looking->folder, &looking->options, &counter, &looking->answer.detail);
+        lethe_store_open(looking->folder, &looking->options, &store, &looking->answer.detail);
     if (looking->answer.status != LETHE_OK) return;
-    looking->answer.status = world_look(counter, looking->shown);
-    lethe_status closed = lethe_counter_close(counter, &looking->answer.detail);
+    looking->answer.status = world_look(store, looking->shown);
+    lethe_status closed = lethe_store_close(store, &looking->answer.detail);
     (void)closed;
 }
 
 static void check(void *context) {
     struct looking *looking = context;
+    looking->health.size = sizeof looking->health;
     looking->answer.status =
-        lethe_counter_check(looking->folder, &looking->health, &looking->answer.detail);
+        lethe_store_check(looking->folder, &looking->health, &looking->answer.detail);
 }
 
 static void end_reader(void) {
@@ -41,17 +44,17 @@ static void end_reader(void) {
 
 /* A clean or unclean end, as is drawn. */
 static void leave_store(struct world *world) {
-    if (world->counter == NULL) return;
+    if (world->store == NULL) return;
     if (world_one_in(world, 2))
         world_end_process(world, false);
     else
         world_close(world);
 }
 
-static lethe_counter_options own_options(const struct world *world) {
-    lethe_counter_options options = world->plan.options;
+static lethe_store_options own_options(const struct world *world) {
+    lethe_store_options options = world->plan.options;
     options.allocator = machine_allocator();
-    options.forever = world->asks_forever ? LETHE_ON : LETHE_KEEP;
+    options.forever = world->asks_forever ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
     return options;
 }
 
@@ -116,7 +119,7 @@ void harm_follow(struct world *world) {
 void harm_check(struct world *world) {
     if (!world->exists) return;
     leave_store(world);
-    if (world->counter != NULL) return;
+    if (world->store != NULL) return;
     struct looking looking = {.folder = STORE};
     if (!world_call(world, check, &looking)) return;
     /* What a fault has left, only the next writer mends. */
@@ -129,7 +132,7 @@ void harm_check(struct world *world) {
 
 static void backup(void *context) {
     struct looking *looking = context;
-    looking->answer.status = lethe_counter_backup(STORE, "/backups", &looking->answer.detail);
+    looking->answer.status = lethe_store_backup(STORE, "/backups", &looking->answer.detail);
 }
 
 void harm_backup(struct world *world) {
@@ -149,8 +152,7 @@ void harm_backup(struct world *world) {
 
 static void restore(void *context) {
     struct looking *looking = context;
-    looking->answer.status =
-        lethe_counter_restore("/backups", "/restored", &looking->answer.detail);
+    looking->answer.status = lethe_store_restore("/backups", "/restored", &looking->answer.detail);
     if (looking->answer.status == LETHE_OK) look(looking);
 }
 

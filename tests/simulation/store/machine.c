@@ -1,13 +1,17 @@
 /* simulation/store/machine.c - coroutines, a scheduler that draws, and virtual clocks.
  *
- * IDEA    Each simulated thread has a stack of its own (ucontext). It runs until it comes to a point where another
- *         might run on a real machine; there, one time in so many, the scheduler takes over and draws the next.
- * I1      Nothing here asks the real machine for anything but memory: the same seed gives the same run.
- * I2      Time stands still while a thread computes. It moves by a little at each point, and when all threads wait, to
- *         the first moment that one of them waits for.
- * WHY     A kill is a stack that is never switched to again, and memory that is freed: it can come at any
- *         point, and costs nothing. With real threads a kill would have to unwind each of them.
- * LIMIT   Threads switch at points only: what races between two points without a lock is for the thread sanitizer. */
+ * IDEA    Each simulated thread has a stack of its own (ucontext). It runs until it comes to a
+ *         point where another might run on a real machine; there, one time in so many, the
+ *         scheduler takes over and draws the next.
+ * I1      Nothing here asks the real machine for anything but memory: the same seed gives the same
+ *         run.
+ * I2      Time stands still while a thread computes. It moves by a little at each point, and when
+ *         all threads wait, to the first moment that one of them waits for.
+ * WHY     A kill is a stack that is never switched to again, and memory that is freed: it can come
+ *         at any point, and costs nothing. With real threads a kill would have to unwind each of
+ *         them.
+ * LIMIT   Threads switch at points only: what races between two points without a lock is for the
+ *         thread sanitizer. */
 #include "simulation/store/machine.h"
 
 #include <assert.h>
@@ -159,7 +163,8 @@ static unsigned start_in(unsigned process, void *(*main)(void *context), void *c
     return number;
 }
 
-/* The thread that goes on: one that can, drawn; when there is none, time passes. THREADS: nobody ever will. */
+/* The thread that goes on: one that can, drawn; when there is none, time passes. THREADS: nobody
+ * ever will. */
 static unsigned choose(void) {
     for (;;) {
         unsigned ready = 0, sleeper = THREADS, chosen = THREADS;

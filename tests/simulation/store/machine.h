@@ -1,7 +1,8 @@
 /* simulation/store/machine.h - a machine that runs one thread at a time, and keeps its own clocks.
  *
- * Threads are coroutines, switched only at points: a lock, a wait, a wake, an access to the disk. Which one goes on is
- * drawn from a seed, so a seed is a schedule. Time passes when the disk is slow or everybody waits, and as told. */
+ * Threads are coroutines, switched only at points: a lock, a wait, a wake, an access to the
+ * disk. Which one goes on is drawn from a seed, so a seed is a schedule. Time passes when the
+ * disk is slow or everybody waits, and as told. */
 #ifndef LETHE_SIMULATION_STORE_MACHINE_H
 #define LETHE_SIMULATION_STORE_MACHINE_H
 
@@ -28,8 +29,8 @@ void machine_start(struct machine_habits habits, uint64_t wall_ms);
 void machine_reseed(uint64_t seed);
 struct test_random *machine_random(void);
 
-/* Runs main(context) in a process, and its other threads meanwhile, until it returns; or until so many points were
- * passed (0: no such limit), and then stops in the middle of whatever it is. */
+/* Runs main(context) in a process, and its other threads meanwhile, until it returns; or until
+ * so many points were passed (0: no such limit), and then stops in the middle of whatever it is. */
 enum machine_end machine_call(unsigned process, void (*main)(void *context), void *context,
                               uint64_t kill_after_points);
 /* Points that the last call passed. */

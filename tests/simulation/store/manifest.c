@@ -1,6 +1,7 @@
 /* simulation/store/manifest.c - the list of a database's tables, replaced as a whole.
  *
- * I1      A table and its name are synced before a manifest names it, and the manifest before what it replaces goes. */
+ * I1      A table and its name are synced before a manifest names it, and the manifest before
+ *         what it replaces goes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

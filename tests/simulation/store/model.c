@@ -1,9 +1,10 @@
 /* simulation/store/model.c - the two states and the list between them.
  *
  * I1      submitted is acknowledged with all effects of the list made to it.
- * I2      A store shows acknowledged with the first n effects, for some n: all of the first n, none of the others.
- * WHY     Which n is found by making effect after effect and counting the places where the states differ: a whole
- *         comparison for each n would be quadratic. */
+ * I2      A store shows acknowledged with the first n effects, for some n: all of the first n, none
+ *         of the others.
+ * WHY     Which n is found by making effect after effect and counting the places where the
+ *         states differ: a whole comparison for each n would be quadratic. */
 #include "simulation/store/model.h"
 
 #include <assert.h>
@@ -196,20 +197,23 @@ static bool is_out_of_time(struct model *model, const struct sent *sent, uint8_t
     const struct memory *memory = &model->submitted.ids[sent->id];
     *now = (struct moment){clock_ms, clock_ms};
     /* The wall clock goes on while operations are decided: what is near its limit may be either. */
-    bool ahead = time_ms > clock_ms && time_ms > wall.most_ms + rules->max_ahead_ms;
+    bool ahead = time_ms > clock_ms && time_ms > wall.most_ms + rules->max_future_ms;
     bool late = !rules->forever && time_ms + rules->window_ms < clock_ms;
     bool jumps = !rules->forever && time_ms > clock_ms + rules->window_ms;
     bool may_be_ahead =
-        time_ms > clock_ms && (jumps || time_ms > wall.least_ms + rules->max_ahead_ms);
-    if (!lenient && ahead && outcome != LETHE_AHEAD) blame(sent, outcome, "ahead", memory, *now);
-    if (!lenient && late && outcome != LETHE_LATE) blame(sent, outcome, "late", memory, *now);
-    if (!lenient && outcome == LETHE_AHEAD && !may_be_ahead)
+        time_ms > clock_ms && (jumps || time_ms > wall.least_ms + rules->max_future_ms);
+    if (!lenient && ahead && outcome != LETHE_OUTCOME_FUTURE)
+        blame(sent, outcome, "ahead", memory, *now);
+    if (!lenient && late && outcome != LETHE_OUTCOME_LATE)
+        blame(sent, outcome, "late", memory, *now);
+    if (!lenient && outcome == LETHE_OUTCOME_FUTURE && !may_be_ahead)
         blame(sent, outcome, "not ahead", memory, *now);
     bool is_known = rules->forever && memory->is_applied && age_of(model, memory, *now) == YOUNG;
     bool may_be_late = late || (time_ms < model->forgotten_ms && !is_known);
-    if (!lenient && outcome == LETHE_LATE && !may_be_late)
+    if (!lenient && outcome == LETHE_OUTCOME_LATE && !may_be_late)
         blame(sent, outcome, "not late", memory, *now);
-    if (ahead || late || outcome == LETHE_AHEAD || outcome == LETHE_LATE) return true;
+    if (ahead || late || outcome == LETHE_OUTCOME_FUTURE || outcome == LETHE_OUTCOME_LATE)
+        return true;
     if (time_ms > clock_ms) model->clock_ms = time_ms;
     *now = (struct moment){model->clock_ms, model->clock_ms};
     return false;
@@ -219,7 +223,7 @@ static void judge_fresh(struct model *model, const struct sent *sent, uint8_t ou
                         struct moment now) {
     struct memory *memory = &model->submitted.ids[sent->id];
     bool too_large = overflows(model, sent);
-    if (outcome == (too_large ? LETHE_OVERFLOW : LETHE_APPLIED)) {
+    if (outcome == (too_large ? LETHE_OUTCOME_OVERFLOW : LETHE_OUTCOME_APPLIED)) {
         if (!too_large)
             add_effect(model, (struct effect){.kind = EFFECT_APPLY,
                                               .which = sent->id,
@@ -227,7 +231,8 @@ static void judge_fresh(struct model *model, const struct sent *sent, uint8_t ou
                                               .moment = now});
         return;
     }
-    bool may_be_wrong = outcome == LETHE_COPY && !model->rules.exact && model->rules.error > 1e-8;
+    bool may_be_wrong =
+        outcome == LETHE_OUTCOME_DUPLICATE && !model->rules.exact && model->rules.error > 1e-8;
     if (!may_be_wrong) blame(sent, outcome, too_large ? "overflow" : "applied", memory, now);
     model->wrongly_copies++;
 }
@@ -236,7 +241,7 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
                  struct moment wall, const int64_t *values, bool lenient) {
     const struct memory *memory = &model->submitted.ids[sent->id];
     if (lenient) { /* beyond what is durable: only what may be there matters */
-        if (outcome != LETHE_APPLIED || overflows(model, sent)) return;
+        if (outcome != LETHE_OUTCOME_APPLIED || overflows(model, sent)) return;
         if (model->rules.event_time && sent->operation.time_ms > model->clock_ms)
             model->clock_ms = sent->operation.time_ms;
         if (model->rules.event_time) now = (struct moment){model->clock_ms, model->clock_ms};
@@ -255,7 +260,7 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
     /* The witness alone is the same in all variants. */
     bool differs = model->rules.check_payload && memory->is_compared &&
                    memory->variant != sent->variant && sent->operation.change_count > 1;
-    uint8_t repeated = differs ? LETHE_DIFFERS : LETHE_COPY;
+    uint8_t repeated = differs ? LETHE_OUTCOME_MISMATCH : LETHE_OUTCOME_DUPLICATE;
     if (age == YOUNG) {
         if (outcome != repeated) blame(sent, outcome, name_of(repeated), memory, now);
     } else if (age == BETWEEN && outcome == repeated) {
@@ -371,7 +376,8 @@ static unsigned count_nearby(const struct state *state, const struct shown *show
     return count;
 }
 
-/* How many effects make the state that is shown; *least becomes the number of places where it still differs. */
+/* How many effects make the state that is shown; *least becomes the number of places where it
+ * still differs. */
 static size_t find_point(const struct model *model, const struct shown *shown, unsigned *least) {
     static struct state state;
     state = model->acknowledged;

@@ -1,11 +1,11 @@
 /* simulation/store/model.h - what a store must hold, and what it must answer.
  *
- * Every operation adds 1 to a counter named after its id, its witness, beside what it does to shared counters. So a
- * lost operation is a witness that is too low, and one that was counted twice is one that is too high: the id is
- * in the message.
+ * Every operation adds 1 to a counter named after its id, its witness, beside what it does to
+ * shared counters. So a lost operation is a witness that is too low, and one that was counted twice
+ * is one that is too high: the id is in the message.
  *
- * The model is two states: what was acknowledged, and what was submitted. Between them is the list of effects, in
- * order; after a crash the store must be at some point of it. */
+ * The model is two states: what was acknowledged, and what was submitted. Between them is the
+ * list of effects, in order; after a crash the store must be at some point of it. */
 #ifndef LETHE_SIMULATION_STORE_MODEL_H
 #define LETHE_SIMULATION_STORE_MODEL_H
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lethe/counter.h"
+#include "lethe/store.h"
 
 enum { MODEL_IDS = 40000, MODEL_KEYS = 24, MODEL_MARKS = 4, MODEL_CHANGES = 5, MODEL_NAME = 40 };
 
@@ -27,8 +27,8 @@ struct memory {
     uint32_t witness;      /* how often */
     uint8_t variant;       /* which changes it had */
     bool is_applied;
-    bool
-        may_be_forgotten; /* it was old when W became longer, or when ids were first kept for ever */
+    /* It was old when W became longer, or when ids were first kept for ever. */
+    bool may_be_forgotten;
     bool may_be_remembered; /* for longer than W says: W or the mode was another then */
     bool is_compared;       /* its changes are: the store has been exact since */
 };
@@ -44,15 +44,16 @@ struct effect {
     enum { EFFECT_APPLY, EFFECT_SET, EFFECT_DELETE, EFFECT_MARK } kind;
     uint32_t which; /* id, key or mark */
     uint8_t variant;
-    uint8_t
-        client; /* of several at once, from 1 on; their effects may come in any order. 0: nobody else was there */
+    /* Of several at once, from 1 on; their effects may come in any order. 0: nobody else was
+     * there. */
+    uint8_t client;
     int64_t value;
     struct moment moment;
 };
 
 /* What decides about copies. */
 struct rules {
-    uint64_t window_ms, max_ahead_ms;
+    uint64_t window_ms, max_future_ms;
     double error;
     bool exact, check_payload, event_time, forever;
 };
@@ -66,9 +67,9 @@ struct model {
     uint64_t first_effect; /* how many were acknowledged before */
     uint32_t id_count;
     uint64_t clock_ms; /* event time: the latest accepted */
-    uint64_t
-        forgotten_ms; /* and what was late when W became longer, or ids were first kept for ever */
-    uint8_t client;   /* whose effects are added now */
+    /* And what was late when W became longer, or ids were first kept for ever. */
+    uint64_t forgotten_ms;
+    uint8_t client; /* whose effects are added now */
     uint64_t fresh, wrongly_copies;
 };
 
@@ -83,8 +84,9 @@ struct sent {
 
 void model_compose(const struct model *model, struct sent *sent, uint32_t id, uint8_t variant);
 
-/* Judges an answer and takes it over. `now` is the store's clock while it was decided; values, unless NULL, is what
- * the counters were said to hold. `lenient`: the call did not return, and its answers may be provisional. */
+/* Judges an answer and takes it over. `now` is the store's clock while it was decided; values,
+ * unless NULL, is what the counters were said to hold. `lenient`: the call did not return, and
+ * its answers may be provisional. */
 void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, struct moment now,
                  struct moment wall, const int64_t *values, bool lenient);
 void model_set(struct model *model, uint32_t key, int64_t value, bool deletes);
@@ -104,8 +106,8 @@ struct shown {
 };
 void model_show(struct shown *shown, lethe_bytes key, int64_t value);
 void model_show_mark(struct shown *shown, const lethe_mark *mark);
-/* Finds the point of the list that is shown; fails if there is none. With `settles` the store is there from now on, and
- * what came after it was lost; otherwise nothing changes. */
+/* Finds the point of the list that is shown; fails if there is none. With `settles` the store is
+ * there from now on, and what came after it was lost; otherwise nothing changes. */
 void model_match(struct model *model, const struct shown *shown, bool settles, const char *who);
 /* The store is known to be as submitted: what a writer shows. */
 void model_match_submitted(const struct model *model, const struct shown *shown);

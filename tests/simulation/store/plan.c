@@ -31,15 +31,15 @@ static uint64_t magnitude(struct test_random *random, uint64_t least, uint64_t m
 
 static void draw_options(struct plan *plan, struct test_random *random) {
     static const double errors[] = {0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12};
-    lethe_counter_options *options = &plan->options;
-    *options = (lethe_counter_options){
+    lethe_store_options *options = &plan->options;
+    *options = (lethe_store_options){
         .window_ms = one_in(random, 3) ? 1000 : magnitude(random, 1000, 3600000),
         .error = errors[test_random_below(random, 6)],
         .commit_interval_ms = one_in(random, 3) ? magnitude(random, 1, 10000) : 0,
         .commit_operations = one_in(random, 2) ? (uint32_t)magnitude(random, 1, 3000) : 0,
         .counters_memory_bytes = one_in(random, 4) ? magnitude(random, 1 << 10, 1 << 20) : 0,
         .event_time = one_in(random, 2),
-        .max_ahead_ms = one_in(random, 2) ? 0 : magnitude(random, 10, 100000),
+        .max_future_ms = one_in(random, 2) ? 0 : magnitude(random, 10, 100000),
         .create = true,
         .seed = test_random_next(random) | 1,
     };
@@ -153,7 +153,7 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
 }
 
 void plan_describe(const struct plan *plan) {
-    const lethe_counter_options *options = &plan->options;
+    const lethe_store_options *options = &plan->options;
     verdict_tell("  %u clients at once%s, first stamp %llu", plan->clients,
                  plan->switches ? ", modes that change" : "",
                  (unsigned long long)plan->tunables.first_stamp);

@@ -1,12 +1,14 @@
-/* simulation/store/plan.h - what a seed draws: the store's options, sizes, the machine's habits, and a list of steps.
+/* simulation/store/plan.h - what a seed draws: the store's options, sizes, the machine's habits,
+ * and a list of steps.
  *
- * Each seed draws which features it has at all (swarm testing): a run with every feature in it would
- * seldom have much of any. A step carries its own seed, so that leaving out others does not change what it does. */
+ * Each seed draws which features it has at all (swarm testing): a run with every feature in it
+ * would seldom have much of any. A step carries its own seed, so that leaving out others does
+ * not change what it does. */
 #ifndef LETHE_SIMULATION_STORE_PLAN_H
 #define LETHE_SIMULATION_STORE_PLAN_H
 
 #include "core/tunables.h"
-#include "lethe/counter.h"
+#include "lethe/store.h"
 #include "simulation/store/database.h"
 #include "simulation/store/disk.h"
 #include "simulation/store/machine.h"
@@ -48,7 +50,7 @@ struct step {
 };
 
 struct plan {
-    lethe_counter_options options;
+    lethe_store_options options;
     lethe_tunables tunables;
     struct machine_habits machine;
     struct disk_habits disk;

@@ -1,7 +1,8 @@
 /* simulation/store/records.c - records in the order of their keys, and their form in a file.
  *
- * A run has one record of a key, the newest, and a list of ranges that were deleted, each with the number of the
- * write that it came with: what is older and in the range is not there. Files end with a checksum. */
+ * A run has one record of a key, the newest, and a list of ranges that were deleted, each with
+ * the number of the write that it came with: what is older and in the range is not there. Files
+ * end with a checksum. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* simulation/store/rocksdb.c - the functions of rocksdb/c.h that the engine calls, on the simulated database.
+/* simulation/store/rocksdb.c - the functions of rocksdb/c.h that the engine calls, on the simulated
+ * database.
  *
- * WHY     At this height the engine's own store.c, records.c, fold_table.c and backup.c run in the simulator, and what
- *         they believe about RocksDB is what is simulated.
+ * WHY     At this height the engine's own src/engine/disk runs in the simulator, and what
+ *         it assumes about RocksDB is what is simulated.
  * LIMIT   Options that change speed or memory do nothing. */
 #include <rocksdb/c.h>
 

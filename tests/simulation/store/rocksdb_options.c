@@ -1,4 +1,5 @@
-/* simulation/store/rocksdb_options.c - the functions of rocksdb/c.h that change nothing that can be seen here. */
+/* simulation/store/rocksdb_options.c - the functions of rocksdb/c.h that change nothing that can
+ * be seen here. */
 #include <rocksdb/c.h>
 
 #include <stdbool.h>

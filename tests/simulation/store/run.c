@@ -124,10 +124,12 @@ static void finish(struct world *world) {
     static const struct step last = {.kind = STEP_KINDS};
     world->step = &last;
     verdict_tell("  at the end");
+    /* A fault or a full disk that came before may still have its effect: a fold that failed
+     * shows when the store is closed. */
+    bool was_impaired = world_is_impaired(world);
     system_disarm();
     disk_settings()->capacity_bytes = UINT64_MAX;
-    /* A fault that came before may still have its effect. */
-    if (world->counter != NULL && world_is_impaired(world)) world_end_process(world, false);
+    if (world->store != NULL && was_impaired) world_end_process(world, false);
     world->faults_before = system_faults();
     world_open(world);
     world_close(world);
@@ -152,7 +154,7 @@ void run_plan(uint64_t seed, size_t step_count, const bool *is_on) {
         verdict_at_step((unsigned)i);
         verdict_tell("  %zu %s", i, step_names[world.step->kind]);
         do_step(&world);
-        if (world.plan.switches && world.counter == NULL && world_one_in(&world, 2))
+        if (world.plan.switches && world.store == NULL && world_one_in(&world, 2))
             world_switch(&world);
     }
     verdict_at_step((unsigned)world.plan.step_count);

@@ -1,7 +1,9 @@
 /* simulation/store/switches.c - windows and modes that change from one opening to the next.
  *
- * I1      What is asked for is asked for by every open until one succeeds: one that was killed may have done it.
- * I2      The rules change with that open; what the old ones have forgotten by then is not demanded any more. */
+ * I1      What is asked for is asked for by every open until one succeeds: one that was killed may
+ *         have done it.
+ * I2      The rules change with that open; what the old ones have forgotten by then is not
+ *         demanded any more. */
 #include "simulation/store/verdict.h"
 #include "simulation/store/world.h"
 
@@ -12,9 +14,9 @@ static void draw_window(struct world *world) {
 
 /* Modes that a store keeps for ever need what exact mode has not. */
 static void draw_forever(struct world *world) {
-    lethe_counter_options *options = &world->plan.options;
-    options->forever = LETHE_ON;
-    options->exact = options->check_payload = LETHE_OFF;
+    lethe_store_options *options = &world->plan.options;
+    options->forever = LETHE_SWITCH_ON;
+    options->exact = options->check_payload = LETHE_SWITCH_OFF;
     options->ledger_capacity = 1 << 16;
     options->ledger_memory_bytes = 2 << 20;
     world->asks_forever = world->asked.forever = true;
@@ -22,27 +24,27 @@ static void draw_forever(struct world *world) {
 }
 
 static void draw_modes(struct world *world) {
-    lethe_counter_options *options = &world->plan.options;
+    lethe_store_options *options = &world->plan.options;
     struct rules *asked = &world->asked;
     switch (test_random_below(&world->random, 9)) {
     case 0:
     case 1:
-        options->exact = LETHE_ON;
+        options->exact = LETHE_SWITCH_ON;
         asked->exact = true;
         return;
     case 2:
     case 3:
-        options->exact = options->check_payload = LETHE_OFF;
+        options->exact = options->check_payload = LETHE_SWITCH_OFF;
         asked->exact = asked->check_payload = false;
         return;
     case 4:
     case 5:
-        options->exact = options->check_payload = LETHE_ON;
+        options->exact = options->check_payload = LETHE_SWITCH_ON;
         asked->exact = asked->check_payload = true;
         return;
     case 6:
     case 7:
-        options->check_payload = LETHE_OFF;
+        options->check_payload = LETHE_SWITCH_OFF;
         asked->check_payload = false;
         return;
     default:
@@ -56,7 +58,8 @@ void world_switch(struct world *world) {
     if (!world->is_switching) world->asked = world->model.rules;
     world->is_switching = true;
     if (world_one_in(world, 2)) draw_window(world);
-    /* What is kept for ever stays so; and a plan that adds it later counts on the modes as they are. */
+    /* What is kept for ever stays so; and a plan that adds it later counts on the modes as they
+     * are. */
     if (!world->plan.options.forever && world_one_in(world, 2)) draw_modes(world);
     verdict_tell("        from now on: window %llu ms%s%s%s",
                  (unsigned long long)world->asked.window_ms, world->asked.exact ? ", exact" : "",

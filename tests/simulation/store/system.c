@@ -1,11 +1,14 @@
 /* simulation/store/system.c - the calls of a POSIX system on the simulated disk, with faults.
  *
- * IDEA    Descriptors are places in one table; each belongs to a process, and is closed with it. Every call is a point
- *         where another thread may run, takes its time, and may be told to fail.
- * I1      What a call did before it was told to fail stays: half of a write, the first part of a copy.
- * I2      The identity of the boot and the name of the process are files, as on Linux: they are made at the start and
- *         on each reboot.
- * LIMIT   One user, no links, no permissions: nothing in src/os depends on them but for messages. */
+ * IDEA    Descriptors are places in one table; each belongs to a process, and is closed with it.
+ *         Every call is a point where another thread may run, takes its time, and may be told to
+ *         fail.
+ * I1      What a call did before it was told to fail stays: half of a write, the first part of a
+ *         copy.
+ * I2      The identity of the boot and the name of the process are files, as on Linux: they are
+ *         made at the start and on each reboot.
+ * LIMIT   One user, no links, no permissions: nothing in src/os depends on them but for
+ *         messages. */
 #include "simulation/store/system.h"
 
 #include <errno.h>

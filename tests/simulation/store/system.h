@@ -1,8 +1,9 @@
-/* simulation/store/system.h - the calls of the operating system that src/os makes, on the simulated machine and disk.
+/* simulation/store/system.h - the calls of the operating system that src/os makes, on the simulated
+ * machine and disk.
  *
- * The files of src/os are compiled a second time with this header in front of them: its macros turn what they call
- * into what follows. So the simulator runs the product's own src/os, with short writes and interrupted calls and all,
- * and nothing of it is written twice. */
+ * The files of src/os are compiled a second time with this header in front of them: its macros
+ * turn what they call into what follows. So the simulator runs the product's own src/os, with
+ * short writes and interrupted calls and all, and nothing of it is written twice. */
 #ifndef LETHE_SIMULATION_STORE_SYSTEM_H
 #define LETHE_SIMULATION_STORE_SYSTEM_H
 

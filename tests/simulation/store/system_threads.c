@@ -1,4 +1,5 @@
-/* simulation/store/system_threads.c - clocks, chance, locks, waits and threads of the simulated system. */
+/* simulation/store/system_threads.c - clocks, chance, locks, waits and threads of the simulated
+ * system. */
 #include "simulation/store/machine.h"
 #include "simulation/store/system.h"
 #include "simulation/store/verdict.h"

@@ -1,6 +1,8 @@
-/* simulation/store/tables.c - tables: written, read when somebody asks for them, compacted, deleted by range.
+/* simulation/store/tables.c - tables: written, read when somebody asks for them, compacted, deleted
+ * by range.
  *
- * WHY     What a compaction makes is split where chance wills, so that a table can end with any key. */
+ * WHY     What a compaction makes is split where chance wills, so that a table can end with any
+ *         key. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +241,8 @@ void database_delete_files(struct database *database, unsigned family, struct sl
     uint64_t numbers[256];
     for (size_t i = 0; i < database->table_count; i++) {
         struct table *table = database->tables[i];
-        /* Tables of level 0 may hold what is older than others: they stay. Both ends belong to the range. */
+        /* Tables of level 0 may hold what is older than others: they stay. Both ends belong to
+         * the range. */
         bool goes = table->family == family && table->level > 0 && gone < 256 &&
                     slice_compare(table->smallest, from) >= 0 &&
                     slice_compare(table->largest, to) <= 0;

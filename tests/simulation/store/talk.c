@@ -55,7 +55,7 @@ static uint64_t choose_time(struct world *world, uint64_t *clock_ms) {
         time_ms -= random_below(world, 3 * window_ms);
     } else if (percent(world, plan->ahead_percent)) {
         time_ms = (wall_ms > time_ms ? wall_ms : time_ms) +
-                  random_below(world, 3 * world->model.rules.max_ahead_ms);
+                  random_below(world, 3 * world->model.rules.max_future_ms);
     } else if (percent(world, plan->jump_percent)) {
         time_ms += random_below(world, 2 * window_ms);
     } else {
@@ -67,7 +67,7 @@ static uint64_t choose_time(struct world *world, uint64_t *clock_ms) {
 
 struct sending {
     struct world *world;
-    lethe_counter *counter;
+    lethe_store *store;
     size_t count;
     bool waits, wants_values;
     struct sent sent[LARGEST];
@@ -116,10 +116,10 @@ static void compose(struct world *world, size_t count) {
 static void send_operations(void *context) {
     struct sending *own = context;
     own->answer.status =
-        lethe_counter_submit(own->counter, own->operations, own->count, &own->mark, own->mark_count,
-                             own->outcomes, own->wants_values ? own->values : NULL, &own->ticket);
+        lethe_store_submit(own->store, own->operations, own->count, &own->mark, own->mark_count,
+                           own->outcomes, own->wants_values ? own->values : NULL, &own->ticket);
     if (own->answer.status != LETHE_OK || !own->waits) return;
-    own->waited.status = lethe_counter_wait(own->counter, own->ticket);
+    own->waited.status = lethe_store_wait(own->store, own->ticket);
 }
 
 /* --- judging --- */
@@ -138,7 +138,8 @@ static void judge_all(struct world *world, struct moment now, struct moment wall
     /* Where the answers are not known, any event may have moved the clock. */
     for (size_t i = 0; i < sending.count && lenient; i++) {
         uint64_t time_ms = sending.operations[i].time_ms;
-        if (time_ms <= wall.most_ms + world->model.rules.max_ahead_ms && time_ms > world->latest_ms)
+        if (time_ms <= wall.most_ms + world->model.rules.max_future_ms &&
+            time_ms > world->latest_ms)
             world->latest_ms = time_ms;
     }
 }
@@ -158,7 +159,7 @@ void talk_apply(struct world *world, uint32_t most, bool waits) {
     world_open(world);
     if (most > LARGEST) most = LARGEST;
     compose(world, 1 + (size_t)random_below(world, most));
-    sending.counter = world->counter;
+    sending.store = world->store;
     sending.waits = waits;
     sending.wants_values = world_one_in(world, 2);
     /* Those that come with a mark go into one commit. */
@@ -196,7 +197,7 @@ void talk_apply(struct world *world, uint32_t most, bool waits) {
 }
 
 struct awaiting {
-    lethe_counter *counter;
+    lethe_store *store;
     uint64_t ticket;
     bool is_done, asks;
     struct answer answer;
@@ -204,15 +205,15 @@ struct awaiting {
 
 static void wait_for(void *context) {
     struct awaiting *awaiting = context;
-    awaiting->is_done = lethe_counter_is_done(awaiting->counter, awaiting->ticket);
+    awaiting->is_done = lethe_store_is_done(awaiting->store, awaiting->ticket);
     if (awaiting->asks && !awaiting->is_done) return;
-    awaiting->answer.status = lethe_counter_wait(awaiting->counter, awaiting->ticket);
+    awaiting->answer.status = lethe_store_wait(awaiting->store, awaiting->ticket);
 }
 
 void talk_wait(struct world *world) {
-    if (world->counter == NULL || world->ticket_count == 0) return;
+    if (world->store == NULL || world->ticket_count == 0) return;
     size_t which = (size_t)random_below(world, world->ticket_count);
-    struct awaiting awaiting = {.counter = world->counter,
+    struct awaiting awaiting = {.store = world->store,
                                 .ticket = world->tickets[which].ticket,
                                 .asks = world_one_in(world, 3)};
     if (!world_call(world, wait_for, &awaiting)) return;
@@ -226,7 +227,7 @@ void talk_wait(struct world *world) {
 /* --- setting and reading --- */
 
 struct setting {
-    lethe_counter *counter;
+    lethe_store *store;
     size_t count;
     bool deletes;
     uint32_t keys[4];
@@ -241,15 +242,14 @@ static void set_counters(void *context) {
     struct setting *setting = context;
     setting->answer.status =
         setting->deletes
-            ? lethe_counter_delete(setting->counter, setting->bytes, setting->count,
-                                   setting->existed)
-            : lethe_counter_set(setting->counter, setting->bytes, setting->values, setting->count);
+            ? lethe_store_delete(setting->store, setting->bytes, setting->count, setting->existed)
+            : lethe_store_set(setting->store, setting->bytes, setting->values, setting->count);
 }
 
 void talk_set(struct world *world, bool deletes) {
     world_open(world);
     struct setting setting = {
-        .counter = world->counter, .deletes = deletes, .count = 1 + (size_t)random_below(world, 4)};
+        .store = world->store, .deletes = deletes, .count = 1 + (size_t)random_below(world, 4)};
     for (size_t i = 0; i < setting.count; i++) {
         setting.keys[i] = (uint32_t)random_below(world, MODEL_KEYS);
         setting.bytes[i] =
@@ -273,7 +273,7 @@ void talk_set(struct world *world, bool deletes) {
 }
 
 struct reading {
-    lethe_counter *counter;
+    lethe_store *store;
     char name[MODEL_NAME];
     lethe_bytes key;
     int64_t value;
@@ -285,13 +285,13 @@ struct reading {
 static void read_counter(void *context) {
     struct reading *reading = context;
     reading->answer.status =
-        lethe_counter_get(reading->counter, &reading->key, 1, &reading->value, &reading->found);
+        lethe_store_get(reading->store, &reading->key, 1, &reading->value, &reading->found);
 }
 
 void talk_read(struct world *world) {
     world_open(world);
     struct model *model = &world->model;
-    struct reading reading = {.counter = world->counter};
+    struct reading reading = {.store = world->store};
     bool of_witness = model->id_count > 0 && world_one_in(world, 2);
     uint32_t which = (uint32_t)random_below(world, of_witness ? model->id_count : MODEL_KEYS);
     reading.key.data = reading.name;
@@ -312,13 +312,13 @@ void talk_read(struct world *world) {
 
 static void list_counters(void *context) {
     struct reading *reading = context;
-    reading->answer.status = world_look(reading->counter, reading->shown);
+    reading->answer.status = world_look(reading->store, reading->shown);
 }
 
 void talk_list(struct world *world) {
     static struct shown shown;
     world_open(world);
-    struct reading reading = {.counter = world->counter, .shown = &shown};
+    struct reading reading = {.store = world->store, .shown = &shown};
     if (!world_call(world, list_counters, &reading)) return;
     if (reading.answer.status != LETHE_OK) {
         world_excuse(world, "list", reading.answer.status);

@@ -1,7 +1,8 @@
 /* simulation/store/verdict.c - a broken rule ends the process of the run at once.
  *
- * WHY     Each run has a process of its own, so that a crash of the code under test is found like a broken rule, and
- *         nothing has to be tidied up after either. The first line says which rule: shrinking keeps to it. */
+ * WHY     Each run has a process of its own, so that a crash of the code under test is found
+ *         like a broken rule, and nothing has to be tidied up after either. The first line says
+ *         which rule: shrinking keeps to it. */
 #include "simulation/store/verdict.h"
 
 #include <stdarg.h>

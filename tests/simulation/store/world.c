@@ -1,8 +1,9 @@
 /* simulation/store/world.c - opening a store, ending its process, and knowing its clock.
  *
  * I1      A store that was not damaged opens, unless a fault comes while it does.
- * I2      By wall clock the store's time goes as the true time does, from process to process and while nobody has it
- *         open. Only a start of the machine may change the distance: then the wall clock counts, if it is ahead. */
+ * I2      By wall clock the store's time goes as the true time does, from process to process and
+ *         while nobody has it open. Only a start of the machine may change the distance: then
+ *         the wall clock counts, if it is ahead. */
 #include "simulation/store/world.h"
 
 #include <assert.h>
@@ -54,11 +55,11 @@ static void sync_folders(void) {
 void world_start(struct world *world, uint64_t seed, size_t step_count) {
     *world = (struct world){0};
     plan_draw(&world->plan, seed, step_count);
-    const lethe_counter_options *options = &world->plan.options;
+    const lethe_store_options *options = &world->plan.options;
     world->model.seed = seed;
     world->model.rules = (struct rules){
         .window_ms = options->window_ms,
-        .max_ahead_ms = options->max_ahead_ms > 0 ? options->max_ahead_ms : 60000,
+        .max_future_ms = options->max_future_ms > 0 ? options->max_future_ms : 60000,
         .error = options->error,
         .exact = options->exact || options->check_payload,
         .check_payload = options->check_payload,
@@ -92,7 +93,7 @@ static void forget_process(struct world *world) {
     if (now.most_ms > world->latest_ms) world->latest_ms = now.most_ms;
     machine_kill(WRITER);
     system_end_process(WRITER);
-    world->counter = NULL;
+    world->store = NULL;
     world->ticket_count = 0;
 }
 
@@ -196,47 +197,49 @@ static bool show_mark(void *context, const lethe_mark *mark) {
     return true;
 }
 
-lethe_status world_look(lethe_counter *counter, struct shown *shown) {
+lethe_status world_look(lethe_store *store, struct shown *shown) {
     memset(shown, 0, sizeof *shown);
-    lethe_status status = lethe_counter_each(counter, (lethe_bytes){0}, show_counter, shown);
-    if (status == LETHE_OK) status = lethe_counter_marks(counter, show_mark, shown);
+    lethe_status status = lethe_store_each(store, (lethe_bytes){0}, show_counter, shown);
+    if (status == LETHE_OK) status = lethe_store_marks(store, show_mark, shown);
     return status;
 }
 
 struct opening {
     struct world *world;
-    lethe_counter_options options;
-    lethe_counter *counter;
+    lethe_store_options options;
+    lethe_store *store;
     struct answer answer;
-    lethe_counter_stats stats;
+    lethe_store_stats stats;
     struct shown *shown;
 };
 
 static void open_store(void *context) {
     struct opening *opening = context;
+    opening->options.size = sizeof opening->options;
+    opening->stats.size = sizeof opening->stats;
     opening->answer.status =
-        lethe_counter_open(STORE, &opening->options, &opening->counter, &opening->answer.detail);
+        lethe_store_open(STORE, &opening->options, &opening->store, &opening->answer.detail);
     if (opening->answer.status != LETHE_OK) return;
-    opening->answer.status = lethe_counter_info(opening->counter, &opening->stats);
+    opening->answer.status = lethe_store_info(opening->store, &opening->stats);
     if (opening->answer.status == LETHE_OK)
-        opening->answer.status = world_look(opening->counter, opening->shown);
+        opening->answer.status = world_look(opening->store, opening->shown);
 }
 
 /* The options of the plan, some of those left out that the store remembers. */
-static lethe_counter_options options_of(struct world *world) {
-    lethe_counter_options options = world->plan.options;
+static lethe_store_options options_of(struct world *world) {
+    lethe_store_options options = world->plan.options;
     options.allocator = machine_allocator();
     if (world->opens > 0 && !world->is_switching) {
         if (world_one_in(world, 4)) options.window_ms = 0;
         if (world_one_in(world, 4)) options.error = 0;
-        if (world_one_in(world, 3)) options.event_time = LETHE_KEEP;
-        if (world_one_in(world, 3)) options.exact = LETHE_KEEP;
-        if (world_one_in(world, 3)) options.check_payload = LETHE_KEEP;
+        if (world_one_in(world, 3)) options.event_time = LETHE_SWITCH_KEEP;
+        if (world_one_in(world, 3)) options.exact = LETHE_SWITCH_KEEP;
+        if (world_one_in(world, 3)) options.check_payload = LETHE_SWITCH_KEEP;
     }
     if (world->plan.adds_forever && world->opens > 1) world->asks_forever = true;
-    options.forever = world->asks_forever ? LETHE_ON : LETHE_KEEP;
+    options.forever = world->asks_forever ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
     if (world->opens > 0 && world->model.rules.forever && !world->is_switching) {
-        if (world_one_in(world, 3)) options.forever = LETHE_KEEP;
+        if (world_one_in(world, 3)) options.forever = LETHE_SWITCH_KEEP;
         if (world_one_in(world, 2)) options.ledger_capacity = 0;
     }
     return options;
@@ -260,7 +263,7 @@ static bool try_to_open(struct world *world) {
         disk_settings()->capacity_bytes = UINT64_MAX;
         return false;
     }
-    world->counter = opening.counter;
+    world->store = opening.store;
     world->exists = true;
     world->opens++;
     check_clock(world, from_ms, machine_true_ms(), opening.stats.clock_ms);
@@ -273,7 +276,7 @@ static bool try_to_open(struct world *world) {
 void world_open(struct world *world) {
     static struct step calm;
     calm = *world->step;
-    for (unsigned tries = 0; world->counter == NULL; tries++) {
+    for (unsigned tries = 0; world->store == NULL; tries++) {
         if (tries > 20) verdict_fail("open", "the store did not open in 20 tries");
         if (try_to_open(world)) break;
         calm.kill_after = 0; /* killed once is enough */
@@ -282,18 +285,18 @@ void world_open(struct world *world) {
 }
 
 struct closing {
-    lethe_counter *counter;
+    lethe_store *store;
     struct answer answer;
 };
 
 static void close_store(void *context) {
     struct closing *closing = context;
-    closing->answer.status = lethe_counter_close(closing->counter, &closing->answer.detail);
+    closing->answer.status = lethe_store_close(closing->store, &closing->answer.detail);
 }
 
 void world_close(struct world *world) {
-    if (world->counter == NULL) return;
-    struct closing closing = {.counter = world->counter};
+    if (world->store == NULL) return;
+    struct closing closing = {.store = world->store};
     bool was_impaired = world_is_impaired(world);
     uint64_t from_ms = machine_true_ms();
     if (!world_call(world, close_store, &closing)) return;

@@ -24,7 +24,7 @@ struct world {
     struct model model;
     struct test_random random; /* of the step */
     const struct step *step;
-    lethe_counter *counter; /* NULL: nobody has it open */
+    lethe_store *store; /* NULL: nobody has it open */
     bool exists, asks_forever;
     bool is_switching; /* the next open that succeeds brings these rules */
     struct rules asked;
@@ -51,7 +51,8 @@ struct answer {
 };
 
 void world_start(struct world *world, uint64_t seed, size_t step_count);
-/* Calls into the writer's process; when the step says so, the process is killed in the middle. True: it returned. */
+/* Calls into the writer's process; when the step says so, the process is killed in the middle.
+ * True: it returned. */
 bool world_call(struct world *world, void (*main)(void *context), void *context);
 /* Opens the store if it is not, and looks at all of it. */
 void world_open(struct world *world);
@@ -63,7 +64,7 @@ bool world_is_impaired(const struct world *world);
 struct moment world_moment(const struct world *world, uint64_t from_true_ms, uint64_t to_true_ms);
 void world_reboot(struct world *world, uint64_t down_ms);
 /* Fills shown from a store; runs in its process. */
-lethe_status world_look(lethe_counter *counter, struct shown *shown);
+lethe_status world_look(lethe_store *store, struct shown *shown);
 uint64_t world_magnitude(struct world *world, uint64_t least, uint64_t most);
 bool world_one_in(struct world *world, uint64_t n);
 

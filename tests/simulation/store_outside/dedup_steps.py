@@ -4,6 +4,7 @@ Two memories, A and B, read logs that grow and are rotated, and write into one f
 well. The rule: of a run that ends with 0 every line is delivered, and none twice, over kills too where --out says
 so; what others wrote is never touched."""
 
+from inputs import LINE_ENDS, PACKS
 from model import Wrong
 from world import World
 
@@ -68,8 +69,23 @@ class DedupSimulation:
         memory = draw.choice(self.memories)
         path = self.log_of(draw, memory)
         lines = self.draw_lines(draw, memory)
+        end = draw.choice(LINE_ENDS)
         with open(path, "a", encoding="ascii") as file:
-            file.write("".join(line + "\n" for line in lines))
+            file.write("".join(line + end for line in lines))
+        self.read(draw, memory, path, lines)
+
+    def step_compressed(self, draw):
+        """A log that was rotated and compressed: the lines of one that was read, and perhaps more."""
+        memory = draw.choice(self.memories)
+        path = self.log_of(draw, memory)
+        lines = path.read_text(encoding="ascii").splitlines() + self.draw_lines(draw, memory)
+        kind = draw.choice(sorted(PACKS))
+        self.next_log += 1
+        packed = self.files / f"rotated-{self.next_log}.{kind}"
+        packed.write_bytes(PACKS[kind]("".join(line + "\n" for line in lines).encode()))
+        self.read(draw, memory, packed, lines)
+
+    def read(self, draw, memory, path, lines):
         fresh = [line for line in dict.fromkeys(lines) if line not in memory.delivered]
         words = ["dedup", "--db", memory.name, "--memory", "16MiB", path]
         if draw.random() < 0.3:
@@ -139,6 +155,6 @@ class DedupSimulation:
             raise Wrong("lines of somebody else are lost")
 
     def step(self, draw):
-        name = draw.choices(["step_run", "step_growing", "step_other"], [6, 2, 1])[0]
+        name = draw.choices(["step_run", "step_growing", "step_compressed", "step_other"], [6, 2, 2, 1])[0]
         self.trace(f"-- {name[5:]}")
         getattr(self, name)(draw)

@@ -1,8 +1,10 @@
 """Files of events, in every format, with everything that makes one file look like another: long common headers, common
 first lines, equal lengths, equal tails, growth, other names."""
 
+import bz2
 import gzip
 import json
+import lzma
 import pathlib
 import shutil
 import subprocess
@@ -10,21 +12,32 @@ import subprocess
 from model import Event
 
 HEADER_COLUMNS = 60  # a header longer than what a mark may look at first
+LINE_ENDS = ["\n", "\n", "\r\n"]
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def pack_zstd(data):
+    if shutil.which("zstd") is None:
+        return gzip.compress(data)
+    return subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+PACKS = {"gz": gzip.compress, "zst": pack_zstd, "bz2": bz2.compress, "xz": lzma.compress}
 
 
 class Input:
     """A file and what is in it. It grows at its end only."""
 
-    def __init__(self, path, form, has_time, has_long_header):
-        self.path, self.form, self.has_time = pathlib.Path(path), form, has_time
+    def __init__(self, path, form, has_time, has_long_header, line_end="\n", has_mark=False):
+        self.path, self.form, self.has_time, self.line_end = pathlib.Path(path), form, has_time, line_end
         self.columns = ["id", "key", "delta"] + (["time"] if has_time else [])
         self.padding = HEADER_COLUMNS if has_long_header and form == "csv" else 0
-        self.content = b""
+        self.content = BYTE_ORDER_MARK if has_mark else b""
         self.lines = []  # (end of the line in content, Event)
         self.pending = b""  # the begun line at its end
         if form == "csv":
             names = self.columns + [f"column_of_no_interest_{i:04d}" for i in range(self.padding)]
-            self.content = (",".join(names) + "\n").encode()
+            self.content += (",".join(names) + self.line_end).encode()
         self.write()
 
     def write(self):
@@ -39,15 +52,15 @@ class Input:
         identity, key, time = event.identity, event.witness, event.time_ms
         if self.form == "jsonl":
             if event.is_broken:
-                return b'{"id": "broken", \n'
+                return ('{"id": "broken", ' + self.line_end).encode()
             record = {"id": identity, "key": key, "delta": 1, **({"time": time} if time else {})}
-            return (json.dumps(record) + "\n").encode()
+            return (json.dumps(record) + self.line_end).encode()
         if event.is_broken:
-            return b"broken\n"
+            return ("broken" + self.line_end).encode()
         separator = "," if self.form == "csv" else "\t"
         fields = [identity, key, "1"] + (["sum", "1"] if event.is_double else []) \
             + ([str(time)] if time else [])
-        return (separator.join(fields) + separator * self.padding + "\n").encode()
+        return (separator.join(fields) + separator * self.padding + self.line_end).encode()
 
     def words(self):
         """How lethe is told to read it."""
@@ -56,6 +69,10 @@ class Input:
         if self.form == "tsv":
             return ["--fields", numbers] if self.has_time else []
         return ["--" + self.form, "--fields", names]
+
+    def looks(self):
+        """What makes files look alike, whatever their events are."""
+        return self.padding, self.line_end, self.content.startswith(BYTE_ORDER_MARK)
 
     def key(self):
         """What a mark is bound to."""
@@ -68,14 +85,9 @@ class Input:
         self.path = self.path.rename(path)
 
     def compressed(self, kind):
-        """A copy of it as it is now, compressed; None if this machine can't."""
+        """A copy of it as it is now, compressed."""
         path = self.path.with_name(self.path.name + "." + kind)
-        if kind == "gz":
-            path.write_bytes(gzip.compress(self.content))
-        elif shutil.which("zstd") is not None:
-            subprocess.run(["zstd", "-qf", "-o", path], input=self.content, check=True)
-        else:
-            return None
+        path.write_bytes(PACKS[kind](self.content))
         return path
 
 

@@ -115,9 +115,9 @@ class Model:
     # Judging events.
 
     def judge(self, event, since, until):
-        """One of applied, duplicate, late, rejected, either."""
+        """One of applied, duplicate, late, unreadable, either."""
         if event.is_broken:
-            return "rejected"
+            return "unreadable"
         modes = self.modes
         if modes.event_time:
             if event.time_ms + modes.window_ms < self.clock_ms and not modes.forever:

@@ -1,9 +1,10 @@
-/* lethe/leveldb.hpp - Lethe's filters in LevelDB, from C++: lethe/leveldb.h tells all about them.
+/* lethe/leveldb.hpp - Lethe's filters in LevelDB, from C++: lethe/leveldb.h describes them.
  *
  *   options.filter_policy = lethe::NewFilterPolicy("quotient");
  *
- * The caller deletes the policy after the database is closed, as with leveldb::NewBloomFilterPolicy. Where LevelDB was
- * compiled with -fno-rtti, a program that includes this has to be, too. */
+ * The caller deletes the policy after the database is closed, as with
+ * leveldb::NewBloomFilterPolicy. Where LevelDB was compiled with -fno-rtti, a program that includes
+ * this has to be, too. */
 #ifndef LETHE_LEVELDB_HPP
 #define LETHE_LEVELDB_HPP
 

@@ -1,0 +1,83 @@
+/* count.c - `lethe count`: events become counters, each exactly once. This file begins and ends a
+ * run into a store. */
+#include "count/count.h"
+
+#include "count/redis.h"
+#include "frame/commands.h"
+#include "frame/interrupt.h"
+#include "store/store.h"
+
+struct marks {
+    struct resume_table table;
+    struct count_late *late;
+    bool is_short_of_memory;
+};
+
+static bool load_mark(void *context, const lethe_mark *mark) {
+    struct marks *marks = context;
+    if (marks->late != NULL) count_late_load(marks->late, mark);
+    marks->is_short_of_memory = !resume_load(&marks->table, mark->name, mark->value);
+    return !marks->is_short_of_memory;
+}
+
+static int load_marks(struct counting *counting, struct marks *marks) {
+    lethe_status status = lethe_store_marks(counting->store, load_mark, marks);
+    if (marks->is_short_of_memory) status = LETHE_ENOMEM;
+    if (status != LETHE_OK) {
+        return store_fail_call(status, "read the marks of", counting->folder, counting->store);
+    }
+    count_warn_of_marks(marks->table.not_understood, counting->folder);
+    return EXIT_DONE;
+}
+
+/* With the store open. */
+static int count_into(struct counting *counting, const struct event_options *options,
+                      const char *late_path) {
+    struct marks marks = {0};
+    int code = late_path != NULL ? count_late_open(late_path, &counting->late) : EXIT_DONE;
+    marks.late = counting->late;
+    if (code == EXIT_DONE) code = load_marks(counting, &marks);
+    if (code == EXIT_DONE && counting->late != NULL) {
+        code = count_late_begin(counting->late, counting);
+    }
+    if (code == EXIT_DONE) code = count_begin(counting, options, &marks.table);
+    if (code == EXIT_DONE) {
+        code = count_all(counting);
+        count_report(counting);
+        events_free(counting->reader);
+    }
+    code = count_late_end(counting->late, counting, code);
+    resume_free(&marks.table);
+    return count_end(counting, code);
+}
+
+int run_count(const struct arguments *arguments) {
+    static struct counting counting;
+    static lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+    lethe_store_options store_options = LETHE_INIT(lethe_store_options);
+    struct event_options event_options = {0};
+    struct inputs inputs;
+    int code = count_check_place(arguments);
+    if (code == EXIT_DONE && arguments_has(arguments, "redis")) return count_redis(arguments);
+    if (code == EXIT_DONE) code = store_folder(arguments, &counting.folder);
+    if (code == EXIT_DONE) code = count_read_store(arguments, &store_options);
+    if (code == EXIT_DONE) code = count_read_events(arguments, &event_options);
+    if (code == EXIT_DONE) code = count_check_files(arguments, counting.folder, &inputs);
+    if (code != EXIT_DONE) return code;
+    /* A batch and its mark belong into one commit. */
+    event_options.batch_limit = store_options.commit_operations;
+    counting.inputs = &inputs;
+    count_read_reporting(arguments, &counting);
+    bool has_time = event_format_has_time(&event_options.format);
+    store_options.event_time = has_time ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
+    store_options.capacity = count_expect(counting.folder, &inputs, &store_options);
+    interrupt_begin();
+    code = store_open(counting.folder, &store_options, &counting.store);
+    if (code != EXIT_DONE) return code;
+    lethe_store_info(counting.store, &stats);
+    counting.has_sketch = stats.sketch_bytes > 0;
+    counting.has_time = has_time;
+    counting.lacks_time = stats.event_time && !has_time;
+    code = count_into(&counting, &event_options, arguments_text(arguments, "late-out"));
+    return store_close(counting.folder, counting.store, code);
+}

@@ -1,0 +1,142 @@
+/* count.h - what the parts of `lethe count` share.
+ *
+ * count.c begins and ends a run into a store, options.c reads the command line, files.c and
+ * expect.c look at the files, all.c counts, late.c lists late events, totals.c and report.c say
+ * what became of the events. count/redis.h is the same for a table in a server. */
+#ifndef LETHE_CLI_COUNT_COUNT_H
+#define LETHE_CLI_COUNT_COUNT_H
+
+#include "count/totals.h"
+#include "events/events.h"
+#include "frame/arguments.h"
+#include "lethe/store.h"
+#include "say/progress.h"
+
+enum { COUNT_TICKETS = 64 };
+
+struct counting {
+    /* The store's folder, or the table's name and servers, for messages. */
+    const char *folder;
+    const struct inputs *inputs;
+    bool quiet, json, stops_on_error;
+    struct event_reader *reader;
+    struct progress progress;
+    double started_s;
+
+    /* NULL: the events go to a server. */
+    lethe_store *store;
+    /* The server's window as it was last seen. */
+    lethe_store_window window;
+    /* The store keeps a sketch in place of counters. */
+    bool has_sketch;
+    /* The events have a time. */
+    bool has_time;
+    /* The store goes by the events' time, and they have none. */
+    bool lacks_time;
+    /* NULL: late events need not be listed. */
+    struct count_late *late;
+
+    /* Of what is durable. */
+    struct count_totals totals;
+    /* Of the duplicates: perhaps applied by this very run. */
+    uint64_t doubtful;
+    /* Events applied since `wrong` was last added to. */
+    uint64_t unjudged;
+    /* Fresh events that were probably taken for duplicates. */
+    double wrong;
+
+    /* Bytes that this run did not read again. */
+    uint64_t resumed_at;
+    /* Of the files before the one being read, and of that one. */
+    uint64_t bytes_before, bytes_read;
+    /* Last lines that may not be complete yet. */
+    uint64_t pending;
+    /* One of them has lines after it, in a quoted field that does not end. */
+    bool has_open;
+    /* An event of the file being read was counted, or was a duplicate. */
+    bool is_taken;
+    unsigned complaints;
+
+    /* A commit failed: nothing more will be durable. */
+    bool has_failed;
+    /* What was submitted and is on its way to disk, the oldest first: a ring. */
+    struct count_ticket {
+        uint64_t number;
+        struct count_totals totals;
+    } tickets[COUNT_TICKETS];
+    size_t first_ticket, ticket_count;
+};
+
+/* --- options.c: the command line. Each returns EXIT_DONE or EXIT_USAGE. */
+
+/* Whether the options go with where the counters are: a store, or a server. */
+int count_check_place(const struct arguments *arguments);
+/* The options of the window, which stores and tables share. Zero stays where one is not given. */
+struct count_window_options {
+    uint64_t window_ms, memory_bytes;
+    double error;
+    lethe_policy policy;
+};
+int count_read_window(const struct arguments *arguments, struct count_window_options *options);
+int count_read_store(const struct arguments *arguments, lethe_store_options *options);
+int count_read_events(const struct arguments *arguments, struct event_options *options);
+/* What is said of a run, and whether a bad line stops it. */
+void count_read_reporting(const struct arguments *arguments, struct counting *counting);
+
+/* --- files.c, expect.c: the files. */
+
+/* Whether the files go together. folder, the store's own, may be NULL. */
+int count_check_files(const struct arguments *arguments, const char *folder, struct inputs *inputs);
+/* How many events a new store will get, roughly: what to prepare its window for. 0: unknown. */
+uint64_t count_expect(const char *folder, const struct inputs *inputs,
+                      const lethe_store_options *options);
+
+/* --- all.c: counting. */
+
+/* Counts all events of the reader into the store. Returns EXIT_DONE, also when a signal came. */
+int count_all(struct counting *counting);
+
+/* Reports what there is to report of a batch before it is counted. */
+void count_introduce(struct counting *counting, const struct event_batch *batch);
+
+/* Says that an event was not counted, and why; last_line is that of its batch. Returns EXIT_DONE,
+ * or EXIT_BAD_DATA where that ends the run. */
+int count_refuse(struct counting *counting, const char *path, uint64_t line, uint64_t last_line,
+                 lethe_outcome outcome);
+
+/* --- late.c: --late-out, a list of the late events, each in it exactly once. The list has a mark,
+ * which belongs into the commit that skips the events. */
+
+struct count_late;
+int count_late_open(const char *path, struct count_late **out);
+/* Takes in a mark of the store, if it is that of the list. */
+void count_late_load(struct count_late *late, const lethe_mark *mark);
+/* Once all marks are loaded. */
+int count_late_begin(struct count_late *late, struct counting *counting);
+int count_late_add(struct count_late *late, lethe_bytes line);
+/* Puts all that was added on disk. */
+int count_late_sync(struct count_late *late);
+/* The mark as it is now; its value stays where it is. False: there is none. */
+bool count_late_mark(struct count_late *late, lethe_mark *out);
+/* Notes in the store that the run is over. Takes NULL. */
+int count_late_end(struct count_late *late, struct counting *counting, int code);
+
+/* --- report.c: what is said. */
+
+/* Adds to `wrong` what the window's error, as it is now, makes likely for so many events. */
+void count_expect_wrong(struct counting *counting, uint64_t applied);
+/* Shows how far it is, on a terminal. */
+void count_show_progress(struct counting *counting);
+/* Says that marks were not understood, if there are any such. */
+void count_warn_of_marks(size_t not_understood, const char *where);
+/* Says that a line was not counted; after the first few such messages, nothing. */
+void count_complain(struct counting *counting, const char *path, uint64_t line, const char *text);
+/* Says at the end what was done: a line for people, or an object for machines. */
+void count_report(const struct counting *counting);
+/* Says, if code is EXIT_DONE, that events were skipped or a signal came. Returns the exit code. */
+int count_end(const struct counting *counting, int code);
+/* Opens the reader on the files, to continue at the marks, and begins to show progress. */
+int count_begin(struct counting *counting, const struct event_options *options,
+                struct resume_table *marks);
+
+#endif

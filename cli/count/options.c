@@ -1,0 +1,156 @@
+/* options.c - reads the command line of `lethe count`: where the counters are, how the window is
+ * kept, what the events look like. What an option leaves out stays as the store has it. */
+#include <string.h>
+
+#include "count/count.h"
+#include "say/message.h"
+#include "store/counters.h"
+
+int count_check_place(const struct arguments *arguments) {
+    static const char *const of_servers[] = {"partitions", "wait", "retry"};
+    static const struct {
+        const char *name, *why;
+    } of_stores[] = {
+        {"sketch", "a server has sketches of its own, FID.ADD and others"},
+        {"exact", "a server keeps no log of ids"},
+        {"check-payload", "a server keeps no log of ids"},
+        {"no-exact", "a server keeps no log of ids"},
+        {"no-check-payload", "a server keeps no log of ids"},
+        {"forever", "a server's window forgets"},
+        {"ledger-capacity", "it is an option of --forever"},
+        {"ledger-memory", "it is an option of --forever"},
+        {"ledger-error", "it is an option of --forever"},
+        {"sync", "a server decides when to write: see its appendfsync, and --wait"},
+        {"max-future", "a table goes by the server's clock"},
+        {"late-out", "a table goes by the server's clock, and no event is late"},
+    };
+    int code = counters_check(arguments);
+    bool is_server = arguments_has(arguments, "redis");
+    for (size_t i = 0; i < 3 && code == EXIT_DONE && !is_server; i++) {
+        if (!arguments_has(arguments, of_servers[i])) continue;
+        code = arguments_fail(arguments, "--%s needs --redis", of_servers[i]);
+    }
+    for (size_t i = 0; i < sizeof of_stores / sizeof of_stores[0] && code == EXIT_DONE; i++) {
+        if (!is_server || !arguments_has(arguments, of_stores[i].name)) continue;
+        code = arguments_fail(arguments, "--%s cannot be used with --redis: %s", of_stores[i].name,
+                              of_stores[i].why);
+    }
+    return code;
+}
+
+static int read_sync(const struct arguments *arguments, uint64_t *interval_ms) {
+    const char *text = arguments_text(arguments, "sync");
+    *interval_ms = 50;
+    if (text != NULL && strcmp(text, "always") == 0) {
+        *interval_ms = 0;
+        return EXIT_DONE;
+    }
+    return arguments_duration(arguments, "sync", 1, 10000, interval_ms);
+}
+
+static int read_sketch_options(const struct arguments *arguments, lethe_store_options *options) {
+    uint64_t top = 0;
+    if (arguments_has(arguments, "top") && !arguments_has(arguments, "sketch")) {
+        return arguments_fail(arguments, "--top needs --sketch");
+    }
+    int code = arguments_size(arguments, "sketch", 4096, UINT64_C(1) << 32, &options->sketch_bytes);
+    if (code == EXIT_DONE) code = arguments_count(arguments, "top", 1, 1 << 20, &top);
+    options->sketch_top = (uint32_t)top;
+    return code;
+}
+
+/* A mode that the store keeps unless it is switched. */
+static int read_mode(const struct arguments *arguments, const char *on, const char *off,
+                     lethe_switch *out) {
+    bool turns_on = arguments_has(arguments, on), turns_off = arguments_has(arguments, off);
+    if (turns_on && turns_off)
+        return arguments_fail(arguments, "--%s and --%s cannot be used together", on, off);
+    *out = turns_on ? LETHE_SWITCH_ON : turns_off ? LETHE_SWITCH_OFF : LETHE_SWITCH_KEEP;
+    return EXIT_DONE;
+}
+
+static int read_ledger_options(const struct arguments *arguments, lethe_store_options *options) {
+    options->forever = arguments_has(arguments, "forever") ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
+    int code = arguments_count(arguments, "ledger-capacity", 1, UINT64_C(1) << 44,
+                               &options->ledger_capacity);
+    if (code == EXIT_DONE) {
+        code = arguments_size(arguments, "ledger-memory", 1 << 22, UINT64_C(1) << 40,
+                              &options->ledger_memory_bytes);
+    }
+    if (code == EXIT_DONE) {
+        code = arguments_probability(arguments, "ledger-error", 1e-15, 0.1, &options->ledger_error);
+    }
+    if (code == EXIT_DONE && options->forever == LETHE_SWITCH_ON &&
+        (arguments_has(arguments, "exact") || arguments_has(arguments, "check-payload"))) {
+        code =
+            arguments_fail(arguments, "--forever cannot be used with --exact or --check-payload: a "
+                                      "ledger cannot be searched exactly");
+    }
+    return code;
+}
+
+int count_read_window(const struct arguments *arguments, struct count_window_options *options) {
+    size_t policy = LETHE_POLICY_REFUSE;
+    int code =
+        arguments_duration(arguments, "window", 1000, UINT64_C(2592000000), &options->window_ms);
+    if (code == EXIT_DONE) {
+        code = arguments_probability(arguments, "error", 1e-12, 0.1, &options->error);
+    }
+    if (code == EXIT_DONE) {
+        code =
+            arguments_size(arguments, "memory", 1 << 16, UINT64_C(1) << 50, &options->memory_bytes);
+    }
+    if (code == EXIT_DONE) code = arguments_choice(arguments, "policy", &policy);
+    options->policy = (lethe_policy)policy;
+    return code;
+}
+
+int count_read_store(const struct arguments *arguments, lethe_store_options *options) {
+    uint64_t batch = 0;
+    struct count_window_options window = {0};
+    int code = count_read_window(arguments, &window);
+    if (code == EXIT_DONE) code = read_sync(arguments, &options->commit_interval_ms);
+    if (code == EXIT_DONE) code = arguments_count(arguments, "batch", 1, 65536, &batch);
+    if (code == EXIT_DONE) {
+        code = arguments_duration(arguments, "max-future", 1, UINT64_C(31536000000),
+                                  &options->max_future_ms);
+    }
+    if (code == EXIT_DONE) code = read_sketch_options(arguments, options);
+    if (code == EXIT_DONE) code = read_ledger_options(arguments, options);
+    if (code == EXIT_DONE) code = read_mode(arguments, "exact", "no-exact", &options->exact);
+    if (code == EXIT_DONE) {
+        code = read_mode(arguments, "check-payload", "no-check-payload", &options->check_payload);
+    }
+    options->window_ms = window.window_ms;
+    options->error = window.error;
+    options->max_memory_bytes = window.memory_bytes;
+    options->policy = window.policy;
+    options->commit_operations = (uint32_t)batch;
+    options->create = true;
+    return code;
+}
+
+int count_read_events(const struct arguments *arguments, struct event_options *options) {
+    bool is_csv = arguments_has(arguments, "csv"), is_json = arguments_has(arguments, "jsonl");
+    if (is_csv && is_json)
+        return arguments_fail(arguments, "--csv and --jsonl cannot be used together");
+    enum event_kind kind = is_csv ? EVENTS_CSV : is_json ? EVENTS_JSONL : EVENTS_PLAIN;
+    const char *fields = arguments_text(arguments, "fields");
+    struct event_problem problem;
+    if (!event_format_make(kind, fields, &options->format, &problem)) {
+        return message_fail(EXIT_USAGE, "--fields %s: %s", fields, problem.text);
+    }
+    size_t on_error = 0;
+    int code = arguments_choice(arguments, "on-error", &on_error);
+    options->stops_on_error = on_error == 1;
+    options->from_start = arguments_has(arguments, "from-start");
+    options->last_line = arguments_has(arguments, "last-line");
+    return code;
+}
+
+void count_read_reporting(const struct arguments *arguments, struct counting *counting) {
+    const char *on_error = arguments_text(arguments, "on-error");
+    counting->quiet = arguments_has(arguments, "quiet");
+    counting->json = arguments_has(arguments, "json");
+    counting->stops_on_error = on_error != NULL && strcmp(on_error, "stop") == 0;
+}

@@ -1,0 +1,160 @@
+/* report.c - what `lethe count` reports while it works, when it is done, and by its exit status. */
+#include <inttypes.h>
+
+#include "count/count.h"
+#include "frame/clock.h"
+#include "frame/interrupt.h"
+#include "say/human.h"
+#include "say/json.h"
+#include "say/message.h"
+#include "store/store.h"
+
+int count_begin(struct counting *counting, const struct event_options *options,
+                struct resume_table *marks) {
+    interrupt_hold();
+    int code = events_open(counting->inputs, options, marks, &counting->reader);
+    interrupt_release();
+    if (code != EXIT_DONE) return code;
+    counting->started_s = clock_seconds();
+    progress_begin(&counting->progress, !counting->quiet, "events", counting->inputs->bytes);
+    return EXIT_DONE;
+}
+
+void count_warn_of_marks(size_t not_understood, const char *where) {
+    if (not_understood == 0) return;
+    bool is_one = not_understood == 1;
+    message_warn(
+        "%s: %zu mark%s of how far a file was read %s not understood, perhaps written by a "
+        "newer lethe; %s read from the start",
+        where, not_understood, is_one ? "" : "s", is_one ? "is" : "are",
+        is_one ? "that file is" : "those files are");
+}
+
+void count_complain(struct counting *counting, const char *path, uint64_t line, const char *text) {
+    if (counting->complaints > EVENT_COMPLAINTS_SHOWN) return;
+    if (counting->complaints++ == EVENT_COMPLAINTS_SHOWN) {
+        message_warn("further lines that are not counted are not shown; the summary has their "
+                     "number");
+        return;
+    }
+    message_warn("%s:%" PRIu64 ": %s", inputs_name(path), line, text);
+}
+
+/* The state of the window, and how likely a fresh event is taken for a duplicate. */
+static lethe_store_window look_at_window(const struct counting *counting, double *error) {
+    static lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+    *error = counting->window.error_estimate;
+    if (counting->store == NULL) return counting->window;
+    lethe_store_info(counting->store, &stats);
+    *error = store_error_estimate(&stats);
+    return stats.window;
+}
+
+void count_expect_wrong(struct counting *counting, uint64_t applied) {
+    double error;
+    if (applied == 0) return;
+    look_at_window(counting, &error);
+    counting->wrong += (double)applied * error;
+}
+
+void count_show_progress(struct counting *counting) {
+    struct progress *progress = &counting->progress;
+    uint64_t events = totals_events(&counting->totals);
+    if (progress_is_due(progress) && events > 0) {
+        struct human_text shown, memory;
+        double error;
+        lethe_store_window window = look_at_window(counting, &error);
+        snprintf(progress->more, sizeof progress->more, ", %.2f%% duplicates, error %s, %s",
+                 100.0 * (double)counting->totals.outcomes[LETHE_OUTCOME_DUPLICATE] /
+                     (double)events,
+                 human_probability(error, &shown), human_bytes(window.memory_bytes, &memory));
+    }
+    progress_update(progress, events, counting->bytes_before + counting->bytes_read);
+}
+
+static void report_json(const struct counting *counting, double seconds, double error) {
+    struct json json = json_begin(stdout);
+    json_integer(&json, "events", totals_events(&counting->totals));
+    totals_print_json(&counting->totals, &json);
+    if (counting->store == NULL) json_integer(&json, "doubtful", counting->doubtful);
+    json_integer(&json, "resumed_at", counting->resumed_at);
+    json_integer(&json, "pending", counting->pending);
+    json_real(&json, "seconds", seconds);
+    json_real(&json, "error_estimate", error);
+    json_real(&json, "expected_wrongly_dropped", counting->wrong);
+    json_end(&json);
+}
+
+/* A promise under strain is reported even with --quiet. */
+static void warn_of_strain(const struct counting *counting, const lethe_store_window *window) {
+    struct human_text now, allowed;
+    if ((window->strain & LETHE_STRAIN_ERROR) == 0 &&
+        window->error_estimate <= window->error_target) {
+        return;
+    }
+    message_warn("%s: a fresh event is taken for a duplicate with probability %s, more than the %s "
+                 "that is allowed; give the window more --memory",
+                 counting->folder, human_probability(window->error_estimate, &now),
+                 human_probability(window->error_target, &allowed));
+}
+
+void count_report(const struct counting *counting) {
+    double error;
+    lethe_store_window window = look_at_window(counting, &error);
+    double seconds = clock_seconds() - counting->started_s;
+    if (counting->json) report_json(counting, seconds, error);
+    warn_of_strain(counting, &window);
+    if (counting->quiet || counting->json) return;
+    const struct count_totals *totals = &counting->totals;
+    uint64_t events = totals_events(totals);
+    uint64_t duplicates = totals->outcomes[LETHE_OUTCOME_DUPLICATE];
+    char doubtful[64] = "", skipped[256];
+    if (counting->doubtful > 0) {
+        snprintf(doubtful, sizeof doubtful, " (%" PRIu64 " perhaps applied by this run)",
+                 counting->doubtful);
+    }
+    totals_describe_skipped(totals, skipped, sizeof skipped);
+    struct human_text shown, rate;
+    message_note("%s: %" PRIu64 " event%s: %" PRIu64 " applied, %" PRIu64
+                 " duplicate%s%s%s; %.1f s, %s/s; current error %s; %.2g events expected to be "
+                 "wrongly dropped",
+                 counting->folder, events, events == 1 ? "" : "s",
+                 totals->outcomes[LETHE_OUTCOME_APPLIED], duplicates, duplicates == 1 ? "" : "s",
+                 doubtful, skipped, seconds,
+                 human_count((double)events / (seconds > 1e-3 ? seconds : 1e-3), &rate),
+                 human_probability(error, &shown), counting->wrong);
+}
+
+/* Says how many events were skipped, and what to do. */
+static int fail_skipped(const struct counting *counting) {
+    const struct count_totals *totals = &counting->totals;
+    uint64_t skipped = totals_skipped(totals);
+    char parts[256];
+    totals_describe_skipped(totals, parts, sizeof parts);
+    const char *remedy = "correct the cause, then count the input again within the window (files "
+                         "with --from-start)";
+    if (totals->outcomes[LETHE_OUTCOME_REFUSED] > 0) {
+        remedy = "the window has reached its --memory: count the input again within the window, "
+                 "with more --memory (files with --from-start)";
+    } else if (totals->outcomes[LETHE_OUTCOME_LATE] == skipped) {
+        remedy = "older than the window, so counting again does not help; --late-out FILE keeps "
+                 "such events";
+    }
+    return message_fail(EXIT_SKIPPED,
+                        "%" PRIu64 " event%s skipped, neither counted nor %s (%s); %s", skipped,
+                        skipped == 1 ? " was" : "s were",
+                        skipped == 1 ? "a duplicate" : "duplicates", parts + 2, remedy);
+}
+
+int count_end(const struct counting *counting, int code) {
+    if (code == EXIT_DONE && totals_skipped(&counting->totals) > 0) code = fail_skipped(counting);
+    if (code == EXIT_DONE && counting->has_open) {
+        code = message_fail(EXIT_SKIPPED, "lines were skipped, because a quoted field before them "
+                                          "does not end; end it, or give --last-line");
+    }
+    if ((code == EXIT_DONE || code == EXIT_SKIPPED) && interrupt_requested()) {
+        code = message_fail(interrupt_code(), "interrupted; all events that were read are "
+                                              "committed; run the same command again to continue");
+    }
+    return code;
+}

@@ -1,0 +1,38 @@
+/* events.h - reads events in a thread of its own, ahead of the thread that counts them.
+ *
+ * Memory   Four batches and a buffer, whatever the input is like: at most some 20 MiB.
+ * Threads  One thread calls these functions. */
+#ifndef LETHE_CLI_EVENTS_EVENTS_H
+#define LETHE_CLI_EVENTS_EVENTS_H
+
+#include "events/gather.h"
+
+struct event_reader;
+
+/* Starts reading. inputs, options and table must outlive the reader, which uses the table alone
+ * until it is freed. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
+int events_open(const struct inputs *inputs, const struct event_options *options,
+                struct resume_table *table, struct event_reader **out);
+
+/* Waits for a batch, or the end, for at most patience_ms, a second or less. Returns whether
+ * events_next would return at once. */
+bool events_await(struct event_reader *reader, unsigned patience_ms);
+
+/* The next batch, or NULL when there is no more: all is read, a signal came, or something failed. A
+ * batch stays as it is until it is released. Batches are released in the order in which they
+ * came. */
+const struct event_batch *events_next(struct event_reader *reader);
+/* Looks at a later batch, which stays to be taken: the one that events_next will return for `ahead`
+ * 0, or one of those after it. NULL if there is none, or no room to read it yet. With `waits`,
+ * waits for a batch that is being read. */
+const struct event_batch *events_ahead(struct event_reader *reader, size_t ahead, bool waits);
+void events_release(struct event_reader *reader);
+
+/* After NULL: prints why there is no more, if something failed. Returns the exit code for that, or
+ * EXIT_DONE. */
+int events_end(struct event_reader *reader);
+
+/* Stops reading and frees all. Takes NULL. */
+void events_free(struct event_reader *reader);
+
+#endif

@@ -1,0 +1,90 @@
+/* frame.c - finds the ends of lines and of CSV records.
+ *
+ * IDEA    A line is found by its newline. A CSV record is found byte by byte with the states below,
+ *         because a newline inside quotes belongs to the record.
+ * WHY     A CSV record with wrong quotes would swallow all lines after it. So it is cut at its
+ *         first line end: the parser rejects that line, and the next one has its own chance. */
+#include "events/frame.h"
+
+#include <string.h>
+
+enum csv_state {
+    AT_FIELD = 0, /* a quote here opens a quoted field */
+    IN_PLAIN,     /* a quote here is a mistake, which the parser reports */
+    IN_QUOTES,
+    AFTER_QUOTE,  /* the end of a quoted field, or the first half of a doubled quote */
+    AFTER_RETURN, /* a carriage return after a quoted field: a newline must follow */
+    FAULT
+};
+
+static enum csv_state after(enum csv_state state, char byte) {
+    switch (state) {
+    case IN_QUOTES:
+        return byte == '"' ? AFTER_QUOTE : IN_QUOTES;
+    case AFTER_QUOTE:
+        if (byte == '"') return IN_QUOTES;
+        if (byte == ',') return AT_FIELD;
+        return byte == '\r' ? AFTER_RETURN : FAULT;
+    case AT_FIELD:
+        if (byte == '"') return IN_QUOTES;
+        return byte == ',' ? AT_FIELD : IN_PLAIN;
+    case IN_PLAIN:
+        return byte == ',' ? AT_FIELD : IN_PLAIN;
+    default:
+        return FAULT;
+    }
+}
+
+/* The record is the bytes before the newline at place end. */
+static bool cut(const char *data, size_t end, size_t newlines, struct event_record *out) {
+    size_t size = end;
+    if (size > 0 && data[size - 1] == '\r') size--;
+    *out = (struct event_record){.size = size, .taken = end + 1, .lines = newlines + 1};
+    return true;
+}
+
+/* All that is left is the record. */
+static bool cut_rest(const char *data, size_t size, size_t newlines, struct event_record *out) {
+    if (size == 0) return false;
+    cut(data, size, newlines, out);
+    out->taken = size;
+    return true;
+}
+
+/* The record is its first line. A newline that was passed inside quotes ends it; if there was none,
+ * what is not searched yet may have one. */
+static bool cut_first_line(struct event_frame *frame, const char *data, size_t size, bool is_last,
+                           struct event_record *out) {
+    size_t from = frame->newlines > 0 ? 0 : frame->searched;
+    const char *newline = memchr(data + from, '\n', size - from);
+    if (newline != NULL) return cut(data, (size_t)(newline - data), 0, out);
+    frame->searched = size;
+    return is_last && cut_rest(data, size, 0, out);
+}
+
+static bool find_csv(struct event_frame *frame, const char *data, size_t size, size_t limit,
+                     bool is_last, struct event_record *out) {
+    enum csv_state state = (enum csv_state)frame->state;
+    size_t at = frame->searched;
+    for (; at < size && state != FAULT; at++) {
+        if (data[at] != '\n') {
+            state = after(state, data[at]);
+        } else if (state == IN_QUOTES) {
+            frame->newlines++;
+        } else {
+            return cut(data, at, frame->newlines, out);
+        }
+    }
+    frame->searched = at;
+    frame->state = (int)state;
+    if (state == FAULT || size > limit || (is_last && state == IN_QUOTES)) {
+        return cut_first_line(frame, data, size, is_last, out);
+    }
+    return is_last && cut_rest(data, size, frame->newlines, out);
+}
+
+bool event_frame_find(struct event_frame *frame, bool is_csv, const char *data, size_t size,
+                      size_t limit, bool is_last, struct event_record *out) {
+    if (is_csv) return find_csv(frame, data, size, limit, is_last, out);
+    return cut_first_line(frame, data, size, is_last, out);
+}

@@ -1,0 +1,191 @@
+/* open.c - opens a file of events, and finds out where to continue in it.
+ *
+ * IDEA    The header is taken first, because a mark before its end means nothing. Then the mark of
+ *         the file is looked for, and whether it may be used depends on the manner of reading.
+ * I1      A mark moves only with the file that it was made for, or where nothing is lost with
+ * it. */
+#include "events/open.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "events/parse.h"
+#include "frame/exit_code.h"
+#include "input/place.h"
+
+/* Whether the work goes on after a read. */
+static bool goes_on(enum source_result result) {
+    return result == SOURCE_MORE || result == SOURCE_END;
+}
+
+static bool fail_header(struct event_gatherer *gatherer, const char *path, const char *what) {
+    input_failure_set(&gatherer->failure, EXIT_BAD_DATA, "%s:1: %s", inputs_name(path), what);
+    return false;
+}
+
+/* Takes the first record, which names the columns. */
+static bool take_header(struct event_gatherer *gatherer, const char *path,
+                        struct event_batch *batch) {
+    struct stream *stream = &gatherer->stream;
+    struct event_record record;
+    for (;;) {
+        enum stream_text text = stream_skip_mark(stream, &gatherer->failure);
+        if (text == TEXT_WIDE) return false;
+        if (text == TEXT_READY) {
+            size_t size = stream_size(stream);
+            if (event_frame_find(&gatherer->frame, true, stream_data(stream), size,
+                                 EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
+                break;
+            }
+            if (size > EVENT_LINE_LIMIT_BYTES) {
+                return fail_header(gatherer, path,
+                                   "the header is longer than 1 MiB; is this a CSV file?");
+            }
+        }
+        if (stream->is_last) { /* an empty file needs no header */
+            gatherer->lacks_header = stream_size(stream) > 0;
+            return true;
+        }
+        if (!goes_on(stream_fill(stream, &gatherer->failure))) return false;
+    }
+    lethe_bytes header = {.data = stream_data(stream), .size = record.size};
+    struct event_problem problem;
+    if (!event_parse_header(&gatherer->options->format, header, batch, &gatherer->format,
+                            &problem)) {
+        return fail_header(gatherer, path, problem.text);
+    }
+    stream_take(stream, record.taken);
+    gatherer->line = record.lines;
+    gatherer->frame = (struct event_frame){0};
+    return true;
+}
+
+/* Goes back to the first event. */
+static bool go_back(struct event_gatherer *gatherer) {
+    gatherer->line = gatherer->start_line;
+    return goes_on(stream_restart(&gatherer->stream, gatherer->start_offset, &gatherer->failure));
+}
+
+/* Says that the file was read in another manner, and what to do. */
+static bool fail_manner(struct event_gatherer *gatherer, const char *path,
+                        const struct resume_mark *mark) {
+    static const char none[] = "neither --csv nor --jsonl nor --fields";
+    input_failure_set(
+        &gatherer->failure, EXIT_USAGE,
+        "%s was read up to byte %" PRIu64
+        " with %s, and now %s is given; give the same options again to continue there, or "
+        "--from-start to read all of it in the new way (ids within the window are still "
+        "recognised)",
+        path, mark->offset, mark->manner[0] != '\0' ? mark->manner : none,
+        gatherer->manner[0] != '\0' ? gatherer->manner : none);
+    return false;
+}
+
+/* Whether what is read of this file moves the mark. A file that has all that the mark's file had,
+ * and more, must leave the mark to that file, which may be read again when its ids have left the
+ * window. Nothing is lost with a mark before which nothing was counted, nor with one that is made
+ * anew in another manner. */
+static bool may_move(const struct event_gatherer *gatherer, const struct resume_mark *mark,
+                     bool is_other) {
+    if (!mark->has_blocks || is_other || (mark->flags & RESUME_UNTAKEN) != 0) return true;
+    uint64_t identity = place_identity(&gatherer->stream);
+    return identity != 0 && identity == mark->file.identity;
+}
+
+/* Whether nothing was counted before the mark, and the mark is of another file. So it is with a
+ * list of late events that is read with a longer window, if all events of the mark's file were
+ * late. */
+static bool is_uncounted_copy(const struct event_gatherer *gatherer,
+                              const struct resume_mark *mark) {
+    if ((mark->flags & RESUME_UNTAKEN) == 0) return false;
+    uint64_t identity = place_identity(&gatherer->stream);
+    return identity != 0 && mark->file.identity != 0 && identity != mark->file.identity;
+}
+
+/* Goes on from the place of the file's mark. */
+static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry *entry,
+                      const char *path) {
+    struct stream *stream = &gatherer->stream;
+    const struct resume_mark *mark = &entry->mark;
+    bool is_untaken = (mark->flags & RESUME_UNTAKEN) != 0;
+    bool is_other = mark->has_blocks && strcmp(mark->manner, gatherer->manner) != 0;
+    if (may_move(gatherer, mark, is_other)) {
+        memcpy(gatherer->mark_name, entry->name, sizeof gatherer->mark_name);
+    } else {
+        gatherer->others_place = mark->offset;
+    }
+    gatherer->was_taken = !is_untaken;
+    if (gatherer->options->from_start || (is_other && is_untaken) ||
+        is_uncounted_copy(gatherer, mark)) {
+        return go_back(gatherer);
+    }
+    if (is_other) return fail_manner(gatherer, path, mark);
+    enum source_result result = place_go(stream, mark, &gatherer->failure);
+    if (result == SOURCE_END) {
+        input_failure_set(&gatherer->failure, EXIT_ENVIRONMENT,
+                          "%s cannot be read up to byte %" PRIu64
+                          ", where the last run stopped; check the device, or did it shrink?",
+                          path, mark->offset);
+    }
+    if (result != SOURCE_MORE) return false;
+    gatherer->line = mark->line;
+    gatherer->resumed_at = mark->offset;
+    gatherer->is_discarding = (mark->flags & RESUME_INSIDE) != 0;
+    (void)stream_mark(stream, 0); /* the last byte is in the track */
+    gatherer->is_inside_line =
+        !gatherer->is_discarding && resume_track_last(&stream->track) != '\n';
+    return true;
+}
+
+/* Looks for the mark that belongs to the file, and goes to its place. */
+static bool find_place(struct event_gatherer *gatherer, const char *path) {
+    struct stream *stream = &gatherer->stream;
+    struct place place;
+    if (place_find(stream, gatherer->table, gatherer->start_offset, &place, &gatherer->failure) !=
+        SOURCE_MORE) {
+        return false;
+    }
+    if (place.entry != NULL) return resume_at(gatherer, place.entry, path);
+    if (stream->offset != gatherer->start_offset && !go_back(gatherer)) return false;
+    /* Where all of the sample is a header, files of the same kind begin alike. */
+    if (place.furthest == 0 || gatherer->options->from_start ||
+        gatherer->start_offset >= RESUME_SAMPLE_BYTES) {
+        return true;
+    }
+    snprintf(gatherer->warning, sizeof gatherer->warning,
+             "begins like a file that was read up to byte %" PRIu64
+             ", but is not the same up to there: it was cut short or replaced; reading it from the "
+             "start (ids within the window are still recognised)",
+             place.furthest);
+    return true;
+}
+
+bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch) {
+    const char *path = gatherer->inputs->paths[gatherer->next_input++];
+    gatherer->format = gatherer->options->format;
+    gatherer->is_open = true;
+    gatherer->starts_input = true;
+    gatherer->is_inside_line = gatherer->is_discarding = gatherer->lacks_header = false;
+    gatherer->was_taken = false;
+    gatherer->line = gatherer->resumed_at = gatherer->others_place = 0;
+    gatherer->mark_name[0] = gatherer->warning[0] = '\0';
+    gatherer->frame = (struct event_frame){0};
+    if (!stream_open(&gatherer->stream, path, gatherer->stop, &gatherer->failure)) return false;
+    gatherer->is_resumable = gatherer->stream.is_tracked;
+    if (gatherer->is_resumable &&
+        stream_read_head(&gatherer->stream, &gatherer->failure) != SOURCE_MORE) {
+        return false;
+    }
+    if (event_format_has_header(&gatherer->format) && !take_header(gatherer, path, batch)) {
+        return false;
+    }
+    gatherer->start_offset = gatherer->stream.offset;
+    gatherer->start_line = gatherer->line;
+    bool fine = !gatherer->is_resumable || find_place(gatherer, path);
+    gatherer->marked_at = gatherer->start_offset;
+    if (gatherer->resumed_at > gatherer->marked_at) gatherer->marked_at = gatherer->resumed_at;
+    /* Read from the start, it needs no mark before that one. */
+    if (gatherer->others_place > gatherer->marked_at) gatherer->marked_at = gatherer->others_place;
+    return fine;
+}

@@ -1,0 +1,39 @@
+/* input.h - how every command reads: one stack, from file names to lines.
+ *
+ *   inputs   which files there are; standard input; whether all are files with a size
+ *   source   one file: opened, waited for, decompressed (unpack)
+ *   stream   a source behind a buffer: unread bytes lie together
+ *   place    a place in a stream, by its content: marked (resume), and found by a later run
+ *   lines    batches of lines, for dedup, filter and freq; keys: the fields of lines (--field)
+ *   events/  batches of events, for count: records, fields, quotes, JSON
+ *
+ * Rules, the same for every command:
+ *   - A file, or standard input, that begins as gzip, zstd, bzip2 or xz files do is decompressed.
+ *     Several members one after the other are one input. A member that is cut short or damaged is
+ *     EXIT_BAD_DATA, never an early end.
+ *   - A line ends with a newline. A carriage return before the newline is part of the line end, not
+ *     of the line. Every other byte, also NUL, belongs to the line.
+ *   - The last line needs no newline. In a file that may still grow, a command that remembers how
+ *     far it has read leaves such a line for the next run.
+ *   - A UTF-8 byte order mark at the start of an input is not part of its first line. UTF-16 is
+ *     refused.
+ *   - A place in an input is known by the content before it (resume.h). Offsets count decompressed
+ *     bytes.
+ *
+ * Errors are kept as words in a struct input_failure and not printed: the reader of events has its
+ * own thread, and the terminal belongs to another. */
+#ifndef LETHE_CLI_INPUT_INPUT_H
+#define LETHE_CLI_INPUT_INPUT_H
+
+/* Why reading ended early. Zeroed: it did not. */
+struct input_failure {
+    /* EXIT_DONE while all is well. */
+    int code;
+    /* For the user. Has room for a file name of 4096 bytes. */
+    char text[4096 + 512];
+};
+
+void input_failure_set(struct input_failure *failure, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,53 @@
+/* manual.c - the manual of `lethe paper`. */
+#include "frame/commands.h"
+
+static const char *const paper_description[] = {
+    "Repeats the experiment behind a figure with Lethe's own code, on virtual time and with fixed "
+    "seeds. Most figures take seconds. Prints the numbers as a table, then what the paper claims "
+    "and what was measured here, even where they differ.",
+    "Writes the table as `NAME.csv`, and a plot as `NAME.svg`, drawn by gnuplot from the script "
+    "`NAME.gnuplot`. Without gnuplot there is no plot, and the rest is the same. Every run "
+    "produces the same bytes, except for fid-12, gbf-6, cf-3 and qf, which measure time.",
+    "Without a name, lists the figures. The name `all` stands for all of them.",
+    NULL,
+};
+
+static const char *const paper_figures[] = {
+    "`fbf-8` to `fbf-13`: the paper on the forgetful Bloom filter. `fbf-salt` shows the effect of "
+    "a separate salt for each filter.",
+    "`fid-3` to `fid-12`: the paper on the FID-sketch. `fid-memory` compares sketches of equal "
+    "memory.",
+    "`gbf-2` to `gbf-6`: the paper on the Gaussian Bloom filter. `gbf-spacing` shows the effect of "
+    "other deviations. `gbf-table-1` is its Table 1: `lethe-bench` creates a LevelDB database in "
+    "TMPDIR, which takes a minute.",
+    "`cf-3` and `qf`: the paper on cascade and quotient filters.",
+    NULL,
+};
+
+static const struct section paper_sections[] = {{"Figures", paper_figures}, {0}};
+
+static const struct option paper_options[] = {
+    {.name = "out",
+     .value = "DIR",
+     .help = "the folder for the files, created if needed; default `paper`",
+     .completion = COMPLETE_FILES},
+    {.name = "full",
+     .help = "run cf-3 in the paper's own size, 8.59 G keys; takes half an hour and 50 GB of disk"},
+    OPTION_QUIET,
+    {0},
+};
+
+const struct command command_paper = {
+    .path = "paper",
+    .summary = "reproduce the figures of the papers behind Lethe",
+    .synopses = SYNOPSES("[--out DIR] [--full] [--quiet] [NAME...]"),
+    .description = paper_description,
+    .options = paper_options,
+    .sections = paper_sections,
+    .examples =
+        EXAMPLES({"See whether more filters lower the error", "lethe paper fbf-12"},
+                 {"Draw the figures of the documentation", "lethe paper --out docs/papers all"}),
+    .exit_done = "the figures were made, or listed",
+    .operands_most = OPERANDS_UNLIMITED,
+    .run = run_paper,
+};

@@ -1,0 +1,154 @@
+/* description.c - reads and writes what a table is.
+ *
+ * WHY  The description is written by SET NX, so that if several make a table at the same time one
+ *      wins, and the others read what it wrote. */
+#include "redis/description.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "say/message.h"
+
+enum { VERSION = 1 };
+
+static const char *const no_table_or_other[] = {"ERR no such table", "WRONGTYPE", NULL};
+static const char *const other_type[] = {"WRONGTYPE", NULL};
+static const char *const there_already[] = {"BUSYKEY", NULL};
+
+/* ONCE.INFO of the name: a table of one partition, or nothing, or something else. */
+static void judge_info(void *context, size_t partition, const redisReply *reply) {
+    (void)partition;
+    struct redis_description *found = context;
+    if (reply->type == REDIS_REPLY_ERROR) {
+        found->kind = strncmp(reply->str, "WRONGTYPE", 9) == 0 ? TABLE_OTHER : TABLE_NOTHING;
+        return;
+    }
+    struct redis_table_stats stats = {0};
+    redis_stats_add(&stats, reply);
+    *found = (struct redis_description){.kind = TABLE_PLAIN,
+                                        .partitions = 1,
+                                        .window_ms = stats.window.window_ms,
+                                        .error = stats.window.error_target};
+}
+
+/* Reads " NAME number" and moves past it. */
+static bool read_number(const char **at, const char *name, uint64_t *out) {
+    size_t size = strlen(name);
+    char *end;
+    if (strncmp(*at, name, size) != 0 || (*at)[size] == '-') return false;
+    *out = strtoull(*at + size, &end, 0);
+    bool is_number = end != *at + size;
+    *at = end;
+    return is_number;
+}
+
+static bool read_real(const char **at, const char *name, double *out) {
+    size_t size = strlen(name);
+    char *end;
+    if (strncmp(*at, name, size) != 0) return false;
+    *out = strtod(*at + size, &end);
+    bool is_number = end != *at + size && *out > 0;
+    *at = end;
+    return is_number;
+}
+
+/* GET of the name: a description, or something else. */
+static void judge_text(void *context, size_t partition, const redisReply *reply) {
+    (void)partition;
+    struct redis_description *found = context;
+    *found = (struct redis_description){.kind = reply->type == REDIS_REPLY_NIL ? TABLE_NOTHING
+                                                                               : TABLE_OTHER};
+    const char *at = reply->type == REDIS_REPLY_STRING ? reply->str : "";
+    uint64_t version, partitions;
+    if (!read_number(&at, "lethe-table ", &version)) return;
+    if (version > VERSION) found->kind = TABLE_NEWER;
+    if (version != VERSION || !read_number(&at, " partitions ", &partitions) ||
+        !read_number(&at, " seed ", &found->seed) ||
+        !read_number(&at, " window_ms ", &found->window_ms) ||
+        !read_real(&at, " error ", &found->error)) {
+        return;
+    }
+    if (*at == '\0' && partitions > 1 && partitions <= REDIS_PARTITIONS_LIMIT &&
+        found->window_ms > 0 && reply->len < sizeof found->text) {
+        memcpy(found->text, reply->str, reply->len + 1);
+        found->kind = TABLE_PARTITIONED;
+        found->partitions = (size_t)partitions;
+    }
+}
+
+int redis_description_read(struct redis_table *table, struct redis_description *found) {
+    struct redis_text text = {0};
+    redis_text_begin(&text, 2);
+    redis_text_string(&text, "ONCE.INFO");
+    redis_text_string(&text, table->name);
+    int code = redis_table_ask(table, table->name, &text,
+                               &(struct redis_survey){.on_reply = judge_info,
+                                                      .context = found,
+                                                      .tolerated = no_table_or_other});
+    if (code == EXIT_DONE && found->kind == TABLE_OTHER) {
+        redis_text_clear(&text);
+        redis_text_begin(&text, 2);
+        redis_text_string(&text, "GET");
+        redis_text_string(&text, table->name);
+        code =
+            redis_table_ask(table, table->name, &text,
+                            &(struct redis_survey){
+                                .on_reply = judge_text, .context = found, .tolerated = other_type});
+    }
+    redis_text_free(&text);
+    if (code == EXIT_DONE && found->kind == TABLE_OTHER) {
+        code = message_fail(EXIT_BAD_DATA, "%s is not a table of counters; choose another --table",
+                            table->shown);
+    }
+    if (code == EXIT_DONE && found->kind == TABLE_NEWER) {
+        code = message_fail(EXIT_BAD_DATA, "%s was made by a newer lethe; upgrade lethe",
+                            table->shown);
+    }
+    return code;
+}
+
+void redis_table_write_creation(const struct redis_table *table, const char *key,
+                                struct redis_text *text) {
+    bool is_capped = table->memory_bytes > 0;
+    redis_text_begin(text, is_capped ? 10 : 6);
+    redis_text_string(text, "ONCE.CREATE");
+    redis_text_string(text, key);
+    redis_text_string(text, "WINDOW");
+    redis_text_count(text, table->window_ms);
+    redis_text_string(text, "ERROR");
+    redis_text_real(text, table->error);
+    if (!is_capped) return;
+    redis_text_string(text, "MAXMEMORY");
+    redis_text_count(text, table->memory_bytes / table->partition_count);
+    redis_text_string(text, "POLICY");
+    redis_text_string(text, table->policy == LETHE_POLICY_DEGRADE ? "degrade" : "refuse");
+}
+
+int redis_description_write(struct redis_table *table) {
+    struct redis_text text = {0};
+    if (table->partition_count == 1) {
+        redis_table_write_creation(table, table->name, &text);
+    } else {
+        char words[160];
+        while (table->seed == 0) {
+            if (getrandom(&table->seed, sizeof table->seed, 0) < 0) table->seed = 0;
+        }
+        snprintf(words, sizeof words,
+                 "lethe-table %d partitions %zu seed 0x%" PRIx64 " window_ms %" PRIu64
+                 " error %.17g",
+                 VERSION, table->partition_count, table->seed, table->window_ms, table->error);
+        redis_text_begin(&text, 4);
+        redis_text_string(&text, "SET");
+        redis_text_string(&text, table->name);
+        redis_text_string(&text, words);
+        redis_text_string(&text, "NX");
+    }
+    int code =
+        redis_table_ask(table, table->name, &text,
+                        &(struct redis_survey){.is_write = true, .tolerated = there_already});
+    redis_text_free(&text);
+    return code;
+}

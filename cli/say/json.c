@@ -1,0 +1,157 @@
+/* json.c - a JSON object, escaped correctly. */
+#include "say/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The length of the well-formed UTF-8 sequence at text, of which size bytes are there, or 0.
+ * Over-long forms, surrogates and what is beyond U+10FFFF are not well-formed. */
+static size_t utf8_length(const unsigned char *text, size_t size) {
+    static const struct form {
+        unsigned char first_least, first_most, second_least, second_most;
+        size_t length;
+    } forms[] = {
+        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+        {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    if (text[0] < 0x80) return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        const struct form *form = &forms[i];
+        if (text[0] < form->first_least || text[0] > form->first_most) continue;
+        if (form->length > size) return 0;
+        if (text[1] < form->second_least || text[1] > form->second_most) return 0;
+        for (size_t j = 2; j < form->length; j++) {
+            if (text[j] < 0x80 || text[j] > 0xbf) return 0;
+        }
+        return form->length;
+    }
+    return 0;
+}
+
+static bool is_utf8(lethe_bytes value) {
+    const unsigned char *text = value.data;
+    size_t length = 1;
+    for (size_t at = 0; at < value.size && length > 0; at += length) {
+        length = utf8_length(text + at, value.size - at);
+    }
+    return length > 0;
+}
+
+static void print_quoted(FILE *stream, lethe_bytes value) {
+    const unsigned char *at = value.data, *end = at + value.size;
+    putc('"', stream);
+    while (at < end) {
+        size_t length = utf8_length(at, (size_t)(end - at));
+        if (length == 0) {
+            fputs("\\ufffd", stream);
+            at++;
+        } else if (*at == '"' || *at == '\\') {
+            fprintf(stream, "\\%c", *at++);
+        } else if (*at < 0x20 || *at == 0x7f) {
+            fprintf(stream, "\\u%04x", *at++);
+        } else {
+            fwrite(at, 1, length, stream);
+            at += length;
+        }
+    }
+    putc('"', stream);
+}
+
+static lethe_bytes bytes_of(const char *text) {
+    return (lethe_bytes){.data = text, .size = strlen(text)};
+}
+
+static void print_key(struct json *json, const char *key) {
+    if (json->has_members) fputs(", ", json->stream);
+    json->has_members = true;
+    print_quoted(json->stream, bytes_of(key));
+    fputs(": ", json->stream);
+}
+
+struct json json_begin(FILE *stream) {
+    putc('{', stream);
+    return (struct json){.stream = stream};
+}
+
+void json_string(struct json *json, const char *key, const char *value) {
+    print_key(json, key);
+    print_quoted(json->stream, bytes_of(value));
+}
+
+void json_bytes(struct json *json, const char *key, lethe_bytes value) {
+    print_key(json, key);
+    print_quoted(json->stream, value);
+    if (is_utf8(value)) return;
+    char name[64];
+    snprintf(name, sizeof name, "%s_hex", key);
+    print_key(json, name);
+    putc('"', json->stream);
+    for (size_t i = 0; i < value.size; i++) {
+        fprintf(json->stream, "%02x", ((const unsigned char *)value.data)[i]);
+    }
+    putc('"', json->stream);
+}
+
+void json_signed(struct json *json, const char *key, int64_t value) {
+    print_key(json, key);
+    fprintf(json->stream, "%" PRId64, value);
+}
+
+void json_boolean(struct json *json, const char *key, bool value) {
+    print_key(json, key);
+    fputs(value ? "true" : "false", json->stream);
+}
+
+void json_integer(struct json *json, const char *key, uint64_t value) {
+    print_key(json, key);
+    fprintf(json->stream, "%" PRIu64, value);
+}
+
+void json_real(struct json *json, const char *key, double value) {
+    if (!isfinite(value)) {
+        json_null(json, key);
+        return;
+    }
+    print_key(json, key);
+    /* The shortest form that reads back as the same number. */
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    fputs(text, json->stream);
+}
+
+void json_null(struct json *json, const char *key) {
+    print_key(json, key);
+    fputs("null", json->stream);
+}
+
+void json_array(struct json *json, const char *key) {
+    print_key(json, key);
+    putc('[', json->stream);
+    json->has_members = false;
+}
+
+void json_item(struct json *json) {
+    fputs(json->has_members ? ", {" : "{", json->stream);
+    json->has_members = false;
+}
+
+void json_item_end(struct json *json) {
+    putc('}', json->stream);
+    json->has_members = true;
+}
+
+void json_array_end(struct json *json) {
+    putc(']', json->stream);
+    json->has_members = true;
+}
+
+void json_end(struct json *json) {
+    fputs("}\n", json->stream);
+}

@@ -1,0 +1,174 @@
+/* stat.c - `lethe stat`: what a store holds, and a picture of its window. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "frame/commands.h"
+#include "say/human.h"
+#include "say/json.h"
+#include "say/message.h"
+#include "say/rows.h"
+#include "store/counters.h"
+#include "store/stat.h"
+
+enum { ROWS = 16, BAR_COLUMNS = 40 };
+
+const char *stat_date(uint64_t ms, struct human_text *out) {
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm parts;
+    if (ms == 0 || gmtime_r(&seconds, &parts) == NULL ||
+        strftime(out->text, sizeof out->text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        snprintf(out->text, sizeof out->text, "not set yet");
+    }
+    return out->text;
+}
+
+/* Draws the periods of the log, the newest first, several in a row if there are many: how old the
+ * ids in them are at most, how many there are, and a bar as long as their share of the fullest
+ * row. */
+static void draw_window(const lethe_store_stats *stats) {
+    uint32_t count = stats->period_count;
+    uint32_t rows = count < ROWS ? count : ROWS;
+    uint64_t ids[ROWS] = {0}, oldest_ms[ROWS] = {0}, most = 1;
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t from = (uint32_t)((uint64_t)count * row / rows);
+        uint32_t to = (uint32_t)((uint64_t)count * (row + 1) / rows);
+        oldest_ms[row] = stats->periods[from].first_ms;
+        for (uint32_t i = from; i < to; i++) {
+            ids[row] += stats->periods[i].ids;
+        }
+        if (ids[row] > most) most = ids[row];
+    }
+    if (rows > 0) printf("\nage up to          ids\n");
+    for (uint32_t row = rows; row-- > 0;) {
+        struct human_text age, number;
+        uint64_t age_ms = stats->clock_ms > oldest_ms[row] ? stats->clock_ms - oldest_ms[row] : 0;
+        printf("%9s %12s  ", human_seconds((double)age_ms / 1000, &age),
+               human_count((double)ids[row], &number));
+        uint64_t columns = (ids[row] * BAR_COLUMNS + most - 1) / most;
+        for (uint64_t i = 0; i < columns; i++) {
+            putchar('#');
+        }
+        printf("%s\n", age_ms > stats->window.window_ms ? "  (past the window)" : "");
+    }
+}
+
+static void print_counters(const lethe_store_stats *stats) {
+    struct human_text size, chance;
+    if (stats->sketch_bytes == 0) {
+        bool is_estimate = stats->counters_in_memory != stats->counters;
+        row_print("counters", "%s%" PRIu64, is_estimate ? "about " : "", stats->counters);
+        return;
+    }
+    row_print("sketch", "%s, the %" PRIu32 " most frequent keys listed",
+              human_bytes(stats->sketch_bytes, &size), stats->sketch_top);
+    row_number("counted", stats->sketch_total);
+    row_print("too high by", "%.0f at most, except with probability %s", ceil(stats->sketch_error),
+              human_probability(stats->sketch_delta, &chance));
+}
+
+/* Of the window and of the ledger, which add up. */
+static double allowed_error(const lethe_store_stats *stats) {
+    return stats->window.error_target + stats->ledger.error_target;
+}
+
+static void print_text(const char *folder, const lethe_store_stats *stats) {
+    struct human_text a = {""}, b = {""}, c = {""}, d = {""};
+    row_print("store", "%s", folder);
+    print_counters(stats);
+    row_print("window", "%s", human_duration(stats->window.window_ms, &a));
+    row_print("error allowed", "%s", human_probability(allowed_error(stats), &a));
+    row_print("mode", "%s%s, %s", stats->exact ? "exact" : "approximate",
+              stats->check_payload ? ", payloads checked" : "",
+              stats->event_time ? "time of the events" : "time of the clock");
+    if (stats->forever) {
+        row_print("ledger", "ids are kept for ever, %s; error allowed %s, plus %s of the window",
+                  human_bytes(stats->ledger.disk_bytes, &a),
+                  human_probability(stats->ledger.error_target, &b),
+                  human_probability(stats->window.error_target, &c));
+    }
+    row_print("clock", "%s", stat_date(stats->clock_ms, &a));
+    row_number("applied", stats->applied);
+    row_number("duplicates", stats->duplicates);
+    row_number("late", stats->late);
+    row_number("future", stats->future);
+    row_number("refused", stats->refused);
+    row_number("mismatched", stats->mismatched);
+    row_print("commits", "%" PRIu64 ", of which %" PRIu64 " are folded", stats->commits,
+              stats->folded);
+    row_number("ids remembered", stats->log_ids);
+    row_print("on disk", "%s %s, ids %s, index %s, changes %s",
+              stats->sketch_bytes > 0 ? "sketch" : "counters",
+              human_bytes(stats->counters_bytes, &a), human_bytes(stats->log_bytes, &b),
+              human_bytes(stats->index_bytes, &c), human_bytes(stats->changes_bytes, &d));
+    draw_window(stats);
+}
+
+static void print_json(const char *folder, const lethe_store_stats *stats) {
+    struct json json = json_begin(stdout);
+    json_string(&json, "store", folder);
+    json_integer(&json, "counters", stats->counters);
+    if (stats->sketch_bytes > 0) {
+        json_integer(&json, "sketch_bytes", stats->sketch_bytes);
+        json_integer(&json, "sketch_top", stats->sketch_top);
+        json_integer(&json, "sketch_total", stats->sketch_total);
+        json_real(&json, "sketch_error", stats->sketch_error);
+        json_real(&json, "sketch_delta", stats->sketch_delta);
+    }
+    json_integer(&json, "window_ms", stats->window.window_ms);
+    json_real(&json, "error", allowed_error(stats));
+    json_real(&json, "error_estimate", store_error_estimate(stats));
+    json_real(&json, "window_error", stats->window.error_target);
+    json_real(&json, "ledger_error", stats->ledger.error_target);
+    json_boolean(&json, "exact", stats->exact);
+    json_boolean(&json, "check_payload", stats->check_payload);
+    json_boolean(&json, "event_time", stats->event_time);
+    json_boolean(&json, "forever", stats->forever);
+    json_integer(&json, "ledger_bytes", stats->ledger.disk_bytes);
+    json_integer(&json, "clock_ms", stats->clock_ms);
+    json_integer(&json, "applied", stats->applied);
+    json_integer(&json, "duplicates", stats->duplicates);
+    json_integer(&json, "late", stats->late);
+    json_integer(&json, "future", stats->future);
+    json_integer(&json, "refused", stats->refused);
+    json_integer(&json, "mismatched", stats->mismatched);
+    json_integer(&json, "commits", stats->commits);
+    json_integer(&json, "folded", stats->folded);
+    json_integer(&json, "log_ids", stats->log_ids);
+    json_integer(&json, "log_bytes", stats->log_bytes);
+    json_integer(&json, "changes_bytes", stats->changes_bytes);
+    json_integer(&json, "index_bytes", stats->index_bytes);
+    json_integer(&json, "counters_bytes", stats->counters_bytes);
+    json_array(&json, "periods");
+    for (uint32_t i = 0; i < stats->period_count; i++) {
+        json_item(&json);
+        json_integer(&json, "first_ms", stats->periods[i].first_ms);
+        json_integer(&json, "last_ms", stats->periods[i].last_ms);
+        json_integer(&json, "ids", stats->periods[i].ids);
+        json_item_end(&json);
+    }
+    json_array_end(&json);
+    json_end(&json);
+}
+
+int run_stat(const struct arguments *arguments) {
+    struct counters counters;
+    int code = counters_open(arguments, false, &counters);
+    if (code != EXIT_DONE) return code;
+    bool json = arguments_has(arguments, "json");
+    if (counters.table != NULL) {
+        code = stat_table(counters.table, json);
+    } else {
+        static lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+        lethe_status status = lethe_store_info(counters.store, &stats);
+        if (status != LETHE_OK) {
+            code = store_fail_call(status, "read the store", counters.name, counters.store);
+        } else if (json) {
+            print_json(counters.name, &stats);
+        } else {
+            print_text(counters.name, &stats);
+        }
+    }
+    return counters_close(&counters, code);
+}

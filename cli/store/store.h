@@ -1,0 +1,51 @@
+/* store.h - the counters' store, as commands open it and speak of it. */
+#ifndef LETHE_CLI_STORE_STORE_H
+#define LETHE_CLI_STORE_STORE_H
+
+#include "frame/arguments.h"
+#include "lethe/store.h"
+
+/* The folder that --db names. Returns EXIT_DONE, or EXIT_USAGE if there is none. */
+int store_folder(const struct arguments *arguments, const char **out);
+
+/* Opens a store; on success the caller closes it. Signals are kept from the threads that this
+ * starts. */
+int store_open(const char *folder, const lethe_store_options *options, lethe_store **out);
+
+/* Opens the store of --db for reading, even while another process writes it. */
+int store_open_reader(const struct arguments *arguments, lethe_store **out);
+
+/* Closes a store. Returns code, or, if that is of no failure, what closing gave. Takes NULL. */
+int store_close(const char *folder, lethe_store *store, int code);
+
+/* Says why something about the store in folder failed: "cannot ATTEMPT FOLDER: why; what to do".
+ * detail may be NULL. Returns the exit code of that kind of failure. */
+int store_fail(lethe_status status, const char *attempt, const char *folder,
+               const lethe_detail *detail);
+
+/* Says why a call of the open store failed. */
+int store_fail_call(lethe_status status, const char *attempt, const char *folder,
+                    const lethe_store *store);
+
+/* How likely a fresh event is taken for a duplicate now: by the window, and by the ledger after
+ * it. */
+double store_error_estimate(const lethe_store_stats *stats);
+
+/* Whether it keeps a sketch in place of counters. */
+bool store_has_sketch(lethe_store *store);
+
+/* Reads a key as it is written on a command line or in a file of keys: escaped (escape.h). The
+ * bytes go to out, which has room for size. Returns EXIT_DONE or code, after saying what is
+ * wrong. */
+int store_read_key(lethe_bytes text, int code, char *out, lethe_bytes *key);
+
+/* Reads the key operands from the first on. The caller frees *keys, and nothing else. */
+int store_read_keys(char *const *operands, size_t count, lethe_bytes **keys);
+
+/* Prints an estimate: its key, the value, and between what the truth lies. */
+int store_print_estimate(lethe_bytes key, lethe_estimate estimate, bool json);
+
+/* Prints a counter: its key, escaped, a tab and the value; or a JSON object. */
+int store_print(lethe_bytes key, int64_t value, bool json);
+
+#endif

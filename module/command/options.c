@@ -1,0 +1,252 @@
+/* module/command/options.c - parses, writes and reads options by their table. options.h has the
+ * essay.
+ *
+ * A field is found by its offset and copied as bytes, so that one function serves every
+ * structure of options. A value that a command leaves out keeps what the type's default_options
+ * put there. */
+#include "command/options.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <lethe/lethe.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "change/effect.h"
+#include "server/settings.h"
+
+/* --- Arguments of commands */
+
+bool is_word(const redis_string *string, const char *word) {
+    size_t size;
+    const char *text = redis.StringPtrLen(string, &size);
+    return size == strlen(word) && strncasecmp(text, word, size) == 0;
+}
+
+uint64_t random_seed(void) {
+    uint64_t seed = 0;
+    while (seed == 0)
+        redis.GetRandomBytes((unsigned char *)&seed, sizeof seed);
+    return seed;
+}
+
+bool parse_number(const redis_string *string, uint64_t least, uint64_t most, uint64_t *out) {
+    long long number;
+    if (redis.StringToLongLong(string, &number) != REDIS_OK || number < 0) return false;
+    *out = (uint64_t)number;
+    return *out >= least && *out <= most;
+}
+
+bool parse_count(const redis_string *string, uint64_t *out) {
+    return parse_number(string, 0, INT64_MAX, out);
+}
+
+/* --- One option */
+
+const struct option *option_find(const struct option *table, const redis_string *name) {
+    for (const struct option *option = table; option->token != NULL; option++) {
+        if (is_word(name, option->token)) return option;
+    }
+    return NULL;
+}
+
+static bool parse_word(const struct option *option, const redis_string *value, int *out) {
+    for (*out = 0; option->words[*out] != NULL; ++*out) {
+        if (is_word(value, option->words[*out])) return true;
+    }
+    return false;
+}
+
+bool option_parse(const struct option *option, const redis_string *value, void *options) {
+    unsigned char *field = (unsigned char *)options + option->offset;
+    uint64_t large;
+    uint32_t small;
+    long long seed;
+    double fraction;
+    int word;
+    switch (option->kind) {
+    case OPTION_LARGE:
+        if (!parse_number(value, option->least, option->most, &large)) return false;
+        memcpy(field, &large, sizeof large);
+        return true;
+    case OPTION_SMALL:
+        if (!parse_number(value, option->least, option->most, &large)) return false;
+        small = (uint32_t)large;
+        memcpy(field, &small, sizeof small);
+        return true;
+    case OPTION_SEED:
+        if (redis.StringToLongLong(value, &seed) != REDIS_OK || seed == 0) return false;
+        memcpy(field, &seed, sizeof seed);
+        return true;
+    case OPTION_FRACTION:
+        if (redis.StringToDouble(value, &fraction) != REDIS_OK ||
+            !(fraction >= option->least_fraction && fraction <= option->most_fraction)) {
+            return false;
+        }
+        memcpy(field, &fraction, sizeof fraction);
+        return true;
+    default:
+        if (!parse_word(option, value, &word)) return false;
+        memcpy(field, &word, sizeof word);
+        return true;
+    }
+}
+
+void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]) {
+    const char *space = option->unit[0] != '\0' ? " " : "";
+    if (option->kind == OPTION_FRACTION) {
+        snprintf(range, OPTION_RANGE_BYTES, "%g to %g%s%s", option->least_fraction,
+                 option->most_fraction, space, option->unit);
+    } else if (option->kind == OPTION_SEED) {
+        snprintf(range, OPTION_RANGE_BYTES, "any 64-bit integer except 0");
+    } else if (option->kind == OPTION_WORD) {
+        snprintf(range, OPTION_RANGE_BYTES, "%s or %s", option->words[0], option->words[1]);
+    } else {
+        snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64 "%s%s", option->least,
+                 option->most, space, option->unit);
+    }
+}
+
+void option_names(const struct option *table, char names[OPTION_NAMES_BYTES]) {
+    size_t used = 0;
+    names[0] = '\0';
+    for (const struct option *option = table; option->token != NULL; option++) {
+        bool is_last = option[1].token == NULL;
+        const char *before = option == table ? "" : is_last ? " and " : ", ";
+        used += (size_t)snprintf(names + used, OPTION_NAMES_BYTES - used, "%s%s", before,
+                                 option->token);
+    }
+    assert(used < OPTION_NAMES_BYTES);
+}
+
+/* --- Effects */
+
+void options_write(const struct option *table, const void *options, struct effect *effect) {
+    for (const struct option *option = table; option->token != NULL; option++) {
+        const unsigned char *field = (const unsigned char *)options + option->offset;
+        int word;
+        switch (option->kind) {
+        case OPTION_SMALL:
+            effect_bytes(effect, field, sizeof(uint32_t));
+            break;
+        case OPTION_WORD:
+            memcpy(&word, field, sizeof word);
+            effect_u8(effect, (uint8_t)word);
+            break;
+        default:
+            effect_bytes(effect, field, sizeof(uint64_t));
+        }
+    }
+}
+
+bool options_read(const struct option *table, struct effect_reader *reader, void *options) {
+    for (const struct option *option = table; option->token != NULL; option++) {
+        unsigned char *field = (unsigned char *)options + option->offset;
+        uint64_t large;
+        uint32_t small;
+        int word, known = 0;
+        switch (option->kind) {
+        case OPTION_SMALL:
+            small = effect_read_u32(reader);
+            memcpy(field, &small, sizeof small);
+            break;
+        case OPTION_WORD:
+            word = effect_read_u8(reader);
+            while (option->words[known] != NULL)
+                known++;
+            if (word >= known) return false;
+            memcpy(field, &word, sizeof word);
+            break;
+        default:
+            large = effect_read_u64(reader); /* also the bytes of a double */
+            memcpy(field, &large, sizeof large);
+        }
+    }
+    return true;
+}
+
+/* --- Options of types with a window */
+
+static const char *const policies[] = {
+    [LETHE_POLICY_REFUSE] = "refuse", [LETHE_POLICY_DEGRADE] = "degrade", NULL};
+static_assert(sizeof(lethe_policy) == sizeof(int), "an OPTION_WORD is an int");
+
+#define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_window_options, field_)
+
+const struct option window_options[] = {
+    {.token = "WINDOW",
+     .name = "milliseconds",
+     .unit = "milliseconds",
+     FIELD(OPTION_LARGE, window_ms),
+     .least = 1000,
+     .most = UINT64_C(2592000000),
+     .fallback = "lethe.window-ms (600000)",
+     .meaning = "The window W: for how long an {item} is remembered"},
+    {.token = "ERROR",
+     .name = "error",
+     .unit = "",
+     FIELD(OPTION_FRACTION, error),
+     .least_fraction = 1e-12,
+     .most_fraction = 0.1,
+     .fallback = "lethe.error (1e-09)",
+     .meaning = "The probability that a fresh {item} is taken for a duplicate; "
+                "halving it costs about one bit per {item}"},
+    {.token = "SLACK",
+     .name = "slack",
+     .unit = "",
+     FIELD(OPTION_FRACTION, slack),
+     .least_fraction = 0.02,
+     .most_fraction = 1,
+     .fallback = "lethe.slack (0.25)",
+     .meaning = "How much longer than W an {item} may be remembered, as a share of W; "
+                "less costs memory"},
+    {.token = "CAPACITY",
+     .name = "{item}s",
+     .unit = "",
+     FIELD(OPTION_LARGE, capacity),
+     .least = 0,
+     .most = UINT64_C(1) << 36,
+     .fallback = "lethe.capacity (0)",
+     .meaning = "The number of {item}s expected within W; with 0 it starts small and grows"},
+    {.token = "MAXMEMORY",
+     .name = "bytes",
+     .unit = "bytes",
+     FIELD(OPTION_LARGE, max_memory_bytes),
+     .least = 0,
+     .most = INT64_MAX,
+     .fallback = "lethe.max-memory (0)",
+     .meaning = "The cap on the memory of the remembered {item}s; 0 for no cap"},
+    {.token = "SEED",
+     .name = "seed",
+     .unit = "",
+     FIELD(OPTION_SEED, seed),
+     .fallback = "random",
+     .meaning = "The seed of the hash; values that are to be merged need the same"},
+    {.token = "POLICY",
+     .name = "policy",
+     .unit = "",
+     FIELD(OPTION_WORD, policy),
+     .words = policies,
+     .fallback = "lethe.policy (refuse)",
+     .meaning = "What happens at the cap: fresh {item}s are refused, or the error rises"},
+    {0},
+};
+
+void window_options_default(void *options) {
+    *(lethe_window_options *)options = settings_defaults();
+}
+
+/* Both kinds of window take about this many bits per id besides those for the error. */
+enum { BITS_BESIDES = 20 };
+
+uint64_t window_planned_bytes(const void *options) {
+    const lethe_window_options *window = options;
+    if (!(window->error > 0 && window->error < 1)) return 0;
+    double bits = BITS_BESIDES - log2(window->error);
+    double bytes = (double)window->capacity * bits / 8;
+    if (window->max_memory_bytes > 0 && bytes > (double)window->max_memory_bytes)
+        return window->max_memory_bytes;
+    return bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX;
+}

@@ -1,0 +1,75 @@
+/* module/command/options.h - the options with which a value is made:
+ * PREFIX.RESERVE key NAME value ...
+ *
+ * A type has one table of its options. From it come the parsing of the command, the error for a
+ * value out of range, the step C of an effect and its reading, COMMAND DOCS and the reference
+ * pages. */
+#ifndef LETHE_MODULE_COMMAND_OPTIONS_H
+#define LETHE_MODULE_COMMAND_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/redis_api.h"
+
+struct effect;
+struct effect_reader;
+
+/* What an option's value is, and its bytes in an effect. */
+enum option_kind {
+    OPTION_LARGE,    /* uint64_t: 8 bytes */
+    OPTION_SMALL,    /* uint32_t: 4 bytes */
+    OPTION_FRACTION, /* double: 8 bytes */
+    OPTION_SEED,     /* uint64_t except 0, any sign in the command: 8 bytes */
+    OPTION_WORD      /* an enum of int's size: 1 byte */
+};
+
+/* One option. A table ends with one whose token is NULL; it has the order of the fields in
+ * effects. */
+struct option {
+    const char *token;
+    /* Of its value, in the syntax; its unit, in ranges, or "". */
+    const char *name, *unit;
+    enum option_kind kind;
+    /* Of the field in the type's structure of options. */
+    size_t offset;
+    /* The range of numbers, and that of fractions. */
+    uint64_t least, most;
+    double least_fraction, most_fraction;
+    /* Of OPTION_WORD: words[i] means i. NULL ends them. */
+    const char *const *words;
+    /* The default, and what the option means, as sentences without a full stop. */
+    const char *fallback, *meaning;
+};
+
+enum { OPTION_COUNT_LIMIT = 8, OPTION_RANGE_BYTES = 64, OPTION_NAMES_BYTES = 96 };
+
+/* The option of that name; NULL if there is none. */
+const struct option *option_find(const struct option *table, const redis_string *name);
+/* Reads a value into the type's options. False when it is out of its range. */
+bool option_parse(const struct option *option, const redis_string *value, void *options);
+/* Writes the range, such as "1 to 32" or "refuse or degrade". */
+void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]);
+/* Writes the names, such as "WIDTH, DEPTH and SEED". */
+void option_names(const struct option *table, char names[OPTION_NAMES_BYTES]);
+
+/* All options of a table, to an effect and from one. False when a word is not known; numbers are
+ * looked at by the type's make. */
+void options_write(const struct option *table, const void *options, struct effect *effect);
+bool options_read(const struct option *table, struct effect_reader *reader, void *options);
+
+/* Options of types with a window: a lethe_window_options. */
+extern const struct option window_options[];
+void window_options_default(void *options);
+uint64_t window_planned_bytes(const void *options);
+
+/* Arguments of commands. */
+bool is_word(const redis_string *string, const char *word); /* in any case */
+bool parse_count(const redis_string *string, uint64_t *out);
+/* Numbers from least to most. */
+bool parse_number(const redis_string *string, uint64_t least, uint64_t most, uint64_t *out);
+/* A secret seed. */
+uint64_t random_seed(void);
+
+#endif

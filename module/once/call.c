@@ -1,0 +1,285 @@
+/* module/once/call.c - ONCE.CALL: any write command, once.
+ *
+ * The id is remembered before the command runs, so that no command is done whose id is then refused
+ * for lack of memory. If the command fails, the id is taken back. Both happen within one command of
+ * the server, so nobody sees what is in between. The command's own replication and the table's
+ * effect are sent as one transaction.
+ *
+ * A command that replies with an error has done nothing, and the id is free again. A command
+ * that takes many items may reply with errors among other answers: some of it is done, so the id
+ * stays remembered, and the reply says 2 rather than 1.
+ *
+ * What may be called is a plain write: a command that writes, names its keys, and does no more
+ * than it says. Scripts are excluded, and what blocks or administers, and what names no key or
+ * the table itself. The caller needs the right to run the command and to use its keys, as if it
+ * were sent alone. The server checks that they are in the same slot, because they are reported
+ * as keys of ONCE.CALL. */
+#include <errno.h>
+#include <string.h>
+
+#include "command/options.h"
+#include "once/once.h"
+#include "server/errors.h"
+#include "server/limits.h"
+#include "server/reply.h"
+#include "types.h"
+
+/* The command that is called, in the arguments of ONCE.CALL. */
+struct inner {
+    redis_string **arguments;
+    int count;
+    int position;
+};
+
+/* ONCE.CALL table id [NOCREATE] command ...: no command has that name. */
+static struct inner inner_of(redis_string **arguments, int count) {
+    int position = count > 3 && is_word(arguments[3], "NOCREATE") ? 4 : 3;
+    return (struct inner){arguments + position, count - position, position};
+}
+
+enum { DEEPEST = 16 };
+enum called { DUPLICATE = 0, DONE = 1, DONE_IN_PART = 2 };
+
+/* Reports to the server which arguments are keys: the table, and the inner command's. An
+ * ONCE.CALL in an ONCE.CALL will be refused; the keys in it are not asked for, since that could
+ * exhaust the stack. */
+static int report_keys(redis_context *context, redis_string **arguments, int count) {
+    static bool is_reporting;
+    redis.KeyAtPosWithFlags(context, 1, REDIS_KEY_READ_WRITE | REDIS_KEY_ACCESS | REDIS_KEY_UPDATE);
+    if (is_reporting) return REDIS_OK;
+    is_reporting = true;
+    int keys = 0, *flags = NULL;
+    struct inner inner = inner_of(arguments, count);
+    int *positions = inner.count > 0 ? redis.GetCommandKeysWithFlags(context, inner.arguments,
+                                                                     inner.count, &keys, &flags)
+                                     : NULL;
+    is_reporting = false;
+    for (int i = 0; positions != NULL && i < keys; i++)
+        redis.KeyAtPosWithFlags(context, inner.position + positions[i], flags[i]);
+    redis.Free(positions);
+    redis.Free(flags);
+    return REDIS_OK;
+}
+
+/* Whether one of the words in a reply's array is this one. */
+static bool has_flag(redis_reply *flags, const char *wanted) {
+    for (size_t i = 0; i < redis.CallReplyLength(flags); i++) {
+        size_t size;
+        const char *flag = redis.CallReplyStringPtr(redis.CallReplyArrayElement(flags, i), &size);
+        if (flag != NULL && size == strlen(wanted) && memcmp(flag, wanted, size) == 0) return true;
+    }
+    return false;
+}
+
+static const char not_plain[] = ERROR_CALL_NOT_PLAIN;
+
+/* Asks the server what kind of command it is. NULL if it may be called, or the error. */
+static const char *judge_name(redis_context *context, redis_string *name) {
+    redis_reply *reply = redis.Call(context, "COMMAND", "cs", "INFO", name);
+    if (reply == NULL) return ERROR_CALL_FAILED;
+    const char *problem = ERROR_CALL_UNKNOWN;
+    redis_reply *command = redis.CallReplyType(reply) == REDIS_REPLY_ARRAY
+                               ? redis.CallReplyArrayElement(reply, 0)
+                               : NULL;
+    if (command != NULL && redis.CallReplyType(command) == REDIS_REPLY_ARRAY) {
+        redis_reply *flags = redis.CallReplyArrayElement(command, 2);
+        bool is_plain = has_flag(flags, "write") && !has_flag(flags, "noscript") &&
+                        !has_flag(flags, "blocking") && !has_flag(flags, "admin");
+        problem = is_plain ? NULL : not_plain;
+    }
+    redis.FreeCallReply(reply);
+    return problem;
+}
+
+/* A command like XGROUP is judged with its second word, as XGROUP|CREATE. */
+static const char *judge_command(redis_context *context, const struct inner *inner) {
+    redis_string *name = inner->arguments[0];
+    /* It would wait for another server. */
+    if (is_word(name, "MIGRATE")) return not_plain;
+    const char *problem = judge_name(context, name);
+    if (problem != not_plain || inner->count < 2) return problem;
+    size_t size, more;
+    const char *word = redis.StringPtrLen(name, &size);
+    const char *second = redis.StringPtrLen(inner->arguments[1], &more);
+    char both[64];
+    if (size + 1 + more > sizeof both) return problem;
+    memcpy(both, word, size);
+    both[size] = '|';
+    memcpy(both + size + 1, second, more);
+    redis_string *joined = redis.CreateString(context, both, size + 1 + more);
+    if (judge_name(context, joined) == NULL) problem = NULL;
+    redis.FreeString(context, joined);
+    return problem;
+}
+
+/* Whether its keys are named, and none of them is the table. */
+static const char *judge_keys(redis_context *context, const struct inner *inner,
+                              const redis_string *table) {
+    int keys = 0, *flags = NULL;
+    int *positions =
+        redis.GetCommandKeysWithFlags(context, inner->arguments, inner->count, &keys, &flags);
+    const char *problem = NULL;
+    if (positions == NULL || keys == 0) {
+        problem = errno == EINVAL ? ERROR_CALL_ARITY : ERROR_CALL_NO_KEYS;
+    }
+    for (int i = 0; positions != NULL && i < keys; i++) {
+        if (redis.StringCompare(inner->arguments[positions[i]], table) == 0)
+            problem = ERROR_CALL_TABLE;
+    }
+    redis.Free(positions);
+    redis.Free(flags);
+    return problem;
+}
+
+static const char *judge_caller(redis_context *context, const struct inner *inner) {
+    redis_string *name = redis.GetCurrentUserName(context);
+    redis_user *user = name != NULL ? redis.GetModuleUserFromUserName(name) : NULL;
+    const char *problem = NULL;
+    /* Without a user the caller is the replication link, the log, or a script that was checked. */
+    if (user != NULL &&
+        redis.ACLCheckCommandPermissions(user, inner->arguments, inner->count) != REDIS_OK) {
+        problem = ERROR_CALL_DENIED;
+    }
+    if (user != NULL) redis.FreeModuleUser(user);
+    if (name != NULL) redis.FreeString(context, name);
+    return problem;
+}
+
+static const char *judge(redis_context *context, const struct inner *inner,
+                         const redis_string *table) {
+    if (is_word(inner->arguments[0], "ONCE.CALL")) return not_plain;
+    const char *problem = judge_command(context, inner);
+    if (problem == NULL) problem = judge_keys(context, inner, table);
+    if (problem == NULL) problem = judge_caller(context, inner);
+    return problem;
+}
+
+/* Whether a reply holds an error, at any depth. */
+static bool holds_error(redis_reply *reply, int depth) {
+    int type = reply != NULL ? redis.CallReplyType(reply) : REDIS_REPLY_STRING;
+    if (type == REDIS_REPLY_ERROR) return true;
+    bool is_array = type == REDIS_REPLY_ARRAY, is_map = type == REDIS_REPLY_MAP;
+    if (depth == DEEPEST || !(is_array || is_map || type == REDIS_REPLY_SET)) return false;
+    bool answer = false;
+    size_t count = redis.CallReplyLength(reply);
+    for (size_t i = 0; i < count && !answer; i++) {
+        redis_reply *one = NULL;
+        if (is_map) {
+            (void)redis.CallReplyMapElement(reply, i, NULL, &one);
+        } else {
+            one = is_array ? redis.CallReplyArrayElement(reply, i)
+                           : redis.CallReplySetElement(reply, i);
+        }
+        answer = holds_error(one, depth + 1);
+    }
+    return answer;
+}
+
+static void reply_called(redis_context *context, redis_reply *reply) {
+    if (reply != NULL && redis.CallReplyType(reply) == REDIS_REPLY_ERROR) {
+        redis.ReplyWithCallReply(context, reply);
+    } else if (reply != NULL) {
+        redis.ReplyWithArray(context, 2);
+        redis.ReplyWithLongLong(context, holds_error(reply, 0) ? DONE_IN_PART : DONE);
+        redis.ReplyWithCallReply(context, reply);
+    } else {
+        reply_error(context, ERROR_CALL_FAILED);
+    }
+}
+
+/* A call under way. */
+struct call {
+    struct change *change;
+    /* Of the table. */
+    const struct ticket *ticket;
+    lethe_hash id;
+    bool is_table_new;
+};
+
+/* A table that was made for a command that failed is removed again. */
+static void unmake(redis_context *context, redis_key *key, redis_string *name) {
+    redis.DeleteKey(key);
+    redis.CloseKey(key);
+    redis.Replicate(context, "DEL", "s", name);
+    announce(context, name, "del");
+}
+
+/* Opens the table again, which the command may have moved or removed, and finishes its effect. */
+static void finish_call(redis_context *context, redis_string *name, struct call *call,
+                        bool has_succeeded) {
+    struct opened *opened = &call->change->opened;
+    opened->key = redis.OpenKey(context, name, REDIS_READ | REDIS_WRITE);
+    bool is_there = redis.KeyType(opened->key) == REDIS_KEY_MODULE &&
+                    redis.ModuleTypeGetType(opened->key) == *once_type.handle;
+    struct once *table = is_there ? redis.ModuleTypeGetValue(opened->key) : NULL;
+    if (table == NULL || table->head.ticket != call->ticket) {
+        effect_drop(&call->change->effect);
+        redis.CloseKey(opened->key);
+        return;
+    }
+    opened->value = table;
+    if (call->is_table_new && !has_succeeded) {
+        effect_drop(&call->change->effect);
+        unmake(context, opened->key, name);
+        return;
+    }
+    if (!has_succeeded) (void)!once_forget(table, &call->change->effect, call->id);
+    finish_change(context, call->change, name, has_succeeded ? "once.call" : NULL);
+}
+
+/* Runs the command. The letters mean: replicate it, reply in the caller's protocol, errors are
+ * replies, apply the rules of scripts, the caller's rights, and the memory limit. */
+static redis_reply *run(redis_context *context, const struct inner *inner) {
+    const char *command = redis.StringPtrLen(inner->arguments[0], NULL);
+    return redis.Call(context, command, "!0ESCMv", inner->arguments + 1,
+                      (size_t)(inner->count - 1));
+}
+
+/* The id is not fresh, or can't be remembered. */
+static int reply_uncalled(redis_context *context, uint8_t answer) {
+    if (answer == LETHE_ANSWER_REFUSED) return reply_refused(context);
+    redis.ReplyWithArray(context, 2);
+    redis.ReplyWithLongLong(context, DUPLICATE);
+    return redis.ReplyWithNull(context);
+}
+
+int once_call(redis_context *context, redis_string **arguments, int count) {
+    if (redis.IsKeysPositionRequest(context))
+        return count > 3 ? report_keys(context, arguments, count) : REDIS_OK;
+    struct inner inner = inner_of(arguments, count);
+    if (inner.count < 1) return redis.WrongArity(context);
+    if (!once_are_ids(context, arguments + 2, 1, 1)) return REDIS_OK;
+    const char *problem = judge(context, &inner, arguments[1]);
+    if (problem != NULL) return reply_error(context, problem);
+    struct once_change found;
+    struct change *change = &found.change;
+    if (!once_open_to_change(context, arguments[1], inner.position == 3, &found)) return REDIS_OK;
+    struct once *table = found.table;
+    struct call call = {change, table->head.ticket, once_hash(table, arguments[2]),
+                        change->opened.is_new};
+    if (found.is_out_of_memory && !once_is_duplicate(table, call.id)) {
+        abandon_change(change);
+        return reply_out_of_memory(context, &table->head);
+    }
+    if (call.is_table_new) {
+        /* Replicas get the table before what the command does. */
+        effect_send(&change->effect, context, arguments[1], &table->head);
+        announce(context, arguments[1], "once.create");
+        change->opened.is_new = false;
+        effect_begin(&change->effect, &table->head);
+    }
+    uint8_t answer;
+    once_try(table, &change->effect, &call.id, 1, &answer);
+    if (answer != LETHE_ANSWER_FRESH) {
+        finish_change(context, change, arguments[1], NULL);
+        return reply_uncalled(context, answer);
+    }
+    redis.CloseKey(change->opened.key);
+    limits_unwatch(&table->head);
+    redis_reply *reply = run(context, &inner);
+    bool has_succeeded = reply != NULL && redis.CallReplyType(reply) != REDIS_REPLY_ERROR;
+    finish_call(context, arguments[1], &call, has_succeeded);
+    reply_called(context, reply);
+    if (reply != NULL) redis.FreeCallReply(reply);
+    return REDIS_OK;
+}

@@ -1,0 +1,405 @@
+/* module/once/commands.c - descriptions of the ONCE.* commands, except those that every type
+ * has. */
+#include "command/command.h"
+#include "once/once.h"
+#include "server/errors.h"
+
+#define TABLE ARGUMENT_KEY("table", "The key of the table")
+#define ID                                                                                 \
+    {                                                                                      \
+        .name = "id", .type = REDIS_ARGUMENT_STRING,                                       \
+        .meaning = "The id of the operation; every retry repeats it", .range = "not empty" \
+    }
+#define IDS                                                                            \
+    {                                                                                  \
+        .name = "id", .type = REDIS_ARGUMENT_STRING, .flags = REDIS_ARGUMENT_MULTIPLE, \
+        .meaning = "An id", .range = "not empty"                                       \
+    }
+#define COUNTER \
+    { .name = "counter", .type = REDIS_ARGUMENT_STRING, .meaning = "The name of a counter" }
+#define COUNTERS                                                                            \
+    {                                                                                       \
+        .name = "counter", .type = REDIS_ARGUMENT_STRING, .flags = REDIS_ARGUMENT_MULTIPLE, \
+        .meaning = "The name of a counter"                                                  \
+    }
+#define DELTA                                                                              \
+    {                                                                                      \
+        .name = "delta", .type = REDIS_ARGUMENT_INTEGER, .meaning = "What is added to it", \
+        .range = "-9223372036854775808 to 9223372036854775807"                             \
+    }
+#define NO_CREATE                                                                            \
+    {                                                                                        \
+        .name = "no-create", .type = REDIS_ARGUMENT_TOKEN, .flags = REDIS_ARGUMENT_OPTIONAL, \
+        .token = "NOCREATE", .meaning = "Fail rather than make a table that does not exist"  \
+    }
+
+/* Errors of every command that takes operations. */
+#define OPERATION_ERRORS                                                              \
+    {ERROR_EMPTY_ID, "An id is the empty string"},                                    \
+        {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"},                \
+        {ERROR_FULL, "The id is fresh, and the table has reached its MAXMEMORY"},     \
+        {ERROR_TOO_LARGE, "The id is fresh, and the table may not grow"}, {           \
+        ERROR_SERVER_MEMORY, "The id is fresh, and the server has used up its memory" \
+    }
+
+const struct command once_commands[] = {
+    {
+        .name = "INCRBY",
+        .function = once_incrby,
+        .flags = "write fast",
+        .arity = -5,
+        .key_flags = KEY_CHANGES,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Adds to counters, unless the id was seen within the window",
+        .complexity = "O(number of counters)",
+        .arguments = ARGUMENTS(TABLE, ID,
+                               {.name = "increment",
+                                .type = REDIS_ARGUMENT_BLOCK,
+                                .flags = REDIS_ARGUMENT_MULTIPLE,
+                                .parts = ARGUMENTS(COUNTER, DELTA)},
+                               NO_CREATE),
+        .replies = REPLIES({.when = "applied", .resp2 = "array: 1, the value of each counter"},
+                           {.when = "a duplicate; nothing was changed",
+                            .resp2 = "array: 0, the value of each counter"}),
+        .errors = ERRORS({ERROR_DELTA, "A delta is not a 64-bit integer"},
+                         {ERROR_OVERFLOW, "The id is fresh, and a sum would not fit into 64 bits"},
+                         OPERATION_ERRORS),
+        .details =
+            "All counters of the operation change, or none. A counter that does not exist begins "
+            "at "
+            "0. After an error the id is not remembered, and the operation can be sent again. "
+            "While "
+            "memory is short, duplicates are still answered: a client that retries an operation "
+            "learns that it was applied.\n\n"
+            "A table that does not exist is made with the server's defaults (`lethe.*` in CONFIG "
+            "GET), "
+            "unless NOCREATE is given.",
+        .example = "> ONCE.INCRBY clicks op-1 post:7 1\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 1\n"
+                   "> ONCE.INCRBY clicks op-1 post:7 1\n"
+                   "1) (integer) 0\n"
+                   "2) (integer) 1\n"
+                   "> ONCE.INCRBY clicks op-2 post:7 1 total 1\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 2\n"
+                   "3) (integer) 1\n"
+                   "> ONCE.INCRBY other op-3 post:7 1 NOCREATE\n"
+                   "(error) NOTABLE there is no such table; make it with ONCE.CREATE\n",
+    },
+    {
+        .name = "MINCRBY",
+        .function = once_mincrby,
+        .flags = "write fast",
+        .arity = -5,
+        .key_flags = KEY_CHANGES,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Applies many operations in one command, each on its own",
+        .complexity = "O(number of operations)",
+        .arguments = ARGUMENTS(TABLE,
+                               {.name = "operation",
+                                .type = REDIS_ARGUMENT_BLOCK,
+                                .flags = REDIS_ARGUMENT_MULTIPLE,
+                                .parts = ARGUMENTS(ID, COUNTER, DELTA)},
+                               NO_CREATE),
+        .replies = REPLIES({.when = "always",
+                            .resp2 = "array: per operation an array of 1 if applied or 0 if a "
+                                     "duplicate, and the counter's value; or an error"}),
+        .errors = ERRORS({ERROR_DELTA, "A delta is not a 64-bit integer; nothing is done"},
+                         {ERROR_OVERFLOW, "In place of one operation's answer"}, OPERATION_ERRORS),
+        .details =
+            "Each operation changes one counter. One that fails does not keep the others from "
+            "being applied. Fifty operations in one command take about half of the time of "
+            "fifty pipelined ONCE.INCRBY.",
+        .example = "> ONCE.MINCRBY clicks op-1 post:7 1 op-2 post:8 5 op-1 post:7 1\n"
+                   "1) 1) (integer) 1\n"
+                   "   2) (integer) 1\n"
+                   "2) 1) (integer) 1\n"
+                   "   2) (integer) 5\n"
+                   "3) 1) (integer) 0\n"
+                   "   2) (integer) 1\n",
+    },
+    {
+        .name = "GET",
+        .function = once_get,
+        .flags = "readonly fast",
+        .arity = 3,
+        .key_flags = KEY_READS,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Returns the value of a counter",
+        .complexity = "O(1)",
+        .arguments = ARGUMENTS(TABLE, COUNTER),
+        .replies = REPLIES({.when = "the counter exists", .resp2 = "integer: its value"},
+                           {.when = "no such counter or table", .resp2 = "nil", .resp3 = "null"}),
+        .errors = ERRORS({.text = NULL}),
+        .example = "> ONCE.INCRBY clicks op-1 post:7 3\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 3\n"
+                   "> ONCE.GET clicks post:7\n"
+                   "(integer) 3\n"
+                   "> ONCE.GET clicks post:8\n"
+                   "(nil)\n",
+    },
+    {
+        .name = "MGET",
+        .function = once_mget,
+        .flags = "readonly fast",
+        .arity = -3,
+        .key_flags = KEY_READS,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Returns the values of counters",
+        .complexity = "O(number of counters)",
+        .arguments = ARGUMENTS(TABLE, COUNTERS),
+        .replies = REPLIES({.when = "always",
+                            .resp2 = "array: per counter its value, or nil if it does not exist",
+                            .resp3 = "array: per counter its value, or null if it does not exist"}),
+        .errors = ERRORS({.text = NULL}),
+        .example = "> ONCE.INCRBY clicks op-1 post:7 3 post:8 4\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 3\n"
+                   "3) (integer) 4\n"
+                   "> ONCE.MGET clicks post:8 none post:7\n"
+                   "1) (integer) 4\n"
+                   "2) (nil)\n"
+                   "3) (integer) 3\n",
+    },
+    {
+        .name = "SCAN",
+        .function = once_scan,
+        .flags = "readonly",
+        .arity = -3,
+        .key_flags = KEY_READS,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Lists the counters, a few at a time",
+        .complexity = "O(COUNT) per call, O(n) for all n counters",
+        .arguments = ARGUMENTS(TABLE,
+                               {.name = "cursor",
+                                .type = REDIS_ARGUMENT_INTEGER,
+                                .meaning = "0 to begin, then the cursor that the previous call "
+                                           "returned",
+                                .range = "0 to 18446744073709551615"},
+                               {.name = "pattern",
+                                .type = REDIS_ARGUMENT_PATTERN,
+                                .flags = REDIS_ARGUMENT_OPTIONAL,
+                                .token = "MATCH",
+                                .meaning = "Return only names that match, with *, ?, [set] and \\",
+                                .fallback = "all names"},
+                               {.name = "count",
+                                .type = REDIS_ARGUMENT_INTEGER,
+                                .flags = REDIS_ARGUMENT_OPTIONAL,
+                                .token = "COUNT",
+                                .meaning = "About how many counters to look at",
+                                .range = "1 to 9223372036854775807",
+                                .fallback = "10"}),
+        .replies =
+            REPLIES({.when = "always",
+                     .resp2 = "array: the next cursor as a string, \"0\" at the end; an array "
+                              "of names and values in turn"}),
+        .errors = ERRORS({ERROR_CURSOR, "The cursor is not a number"},
+                         {ERROR_SCAN_SYNTAX, "An option is not known, or has no valid value"}),
+        .details = "Every counter that exists from the first call to the last is returned at least "
+                   "once, whatever is added and removed meanwhile. A cursor is valid only on the "
+                   "server that returned it.",
+        .example = "> ONCE.INCRBY clicks op-1 post:7 3\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 3\n"
+                   "> ONCE.SCAN clicks 0 MATCH post:* COUNT 100\n"
+                   "1) \"0\"\n"
+                   "2) 1) \"post:7\"\n"
+                   "   2) (integer) 3\n",
+    },
+    {
+        .name = "TOP",
+        .function = once_top,
+        .flags = "readonly",
+        .arity = 3,
+        .key_flags = KEY_READS,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Lists the largest counters",
+        .complexity = "O(n log count) for n counters",
+        .arguments = ARGUMENTS(TABLE, {.name = "count",
+                                       .type = REDIS_ARGUMENT_INTEGER,
+                                       .meaning = "How many",
+                                       .range = "0 to 9223372036854775807"}),
+        .replies = REPLIES({.when = "always",
+                            .resp2 = "array: names and values in turn, the largest value first"}),
+        .errors = ERRORS({ERROR_TOP, "`count` is out of range"}),
+        .details = "Counters of equal value come in the order of their names.",
+        .example = "> ONCE.INCRBY clicks op-1 post:7 3 post:8 5 post:9 1\n"
+                   "...\n"
+                   "> ONCE.TOP clicks 2\n"
+                   "1) \"post:8\"\n"
+                   "2) (integer) 5\n"
+                   "3) \"post:7\"\n"
+                   "4) (integer) 3\n",
+    },
+    {
+        .name = "DEL",
+        .function = once_del,
+        .flags = "write fast",
+        .arity = -3,
+        .key_flags = KEY_REMOVES,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Removes counters; ids stay remembered",
+        .complexity = "O(number of counters)",
+        .arguments = ARGUMENTS(TABLE, COUNTERS),
+        .replies = REPLIES({.when = "always", .resp2 = "integer: how many existed"}),
+        .errors = ERRORS({.text = NULL}),
+        .details =
+            "The operations that were applied remain duplicates: sent again, they do not bring "
+            "the counter back.",
+        .example = "> ONCE.INCRBY clicks op-1 post:7 3\n"
+                   "...\n"
+                   "> ONCE.DEL clicks post:7 none\n"
+                   "(integer) 1\n"
+                   "> ONCE.INCRBY clicks op-1 post:7 3\n"
+                   "1) (integer) 0\n"
+                   "2) (integer) 0\n",
+    },
+    {
+        .name = "ADD",
+        .function = once_add,
+        .flags = "write fast",
+        .arity = -3,
+        .key_flags = KEY_CHANGES,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Remembers ids, without counters",
+        .complexity = "O(number of ids)",
+        .arguments = ARGUMENTS(
+            TABLE,
+            {.name = "option",
+             .type = REDIS_ARGUMENT_BLOCK,
+             .flags = REDIS_ARGUMENT_OPTIONAL,
+             .meaning = "NOCREATE is followed by IDS, since an id may be any word",
+             .parts = ARGUMENTS({.name = "no-create",
+                                 .type = REDIS_ARGUMENT_TOKEN,
+                                 .token = "NOCREATE",
+                                 .meaning = "Fail rather than make a table that does not exist"},
+                                {.name = "ids",
+                                 .type = REDIS_ARGUMENT_TOKEN,
+                                 .token = "IDS",
+                                 .meaning = "The ids follow"})},
+            IDS),
+        .replies = REPLIES(
+            {.when = "always", .resp2 = "array: per id 1 if fresh, 0 if a duplicate, or an error"}),
+        .errors = ERRORS(OPERATION_ERRORS),
+        .details = "For deduplication: do the work for the ids that are answered with 1.",
+        .example = "> ONCE.ADD seen a b a\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 1\n"
+                   "3) (integer) 0\n"
+                   "> ONCE.ADD other NOCREATE IDS a\n"
+                   "(error) NOTABLE there is no such table; make it with ONCE.CREATE\n",
+    },
+    {
+        .name = "SEEN",
+        .function = once_seen,
+        .flags = "readonly fast",
+        .arity = -3,
+        .key_flags = KEY_READS,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Reports whether ids were seen within the window",
+        .complexity = "O(number of ids)",
+        .arguments = ARGUMENTS(TABLE, IDS),
+        .replies = REPLIES({.when = "always", .resp2 = "array: per id 1 if seen, otherwise 0"}),
+        .errors = ERRORS({.text = NULL}),
+        .details = "It remembers nothing. To decide and remember in one step, use ONCE.ADD.",
+        .example = "> ONCE.ADD seen a\n"
+                   "1) (integer) 1\n"
+                   "> ONCE.SEEN seen a b\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 0\n",
+    },
+    {
+        .name = "FORGET",
+        .function = once_forget_command,
+        .flags = "write fast",
+        .arity = 3,
+        .key_flags = KEY_REMOVES,
+        .first_key = 1,
+        .last_key = 1,
+        .is_dangerous = true,
+        .since = "0.1.0",
+        .summary = "Forgets one id, because its operation is to be done again",
+        .complexity = "O(1)",
+        .arguments = ARGUMENTS(TABLE, ID),
+        .replies = REPLIES({.when = "it was remembered", .resp2 = "1"},
+                           {.when = "it was not", .resp2 = "0"}),
+        .errors = ERRORS({.text = NULL}),
+        .details =
+            "Counters keep their values. Forgetting an id that was never remembered may forget "
+            "another one, with the probability of the table's ERROR.",
+        .example = "> ONCE.INCRBY clicks op-1 post:7 1\n"
+                   "...\n"
+                   "> ONCE.FORGET clicks op-1\n"
+                   "(integer) 1\n"
+                   "> ONCE.INCRBY clicks op-1 post:7 1\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 2\n",
+    },
+    {
+        .name = "CALL",
+        .function = once_call,
+        .flags = "write getkeys-api",
+        .arity = -4,
+        .key_flags = KEY_CHANGES,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Runs a write command, unless the id was seen within the window",
+        .complexity = "That of the command",
+        .arguments = ARGUMENTS(TABLE, ID, NO_CREATE,
+                               {.name = "command",
+                                .type = REDIS_ARGUMENT_STRING,
+                                .meaning = "A write command that names its keys"},
+                               {.name = "argument",
+                                .type = REDIS_ARGUMENT_STRING,
+                                .flags = REDIS_ARGUMENT_OPTIONAL | REDIS_ARGUMENT_MULTIPLE,
+                                .meaning = "The command's arguments"}),
+        .replies = REPLIES({.when = "done", .resp2 = "array: 1, the command's reply"},
+                           {.when = "done in part: its reply holds errors",
+                            .resp2 = "array: 2, the command's reply"},
+                           {.when = "a duplicate; the command was not run",
+                            .resp2 = "array: 0, nil",
+                            .resp3 = "array: 0, null"},
+                           {.when = "the command failed; the id is not remembered",
+                            .resp2 = "the command's error"}),
+        .errors = ERRORS({ERROR_CALL_UNKNOWN, "There is no such command"},
+                         {ERROR_CALL_NOT_PLAIN, "It reads, blocks, administers, or is a script"},
+                         {ERROR_CALL_ARITY, "It has too few or too many arguments"},
+                         {ERROR_CALL_NO_KEYS, "It names no key"},
+                         {ERROR_CALL_TABLE, "One of its keys is the table"},
+                         {ERROR_CALL_DENIED, "The user may not run it, or not with these keys"},
+                         {ERROR_CALL_FAILED, "The server could not run it"}, OPERATION_ERRORS),
+        .details =
+            "The id and what the command does are replicated and logged as one transaction. In a "
+            "cluster the table and the command's keys must be in one slot.",
+        .example = "> ONCE.CALL done op-1 LPUSH jobs 42\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 1\n"
+                   "> ONCE.CALL done op-1 LPUSH jobs 42\n"
+                   "1) (integer) 0\n"
+                   "2) (nil)\n"
+                   "> ONCE.CALL done op-2 GET jobs\n"
+                   "(error) ERR only plain write commands can be called\n",
+    },
+    {.name = NULL},
+};

@@ -1,0 +1,212 @@
+/* module/once/counters.c - a hash table that grows and shrinks by one bucket at a time.
+ *
+ * IDEA    Linear hashing. With n buckets, 2^l <= n < 2^(l+1), a name whose hash is h is in
+ *         bucket h mod 2^(l+1), or, if there is no such bucket yet, in h mod 2^l. To grow,
+ *         bucket n - 2^l is split in two; to shrink, the last bucket is merged back. The table
+ *         is never moved as a whole, so no command waits for that.
+ * LAYOUT  The array of buckets is in segments, so that it isn't moved either; a bucket is a
+ *         list.
+ * SCAN    A cursor is a bucket's number with its bits read from the highest down. In that order
+ *         all buckets that a bucket may be split into come right after it, and buckets that were
+ *         visited stay visited, whether the table grows or shrinks in between. Cursors are this
+ *         server's own: where names lie depends on a salt that it draws for itself.
+ * WHY     A table's seed comes with it, from whoever restores it. Without the salt, its names
+ *         could be chosen so that all are in one bucket, and loading them would take time
+ *         quadratic in their number.
+ * MEMORY  A counter is 24 bytes and its name; a bucket is 8 bytes. */
+#include "once/counters.h"
+
+#include <lethe/hash.h>
+#include <string.h>
+
+enum { SEGMENT_SHIFT = 7, SEGMENT_BUCKETS = 1 << SEGMENT_SHIFT, FEWEST_BUCKETS = 4 };
+
+/* Drawn with the first table; 0 before. */
+static uint64_t salt;
+
+void counters_init(struct counters *counters, uint64_t seed) {
+    while (salt == 0)
+        redis.GetRandomBytes((unsigned char *)&salt, sizeof salt);
+    *counters = (struct counters){.seed = seed};
+}
+
+static struct counter **bucket_at(const struct counters *counters, uint64_t index) {
+    return &counters->segments[index >> SEGMENT_SHIFT][index & (SEGMENT_BUCKETS - 1)];
+}
+
+/* The largest power of two that is not more than the number of buckets, less one. */
+static uint64_t low_mask(const struct counters *counters) {
+    return (UINT64_C(1) << (63 - __builtin_clzll(counters->buckets))) - 1;
+}
+
+static uint64_t index_of(const struct counters *counters, uint32_t hash) {
+    uint64_t mask = low_mask(counters);
+    uint64_t index = hash & (2 * mask + 1);
+    return index < counters->buckets ? index : hash & mask;
+}
+
+static uint32_t hash_name(const struct counters *counters, const char *name, size_t size) {
+    return (uint32_t)lethe_hash_bytes(counters->seed ^ salt, name, size).low;
+}
+
+/* Makes room for one more bucket in the array. */
+static void reserve_bucket(struct counters *counters) {
+    if (counters->buckets < counters->segment_count * SEGMENT_BUCKETS) return;
+    if (counters->segment_count == counters->segment_capacity) {
+        counters->segment_capacity = 2 * counters->segment_capacity + 1;
+        counters->segments = redis.Realloc(counters->segments,
+                                           counters->segment_capacity * sizeof *counters->segments);
+    }
+    size_t bytes = SEGMENT_BUCKETS * sizeof(struct counter *);
+    struct counter **segment = redis.Alloc(bytes);
+    memset(segment, 0, bytes);
+    counters->segments[counters->segment_count++] = segment;
+}
+
+static void split_one(struct counters *counters) {
+    reserve_bucket(counters);
+    uint64_t old = counters->buckets - (low_mask(counters) + 1);
+    uint64_t created = counters->buckets++;
+    struct counter **from = bucket_at(counters, old), **to = bucket_at(counters, created);
+    while (*from != NULL) {
+        struct counter *counter = *from;
+        if (index_of(counters, counter->hash) == created) {
+            *from = counter->next;
+            counter->next = *to;
+            *to = counter;
+        } else {
+            from = &counter->next;
+        }
+    }
+}
+
+static void merge_one(struct counters *counters) {
+    uint64_t last = --counters->buckets;
+    uint64_t into = last - (low_mask(counters) + 1);
+    if (last == low_mask(counters) + 1) into = 0;
+    struct counter **from = bucket_at(counters, last), **end = bucket_at(counters, into);
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = *from;
+    *from = NULL;
+    if (counters->buckets == (counters->segment_count - 1) * SEGMENT_BUCKETS)
+        redis.Free(counters->segments[--counters->segment_count]);
+}
+
+void counters_drop(struct counters *counters) {
+    for (uint64_t i = 0; i < counters->buckets; i++) {
+        struct counter *counter = *bucket_at(counters, i);
+        while (counter != NULL) {
+            struct counter *next = counter->next;
+            redis.Free(counter);
+            counter = next;
+        }
+    }
+    for (uint64_t i = 0; i < counters->segment_count; i++)
+        redis.Free(counters->segments[i]);
+    redis.Free(counters->segments);
+    counters_init(counters, counters->seed);
+}
+
+/* The link that points to the counter, or the one at the end of its list. */
+static struct counter **find_link(const struct counters *counters, uint32_t hash, const char *name,
+                                  size_t size) {
+    struct counter **link = bucket_at(counters, index_of(counters, hash));
+    while (*link != NULL && ((*link)->hash != hash || (*link)->size != size ||
+                             memcmp((*link)->name, name, size) != 0)) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+struct counter *counters_find(const struct counters *counters, const char *name, size_t size) {
+    if (counters->count == 0) return NULL;
+    return *find_link(counters, hash_name(counters, name, size), name, size);
+}
+
+struct counter *counters_add(struct counters *counters, const char *name, size_t size) {
+    while (counters->buckets < FEWEST_BUCKETS) {
+        reserve_bucket(counters);
+        counters->buckets++;
+    }
+    uint32_t hash = hash_name(counters, name, size);
+    struct counter **link = find_link(counters, hash, name, size);
+    if (*link != NULL) return *link;
+    struct counter *counter = redis.Alloc(sizeof *counter + size);
+    *counter = (struct counter){.hash = hash, .size = (uint32_t)size};
+    if (size > 0) memcpy(counter->name, name, size);
+    *link = counter;
+    counters->count++;
+    counters->bytes += redis.MallocSize(counter);
+    if (counters->count > counters->buckets) split_one(counters);
+    return counter;
+}
+
+bool counters_remove(struct counters *counters, const char *name, size_t size) {
+    if (counters->count == 0) return false;
+    struct counter **link = find_link(counters, hash_name(counters, name, size), name, size);
+    struct counter *counter = *link;
+    if (counter == NULL) return false;
+    *link = counter->next;
+    counters->count--;
+    counters->bytes -= redis.MallocSize(counter);
+    redis.Free(counter);
+    /* Four at a time, so that there are not more than four times as many buckets as counters for
+     * long. */
+    for (int i = 0;
+         i < 4 && counters->buckets > FEWEST_BUCKETS && counters->count < counters->buckets / 4;
+         i++) {
+        merge_one(counters);
+    }
+    return true;
+}
+
+static uint64_t reverse_bits(uint64_t bits) {
+    bits = __builtin_bswap64(bits);
+    bits = (bits >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (bits & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4;
+    bits = (bits >> 2 & UINT64_C(0x3333333333333333)) | (bits & UINT64_C(0x3333333333333333)) << 2;
+    return (bits >> 1 & UINT64_C(0x5555555555555555)) | (bits & UINT64_C(0x5555555555555555)) << 1;
+}
+
+static void visit_bucket(const struct counters *counters, uint64_t index, counters_visitor *visit,
+                         void *context) {
+    for (struct counter *counter = *bucket_at(counters, index); counter != NULL;) {
+        struct counter *next = counter->next;
+        visit(context, counter);
+        counter = next;
+    }
+}
+
+uint64_t counters_scan(const struct counters *counters, uint64_t cursor, counters_visitor *visit,
+                       void *context) {
+    if (counters->count == 0) return 0;
+    uint64_t mask = low_mask(counters), index = cursor & mask;
+    visit_bucket(counters, index, visit, context);
+    /* The bucket it has been split into, if it has. */
+    if (index + mask + 1 < counters->buckets)
+        visit_bucket(counters, index + mask + 1, visit, context);
+    /* One more, counted from the highest bit of the mask down. */
+    return reverse_bits(reverse_bits(cursor | ~mask) + 1);
+}
+
+void counters_each(const struct counters *counters, counters_visitor *visit, void *context) {
+    for (uint64_t i = 0; i < counters->buckets; i++)
+        visit_bucket(counters, i, visit, context);
+}
+
+size_t counters_memory(const struct counters *counters) {
+    return counters->bytes + counters->segment_capacity * sizeof *counters->segments +
+           counters->segment_count * SEGMENT_BUCKETS * sizeof(struct counter *);
+}
+
+uint64_t counters_defrag(struct counters *counters, redis_defrag *defrag, uint64_t bucket) {
+    for (; bucket < counters->buckets; bucket++) {
+        for (struct counter **link = bucket_at(counters, bucket); *link != NULL;
+             link = &(*link)->next) {
+            struct counter *moved = redis.DefragAlloc(defrag, *link);
+            if (moved != NULL) *link = moved;
+        }
+        if (bucket % 64 == 63 && redis.DefragShouldStop(defrag)) return bucket + 1;
+    }
+    return 0;
+}

@@ -1,0 +1,193 @@
+/* module/once/effects.c - what happens to a once-table, and the steps by which replicas repeat
+ * it.
+ *
+ * STEPS   In the order of an effect (docs/format/module.md):
+ *           C  make the table with these options
+ *           T  ask the window about ids, with what the master's window answered; t: about one
+ *           F  take an id back
+ *           S  set a counter; s: one with a short name     D  remove a counter
+ *           W  only let time pass
+ * I1      The calls to the window, their order and their times are the same on master and
+ *         replica; so the bytes of the window are the same.
+ * I2      Where a replica's window answers differently (because it ran out of memory, say), the
+ *         master's answer is enforced: fresh ids are recorded, refused ones are not.
+ * I3      Counters are set to the master's values.
+ * WHY     A duplicate sends a T as well. It changes nothing, but it moves the replication
+ *         offset: a client that gets "duplicate" and then waits for replicas (WAIT) waits for
+ *         the original too, which came before. Otherwise the original could still be lost with
+ *         its master. */
+#include <string.h>
+
+#include "once/once.h"
+#include "server/scratch.h"
+
+/* --- Changing */
+
+/* A single id takes another path than a batch, so a replica must ask about as many at once. */
+static void ask_window(struct once *table, const lethe_hash *ids, size_t count, uint8_t *answers) {
+    uint64_t now_ms = table->head.clock_ms;
+    if (count == 1) {
+        lethe_answer answer;
+        (void)!lethe_window_add_and_test(table->window, ids[0], now_ms, &answer);
+        answers[0] = (uint8_t)answer;
+    } else {
+        (void)!lethe_window_add_and_test_batch(table->window, ids, count, now_ms, answers);
+    }
+}
+
+static void note_try(struct effect *effect, const lethe_hash *ids, size_t count,
+                     const uint8_t *answers) {
+    if (count == 1) {
+        unsigned char step[2 + sizeof *ids] = {'t', answers[0]};
+        memcpy(step + 2, ids, sizeof *ids);
+        effect_bytes(effect, step, sizeof step);
+        return;
+    }
+    effect_u8(effect, 'T');
+    effect_u32(effect, (uint32_t)count);
+    effect_bytes(effect, answers, count);
+    effect_bytes(effect, ids, count * sizeof *ids);
+}
+
+void once_try(struct once *table, struct effect *effect, const lethe_hash *ids, size_t count,
+              uint8_t *answers) {
+    ask_window(table, ids, count, answers);
+    note_try(effect, ids, count, answers);
+}
+
+lethe_status once_forget(struct once *table, struct effect *effect, lethe_hash id) {
+    lethe_status status = lethe_window_remove(table->window, id, table->head.clock_ms);
+    effect_u8(effect, 'F');
+    effect_hash(effect, id);
+    return status;
+}
+
+/* Small numbers of either sign in few bytes: seven bits per byte, the lowest first; the upper
+ * bit says that more follow, and the sign is in the lowest bit of all. */
+static size_t write_short(int64_t value, unsigned char *out) {
+    uint64_t rest = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+    size_t size = 0;
+    for (; rest > 127; rest >>= 7)
+        out[size++] = (unsigned char)(rest | 128);
+    out[size++] = (unsigned char)rest;
+    return size;
+}
+
+static bool read_short(struct effect_reader *reader, int64_t *out) {
+    uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = effect_read_u8(reader);
+        uint64_t bits = (uint64_t)(byte & 127) << shift;
+        if (bits >> shift != (byte & 127)) return false;
+        number |= bits;
+        if (byte > 127) continue;
+        *out = (int64_t)(number >> 1 ^ -(number & 1));
+        return reader->is_valid;
+    }
+    return false;
+}
+
+void once_note_counter(struct effect *effect, const struct counter *counter) {
+    if (counter->size <= UINT8_MAX) {
+        unsigned char step[2 + UINT8_MAX + 10];
+        step[0] = 's';
+        step[1] = (unsigned char)counter->size;
+        memcpy(step + 2, counter->name, counter->size);
+        size_t size = 2 + counter->size;
+        size += write_short(counter->value, step + size);
+        effect_bytes(effect, step, size);
+        return;
+    }
+    effect_u8(effect, 'S');
+    effect_u64(effect, (uint64_t)counter->value);
+    effect_u32(effect, counter->size);
+    effect_bytes(effect, counter->name, counter->size);
+}
+
+void once_note_removal(struct effect *effect, const char *name, size_t size) {
+    effect_u8(effect, 'D');
+    effect_u32(effect, (uint32_t)size);
+    effect_bytes(effect, name, size);
+}
+
+/* --- Repeating what a master did */
+
+/* Brings about what the master's window answered (I2). */
+static void settle(struct once *table, lethe_hash id, uint8_t wanted, uint8_t got) {
+    uint64_t now_ms = table->head.clock_ms;
+    if (wanted == got) return;
+    if (wanted == LETHE_ANSWER_FRESH) (void)!lethe_window_add(table->window, id, now_ms);
+    if (wanted == LETHE_ANSWER_REFUSED && got == LETHE_ANSWER_FRESH)
+        (void)!lethe_window_remove(table->window, id, now_ms);
+}
+
+static void repeat_tries(struct once *table, const unsigned char *data, uint32_t count,
+                         const uint8_t *wanted) {
+    struct items ids;
+    items_copy(&ids, data, count);
+    ask_window(table, ids.hashes, count, ids.answers);
+    for (uint32_t i = 0; i < count; i++)
+        settle(table, ids.hashes[i], wanted[i], ids.answers[i]);
+    items_give(&ids);
+}
+
+static bool repeat_try(struct once *table, struct effect_reader *reader, bool apply) {
+    uint32_t count = effect_read_u32(reader);
+    const uint8_t *wanted = effect_read_bytes(reader, count);
+    const unsigned char *data = effect_read_bytes(reader, (size_t)count * sizeof(lethe_hash));
+    if (data == NULL || !apply) return data != NULL && count > 0;
+    repeat_tries(table, data, count, wanted);
+    return true;
+}
+
+static bool repeat_one_try(struct once *table, struct effect_reader *reader, bool apply) {
+    const uint8_t *wanted = effect_read_bytes(reader, 1);
+    const unsigned char *data = effect_read_bytes(reader, sizeof(lethe_hash));
+    if (data != NULL && apply) repeat_tries(table, data, 1, wanted);
+    return data != NULL;
+}
+
+static bool repeat_counter(struct once *table, struct effect_reader *reader, bool is_set,
+                           bool apply) {
+    int64_t value = is_set ? (int64_t)effect_read_u64(reader) : 0;
+    uint32_t size = effect_read_u32(reader);
+    const char *name = effect_read_bytes(reader, size);
+    if (name == NULL || !apply) return name != NULL;
+    if (is_set) {
+        counters_add(&table->counters, name, size)->value = value;
+    } else {
+        (void)counters_remove(&table->counters, name, size);
+    }
+    return true;
+}
+
+static bool repeat_short_counter(struct once *table, struct effect_reader *reader, bool apply) {
+    uint8_t size = effect_read_u8(reader);
+    const char *name = effect_read_bytes(reader, size);
+    int64_t value;
+    if (name == NULL || !read_short(reader, &value)) return false;
+    if (apply) counters_add(&table->counters, name, size)->value = value;
+    return true;
+}
+
+bool once_repeat(void *value, uint8_t code, struct effect_reader *reader, bool apply) {
+    struct once *table = value;
+    switch (code) {
+    case 'T':
+        return repeat_try(table, reader, apply);
+    case 't':
+        return repeat_one_try(table, reader, apply);
+    case 's':
+        return repeat_short_counter(table, reader, apply);
+    case 'F': {
+        lethe_hash id = effect_read_hash(reader);
+        if (apply) (void)!lethe_window_remove(table->window, id, table->head.clock_ms);
+        return true;
+    }
+    case 'S':
+    case 'D':
+        return repeat_counter(table, reader, code == 'S', apply);
+    default:
+        return false;
+    }
+}

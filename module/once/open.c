@@ -1,0 +1,54 @@
+/* module/once/open.c - how commands open a once-table, and what an id is. */
+#include "once/once.h"
+#include "server/errors.h"
+#include "server/limits.h"
+#include "server/reply.h"
+#include "types.h"
+
+bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
+                         struct once_change *out) {
+    out->is_out_of_memory = is_out_of_memory(context);
+    enum absence absence = may_create && !out->is_out_of_memory ? ABSENT_IS_MADE : ABSENT_STAYS;
+    if (!open_to_change(context, name, &once_type, absence, &out->change)) return false;
+    out->table = out->change.opened.value;
+    if (out->table != NULL) {
+        if (limits_are_reached(&out->table->head)) out->is_out_of_memory = true;
+        return true;
+    }
+    redis.CloseKey(out->change.opened.key);
+    if (may_create) {
+        reply_out_of_memory(context, NULL);
+    } else {
+        reply_error(context, ERROR_NO_TABLE);
+    }
+    return false;
+}
+
+lethe_hash once_hash(const struct once *table, const redis_string *id) {
+    size_t size;
+    const char *data = redis.StringPtrLen(id, &size);
+    return lethe_hash_bytes(table->seed, data, size);
+}
+
+bool once_are_ids(redis_context *context, redis_string **words, size_t count, size_t step) {
+    for (size_t i = 0; i < count; i++) {
+        size_t size;
+        (void)redis.StringPtrLen(words[i * step], &size);
+        if (size > 0) continue;
+        reply_error(context, ERROR_EMPTY_ID);
+        return false;
+    }
+    return true;
+}
+
+bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
+                       const struct once **out) {
+    *out = NULL;
+    if (!open_value(context, name, &once_type, OPEN_TO_READ, opened)) return false;
+    *out = opened->value;
+    return true;
+}
+
+bool once_is_duplicate(const struct once *table, lethe_hash id) {
+    return lethe_window_test(table->window, id, table->head.clock_ms) == LETHE_ANSWER_DUPLICATE;
+}

@@ -1,0 +1,85 @@
+/* module/server/errors.h - the texts of errors: each is replied in one place or more, and
+ * described on the reference pages. {noun} stands for what the type calls a value
+ * (reply_error_of). The first word is what programs go by. */
+#ifndef LETHE_MODULE_SERVER_ERRORS_H
+#define LETHE_MODULE_SERVER_ERRORS_H
+
+/* Keys and values. */
+#define ERROR_WRONG_TYPE "WRONGTYPE Operation against a key holding the wrong kind of value"
+#define ERROR_PARTIAL "PARTIAL the key is being loaded in pieces and is not whole yet"
+#define ERROR_BUSY_KEY "BUSYKEY the key exists already"
+#define ERROR_INTERNAL "ERR internal error"
+
+#define ERROR_NO_VALUE "ERR no such {noun}"
+#define ERROR_EXISTS "BUSYKEY the {noun} exists already"
+
+/* Memory. */
+#define ERROR_FULL "FULL the value has reached its cap; nothing was changed"
+#define ERROR_NO_MEMORY "OOM not enough memory; nothing was changed"
+#define ERROR_NO_MEMORY_LEFT                                                                      \
+    "OOM more memory is needed than maxmemory leaves or lethe.largest-value allows; nothing was " \
+    "changed"
+#define ERROR_TOO_LARGE \
+    "OOM the value is as large as lethe.largest-value or maxmemory allow; nothing was changed"
+#define ERROR_SERVER_MEMORY "OOM command not allowed when used memory > 'maxmemory'."
+
+/* A new value that is too large: its noun, its size, and the limit. */
+#define ERROR_PLAN_TOO_LARGE(noun, bytes, limit) \
+    "ERR the " noun " would take " bytes " bytes, and lethe.largest-value is " limit
+#define ERROR_PLAN_NO_MEMORY(noun, bytes, left) \
+    "OOM the " noun " would take " bytes " bytes, and maxmemory leaves " left
+
+/* Options and merges. */
+#define ERROR_OPTIONS(names) "ERR syntax error: options are " names ", each with a value"
+#define ERROR_UNKNOWN_OPTION ERROR_OPTIONS("...")
+#define ERROR_OPTION_RANGE(name, range) "ERR the value of " name " is out of its range: " range
+#define ERROR_MERGE_SELF "ERR a {noun} can't be merged into itself"
+#define ERROR_MERGE_INTO "ERR no such {noun} to merge into"
+#define ERROR_MERGE_FROM "ERR no such {noun} to merge from"
+#define ERROR_OPTION "ERR an option is out of its range, or contradicts another"
+#define ERROR_MISMATCH "ERR the two values differ in seed or shape; nothing was changed"
+
+/* Once-tables. */
+#define ERROR_NO_TABLE "NOTABLE there is no such table; make it with ONCE.CREATE"
+#define ERROR_EMPTY_ID "ERR an id is empty; nothing was changed"
+#define ERROR_DELTA "ERR a delta is not an integer or out of range"
+#define ERROR_OVERFLOW "ERR increment would overflow; nothing was changed"
+#define ERROR_CURSOR "ERR invalid cursor"
+#define ERROR_SCAN_SYNTAX "ERR syntax error: the options are MATCH pattern and COUNT count"
+#define ERROR_TOP "ERR the number of counters is not an integer, or is negative"
+
+/* ONCE.CALL. */
+#define ERROR_CALL_UNKNOWN "ERR unknown command to call"
+#define ERROR_CALL_NOT_PLAIN "ERR only plain write commands can be called"
+#define ERROR_CALL_ARITY "ERR wrong number of arguments for the command to call"
+#define ERROR_CALL_NO_KEYS "ERR only commands that name their keys can be called"
+#define ERROR_CALL_TABLE "ERR the command to call names the table itself"
+#define ERROR_CALL_DENIED "NOPERM this user may not run the command to call"
+#define ERROR_CALL_FAILED "ERR the command could not be called"
+
+/* Sketches. */
+#define ERROR_ITEM_TIMES \
+    "ERR an item has at most 65535 bytes, and is followed by how many times, an integer from 1"
+#define ERROR_TOO_FEW "ERR fewer than that were added; nothing was changed"
+#define ERROR_LISTED "ERR the number of items is not an integer from 1 to 1048576"
+
+/* GBF.EXTRACT. */
+#define ERROR_EXTRACT "ERR the Bloom filter inside is too large for a reply: 512 MB"
+
+/* DUMP and LOAD. */
+#define ERROR_PIECE_NUMBER "ERR the number of a piece is an integer from 0"
+#define ERROR_PIECE_LAST "ERR the number of a piece is an integer from 0, and last is 0 or 1"
+#define ERROR_PIECE_SIZE "ERR pieces have 1 MiB, and only the last may be shorter"
+#define ERROR_PIECE_ORDER "ERR not the next piece of this key"
+#define ERROR_PIECES "ERR the pieces are not a saved value of this type; they were dropped"
+#define ERROR_DUMP_GONE \
+    "ERR the dump that piece 0 began is no longer kept; begin again with piece 0"
+#define ERROR_DUMP_BUSY "BUSY another value is being dumped; try again later"
+
+/* Effects. */
+#define ERROR_EFFECT_CLIENT "ERR effects are accepted from a master or the log only"
+#define ERROR_EFFECT_VERSION "ERR not an effect of a version that this module knows"
+#define ERROR_EFFECT "ERR not an effect on this value"
+#define ERROR_EFFECT_MEMORY "ERR not enough memory for what the master did"
+
+#endif

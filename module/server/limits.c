@@ -1,0 +1,134 @@
+/* module/server/limits.c - how much memory a client's command may ask for at once.
+ *
+ * IDEA    The server refuses commands that add data when its memory is used up, but it checks
+ *         before a command only. That is enough for strings, which a client has to send; here a
+ *         single number makes a filter of any size. So the planned size of a new value, and
+ *         every large block that an old one asks for when it grows, must fit into what maxmemory
+ *         leaves, and no value may be larger than lethe.largest-value.
+ * GROWTH  Where a value grows in pieces, each is added to its size while it is watched. The
+ *         timer (registry.c) adds the memory of counters' names, and corrects for what was given
+ *         back without a change.
+ * I1      All of this binds clients only. What a master has done is repeated, and what was saved
+ *         is loaded, whatever the limits are here: they are lifted meanwhile. */
+#include "server/limits.h"
+#include "server/errors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/reply.h"
+#include "server/settings.h"
+#include "value/value.h"
+
+enum {
+    PLANNED_BYTES = 1 << 20, /* smaller values are not checked */
+    /* Smaller blocks are not compared with the memory that is left: the server's own check is
+     * enough. */
+    GROWTH_BYTES = 16 << 20,
+    EVICTABLE_SHARE = 4 /* where keys may be evicted, one value may displace a quarter of all */
+};
+
+static int lifted;
+static bool has_refused;
+
+/* The size of the value that is being changed, if it grows in pieces. Other threads release
+ * values, and that is not watched: so the variables are the main thread's own. */
+static _Thread_local bool is_watching;
+static _Thread_local uint64_t watched_bytes;
+static bool has_stopped_growth;
+
+void limits_lift(void) {
+    lifted++;
+}
+
+void limits_restore(void) {
+    lifted--;
+}
+
+static uint64_t field(redis_server_info *info, const char *name) {
+    int problem = REDIS_OK;
+    uint64_t found = redis.ServerInfoGetFieldUnsigned(info, name, &problem);
+    return problem == REDIS_OK ? found : 0;
+}
+
+/* What maxmemory leaves. A server that evicts is always full: there it is a share of the whole. */
+static uint64_t memory_left(void) {
+    redis_server_info *info = redis.GetServerInfo(NULL, "memory");
+    uint64_t most = field(info, "maxmemory"), used = field(info, "used_memory");
+    redis.FreeServerInfo(NULL, info);
+    if (most == 0) return UINT64_MAX;
+    uint64_t left = used < most ? most - used : 0;
+    bool may_evict = (redis.GetContextFlags(NULL) & REDIS_FLAG_EVICT) != 0;
+    return may_evict && left < most / EVICTABLE_SHARE ? most / EVICTABLE_SHARE : left;
+}
+
+static uint64_t largest(void) {
+    uint64_t bytes = settings_largest_value_bytes();
+    return bytes > 0 ? bytes : UINT64_MAX;
+}
+
+bool limits_allow_block(size_t size) {
+    has_refused = lifted == 0 && (watched_bytes > largest() || size > largest() - watched_bytes ||
+                                  (size >= GROWTH_BYTES && size > memory_left()));
+    if (is_watching && !has_refused) watched_bytes += size;
+    has_stopped_growth = has_stopped_growth || (is_watching && has_refused);
+    return !has_refused;
+}
+
+void limits_note_release(size_t size) {
+    watched_bytes -= size < watched_bytes ? size : watched_bytes;
+}
+
+void limits_watch(const struct value *value) {
+    is_watching = value->type->grows_in_pieces;
+    watched_bytes = is_watching ? value->bytes : 0;
+    has_stopped_growth = false;
+}
+
+void limits_unwatch(struct value *value) {
+    if (is_watching) value->bytes = watched_bytes;
+    is_watching = false;
+    watched_bytes = 0;
+}
+
+bool limits_are_reached(const struct value *value) {
+    return value->type->grows_in_pieces && value->bytes >= largest();
+}
+
+bool limits_have_refused(void) {
+    bool answer = has_refused;
+    has_refused = false;
+    return answer;
+}
+
+bool limits_allow_value(redis_context *context, const struct value_type *type,
+                        const void *options) {
+    uint64_t planned = type->planned_bytes(options);
+    if (planned < PLANNED_BYTES) return true;
+    uint64_t most = largest(), left = memory_left();
+    if (planned <= most && planned <= left) return true;
+    char text[200];
+    if (planned > most) {
+        snprintf(text, sizeof text, ERROR_PLAN_TOO_LARGE("%s", "%" PRIu64, "%" PRIu64), type->noun,
+                 planned, most);
+    } else {
+        snprintf(text, sizeof text, ERROR_PLAN_NO_MEMORY("%s", "%" PRIu64, "%" PRIu64), type->noun,
+                 planned, left);
+    }
+    reply_error(context, text);
+    return false;
+}
+
+bool is_out_of_memory(redis_context *context) {
+    return (redis.GetContextFlags(context) & REDIS_FLAG_OOM) != 0;
+}
+
+int reply_out_of_memory(redis_context *context, const struct value *value) {
+    return reply_error(context, value != NULL && limits_are_reached(value) ? ERROR_TOO_LARGE
+                                                                           : ERROR_SERVER_MEMORY);
+}
+
+int reply_refused(redis_context *context) {
+    return has_stopped_growth ? reply_error(context, ERROR_TOO_LARGE)
+                              : reply_status(context, LETHE_EFULL);
+}

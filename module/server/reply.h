@@ -1,0 +1,29 @@
+/* module/server/reply.h - replies that several commands share. Each returns REDIS_OK, for
+ * return. */
+#ifndef LETHE_MODULE_SERVER_REPLY_H
+#define LETHE_MODULE_SERVER_REPLY_H
+
+#include <lethe/lethe.h>
+
+#include "server/redis_api.h"
+
+struct value_type;
+
+int reply_error(redis_context *context, const char *text);
+/* The error that belongs to a status other than LETHE_OK. */
+int reply_status(redis_context *context, lethe_status status);
+/* A reply has 63 bits: a larger count is replied as the largest number that they hold. */
+int reply_count(redis_context *context, uint64_t count);
+/* An error with the type's noun in the place of {noun}. */
+int reply_error_of(redis_context *context, const struct value_type *type, const char *text);
+
+/* What INFO replies, a map: a name, and then one reply. */
+struct info {
+    redis_context *context;
+    long count;
+};
+void info_name(struct info *info, const char *name);
+void info_number(struct info *info, const char *name, uint64_t value);
+void info_fraction(struct info *info, const char *name, double value);
+
+#endif

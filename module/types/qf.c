@@ -1,0 +1,272 @@
+/* module/types/qf.c - QF.*: the quotient filter as a data type.
+ *
+ * A key holds one filter: items are added, counted, tested and removed again. It does not forget
+ * by itself. An item that is added twice is there twice, and is gone after two removals. The
+ * filter takes as many items as it was made for, then QF.ADD fails; made with GROW, it doubles
+ * until it has room for that many. A doubling is one pass over the filter, during which the
+ * server does nothing else.
+ *
+ * The plan from capacity and error uses only divisions and powers of two, so every replica
+ * derives the master's shape from its options. */
+#include <string.h>
+
+#include "change/change.h"
+#include "command/command.h"
+#include "command/options.h"
+#include "server/reply.h"
+#include "types.h"
+#include "types/filter.h"
+
+static redis_type *handle;
+VALUE_TYPE_LOADER(qf_type)
+
+/* --- Options */
+
+#define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_quotient_options, field_)
+
+static const struct option options[] = {
+    {.token = "CAPACITY",
+     .name = "items",
+     .unit = "",
+     FIELD(OPTION_LARGE, capacity),
+     .least = 1,
+     .most = UINT64_C(1) << 40,
+     .fallback = "65536",
+     .meaning = "The number of different items it has room for; one that is added twice or more "
+                "takes the room of two"},
+    {.token = "ERROR",
+     .name = "error",
+     .unit = "",
+     FIELD(OPTION_FRACTION, error),
+     .least_fraction = 1e-15,
+     .most_fraction = 0.5,
+     .fallback = "0.01",
+     .meaning = "The false-positive rate when the filter is full"},
+    {.token = "GROW",
+     .name = "items-at-most",
+     .unit = "",
+     FIELD(OPTION_LARGE, grow_to),
+     .least = 1,
+     .most = UINT64_C(1) << 40,
+     .fallback = "it does not grow",
+     .meaning = "The number of items up to which it doubles; at least CAPACITY"},
+    {.token = "SEED",
+     .name = "seed",
+     .unit = "",
+     FIELD(OPTION_SEED, seed),
+     .fallback = "random",
+     .meaning = "The seed of the hash; filters that are to be merged need the same"},
+    {0},
+};
+
+static void default_options(void *wanted) {
+    *(lethe_quotient_options *)wanted = LETHE_OPTIONS(lethe_quotient_options, .seed = random_seed(),
+                                                      .allocator = &module_allocator);
+}
+
+static bool read_options(struct effect_reader *reader, void *wanted) {
+    lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
+    return options_read(options, reader, wanted) && ((lethe_quotient_options *)wanted)->seed != 0 &&
+           lethe_quotient_plan(wanted, &shape) == LETHE_OK;
+}
+
+static uint64_t planned_bytes(const void *wanted) {
+    lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
+    return lethe_quotient_plan(wanted, &shape) == LETHE_OK ? shape.memory_bytes : 0;
+}
+
+/* --- The structure */
+
+static lethe_quotient_shape shape_of(const lethe_quotient *quotient) {
+    lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
+    (void)lethe_quotient_get_shape(quotient, &shape);
+    return shape;
+}
+
+static lethe_quotient_stats stats_of(const lethe_quotient *quotient) {
+    lethe_quotient_stats stats = LETHE_INIT(lethe_quotient_stats);
+    (void)lethe_quotient_info(quotient, &stats);
+    return stats;
+}
+
+static size_t memory_of(const void *structure) {
+    return stats_of(structure).memory_bytes;
+}
+
+static const struct holding holding = {.row = &structure_quotient, .memory = memory_of};
+
+/* --- Items */
+
+/* This many are looked up together, which overlaps their cache misses, before they are changed
+ * one by one. */
+enum { GROUP = 64 };
+
+static size_t group_at(size_t start, size_t count) {
+    return count - start < GROUP ? count - start : GROUP;
+}
+
+static lethe_status add_group(lethe_quotient *quotient, const lethe_hash *hashes, size_t count,
+                              uint8_t *answers) {
+    uint8_t was_there[GROUP];
+    (void)lethe_quotient_test_batch(quotient, hashes, count, was_there);
+    for (size_t i = 0; i < count; i++) {
+        /* An earlier item of the group can be the same. */
+        bool is_there = was_there[i] || lethe_quotient_test_hash(quotient, hashes[i]);
+        lethe_status status = lethe_quotient_add_hash(quotient, hashes[i], 1);
+        if (status != LETHE_OK) return status;
+        answers[i] = is_there ? LETHE_ANSWER_DUPLICATE : LETHE_ANSWER_FRESH;
+    }
+    return LETHE_OK;
+}
+
+/* Stops at the first item that can't be added. */
+static lethe_status add(struct held *value, const lethe_hash *hashes, size_t count,
+                        uint8_t *answers) {
+    lethe_status status = LETHE_OK;
+    memset(answers, LETHE_ANSWER_REFUSED, count);
+    for (size_t i = 0; status == LETHE_OK && i < count; i += GROUP)
+        status = add_group(value->structure, hashes + i, group_at(i, count), answers + i);
+    return status;
+}
+
+static void test(const struct held *value, const lethe_hash *hashes, size_t count,
+                 uint8_t *is_there) {
+    lethe_quotient_test_batch(value->structure, hashes, count, is_there);
+}
+
+static void remove_items(struct held *value, const lethe_hash *hashes, size_t count,
+                         uint8_t *was_there) {
+    lethe_quotient *quotient = value->structure;
+    for (size_t i = 0; i < count; i++) {
+        if (i % GROUP == 0)
+            lethe_quotient_test_batch(quotient, hashes + i, group_at(i, count), was_there + i);
+        was_there[i] = lethe_quotient_remove_hash(quotient, hashes[i], 1) == LETHE_OK;
+    }
+}
+
+static const struct filter_operations operations = {
+    .counts_duplicates = true, .add = add, .test = test, .remove = remove_items};
+
+static int count_command(redis_context *context, redis_string **arguments, int count) {
+    if (count < 3) return redis.WrongArity(context);
+    struct opened opened;
+    if (!open_value(context, arguments[1], &qf_type, OPEN_TO_READ, &opened)) return REDIS_OK;
+    const lethe_quotient *quotient = held_structure(opened.value);
+    redis.ReplyWithArray(context, count - 2);
+    for (int i = 2; i < count; i++) {
+        size_t size;
+        const char *item = redis.StringPtrLen(arguments[i], &size);
+        reply_count(context, quotient != NULL ? lethe_quotient_count(quotient, item, size) : 0);
+    }
+    redis.CloseKey(opened.key);
+    return REDIS_OK;
+}
+
+/* --- Merging */
+
+/* The most slots that additions would bring the filter to. */
+static uint64_t most_slots(const lethe_quotient *quotient) {
+    lethe_quotient_shape shape = shape_of(quotient);
+    while (shape.remainder_bits > 1 && 0.9 * (double)shape.slots < (double)shape.grow_to) {
+        shape.slots *= 2;
+        shape.remainder_bits--;
+    }
+    return shape.slots;
+}
+
+/* A merge takes as many slots as it needs, so it could pass the filter's cap and its error. An
+ * item that both hold is counted twice here: only the merge itself could find out. */
+static lethe_status can_merge(const void *value, const void *other) {
+    const lethe_quotient *into = held_structure(value);
+    lethe_quotient_shape shape = shape_of(into);
+    lethe_quotient_stats one = stats_of(into), two = stats_of(held_structure(other));
+    uint64_t most = shape.grow_to > 0 ? shape.grow_to : shape.capacity;
+    bool is_within = one.distinct + two.distinct <= most &&
+                     (double)(one.slots_used + two.slots_used) <= 0.9 * (double)most_slots(into);
+    return is_within || most == 0 ? LETHE_OK : LETHE_EFULL;
+}
+
+/* --- INFO */
+
+static void report(struct info *info, const void *value) {
+    lethe_quotient_shape shape = shape_of(held_structure(value));
+    lethe_quotient_stats stats = stats_of(held_structure(value));
+    info_number(info, "slots", shape.slots);
+    info_number(info, "remainder_bits", shape.remainder_bits);
+    info_number(info, "capacity", shape.capacity);
+    info_number(info, "grow_to", shape.grow_to);
+    info_fraction(info, "error_target", shape.error);
+    info_fraction(info, "error_estimate", stats.error_estimate);
+    info_number(info, "items", stats.distinct);
+    info_number(info, "total", stats.total);
+    info_fraction(info, "load", stats.load);
+    info_number(info, "counted", stats.counted);
+    info_number(info, "missed_removals", stats.missed_removals);
+    info_number(info, "memory_bytes", held_bytes(value));
+}
+
+static const struct info_field info_fields[] = {
+    {"slots", "The number of slots"},
+    {"remainder_bits", "The bits that a slot keeps of an item's hash"},
+    {"capacity", "The number of different items it was made for"},
+    {"grow_to", "The number of items up to which it doubles; 0: it does not grow"},
+    {"error_target", "The false-positive rate that was asked for"},
+    {"error_estimate", "The false-positive rate now"},
+    {"items", "The number of different items"},
+    {"total", "The number of items, each as often as it was added and not removed"},
+    {"load", "The share of slots in use"},
+    {"counted", "The number of items that are there more than once"},
+    {"missed_removals", "The number of removals of items that were not there"},
+    {"memory_bytes", "Its memory"},
+    {NULL, NULL},
+};
+
+static const struct command qf_commands[] = {
+    {
+        .name = "COUNT",
+        .function = count_command,
+        .flags = "readonly fast",
+        .arity = -3,
+        .key_flags = KEY_READS,
+        .first_key = 1,
+        .last_key = 1,
+        .since = "0.1.0",
+        .summary = "Reports how often items were added and not removed",
+        .complexity = "O(number of items)",
+        .arguments = ARGUMENTS(ARGUMENT_KEY("key", "The key of the {noun}"),
+                               {.name = "item",
+                                .type = REDIS_ARGUMENT_STRING,
+                                .flags = REDIS_ARGUMENT_MULTIPLE,
+                                .meaning = "An item"}),
+        .replies = REPLIES({.when = "always", .resp2 = "array: per item an integer"}),
+        .errors = ERRORS({.text = NULL}),
+        .details =
+            "A count is never too low, and too high with the false-positive rate of the filter.",
+        .example = "> QF.MADD a apple apple pear\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 0\n"
+                   "3) (integer) 1\n"
+                   "> QF.COUNT a apple\n"
+                   "1) (integer) 2\n",
+    },
+    {.name = NULL},
+};
+
+const struct value_type qf_type = {
+    .name = "lethe-quo",
+    VALUE_TYPE_PREFIX("QF"),
+    .noun = "filter",
+    .item = "item",
+    VALUE_TYPE_HELD,
+    .commands = {filter_commands, filter_removals, qf_commands},
+    .filter = &operations,
+    .create_word = "RESERVE",
+    .options = options,
+    .default_options = default_options,
+    .read_options = read_options,
+    .planned_bytes = planned_bytes,
+    .can_merge = can_merge,
+    .repeat = filter_repeat,
+    .info = report,
+    .info_fields = info_fields,
+};

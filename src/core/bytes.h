@@ -1,0 +1,59 @@
+/* core/bytes.h - numbers as they lie in files and records.
+ *
+ * Formats are little-endian, except keys that must sort as bytes, which are big-endian. The place
+ * need not be aligned. */
+#ifndef LETHE_CORE_BYTES_H
+#define LETHE_CORE_BYTES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "core/bits.h"
+
+static inline uint16_t lethe_get_u16(const void *from) {
+    const unsigned char *bytes = from;
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static inline void lethe_put_u16(void *to, uint16_t value) {
+    unsigned char *bytes = to;
+    bytes[0] = (unsigned char)value;
+    bytes[1] = (unsigned char)(value >> 8);
+}
+
+static inline uint64_t lethe_get_u64(const void *from) {
+    uint64_t value;
+    memcpy(&value, from, sizeof value);
+    return lethe_little_endian64(value);
+}
+
+static inline void lethe_put_u64(void *to, uint64_t value) {
+    value = lethe_little_endian64(value);
+    memcpy(to, &value, sizeof value);
+}
+
+static inline uint32_t lethe_get_u32(const void *from) {
+    const unsigned char *bytes = from;
+    return lethe_get_u16(bytes) | (uint32_t)lethe_get_u16(bytes + 2) << 16;
+}
+
+static inline void lethe_put_u32(void *to, uint32_t value) {
+    unsigned char *bytes = to;
+    lethe_put_u16(bytes, (uint16_t)value);
+    lethe_put_u16(bytes + 2, (uint16_t)(value >> 16));
+}
+
+/* Big-endian: larger numbers sort after smaller ones, byte by byte. */
+static inline uint64_t lethe_get_sorted_u64(const void *from) {
+    return __builtin_bswap64(lethe_get_u64(from));
+}
+
+static inline void lethe_put_sorted_u64(void *to, uint64_t value) {
+    lethe_put_u64(to, __builtin_bswap64(value));
+}
+
+static inline void lethe_put_sorted_u32(void *to, uint32_t value) {
+    lethe_put_u32(to, __builtin_bswap32(value));
+}
+
+#endif

@@ -1,0 +1,370 @@
+/* engine/disk/disk.c - opening RocksDB, and translating what it says.
+ *
+ * LAYOUT  FOLDER/lethe.lock    claimed by the writer; says who that is
+ *         FOLDER/data/         RocksDB
+ *         FOLDER/data.new/     the same while it is being made
+ *         FOLDER/acknowledged  the number of the last acknowledged commit
+ *         FOLDER/fold.sst      a table that is being made (fold_table.c), or that could not be
+ *                              added (mend.c)
+ * I1      A commit is one write batch, synced before it returns. RocksDB's own log is what makes
+ *         our log durable.
+ * I2      Families are flushed together (atomic_flush), so that a reader in another process never
+ *         sees one family ahead of another.
+ * I3      RocksDB's log is read up to the first damaged record. What a crash cuts off or mangles
+ *         there was not acknowledged, as a rule. The number in `acknowledged` shows whether it was:
+ *         it is written after each commit, and never waited for. A log that ends before it is
+ *         damaged, and the store is refused.
+ * I4      What RocksDB reads from its log when it opens, it writes to tables and syncs before it is
+ *         open; so it does unless avoid_flush_during_recovery is set. A sync of that log may have
+ *         failed. It can then be read until the machine restarts, and is not on disk.
+ * WHY     Refusing every damaged end would refuse a store after any power cut. Accepting it, as
+ *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
+ *         bad.
+ * LIMIT   A power cut can take the last moments of `acknowledged` as well. Damage to just those
+ *         commits is not noticed then. */
+#include "engine/disk/disk.h"
+
+#include <errno.h>
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/detail.h"
+#include "engine/disk/internal.h"
+#include "os/folder.h"
+#include "os/sync.h"
+
+lethe_status lethe_disk_translate(char *message, const char *what, lethe_detail *detail) {
+    if (message == NULL) return LETHE_OK;
+    lethe_status status = LETHE_EIO;
+    if (strncmp(message, "Corruption", 10) == 0) status = LETHE_ECORRUPT;
+    if (strstr(message, "No such file") != NULL) status = LETHE_ECORRUPT;
+    if (strncmp(message, "Invalid argument", 16) == 0) status = LETHE_ECORRUPT;
+    if (strstr(message, "No space left") != NULL || strstr(message, "Disk quota") != NULL ||
+        strstr(message, "NoSpace") != NULL || strstr(message, "File too large") != NULL) {
+        status = LETHE_ENOSPACE;
+    }
+    (void)lethe_detail_fill(detail, status, "%s: %s", what, message);
+    rocksdb_free(message);
+    return status;
+}
+
+/* A family that this version does not know was made by a newer one. */
+static lethe_status refuse_unknown_families(const lethe_disk *disk, const char *data,
+                                            lethe_detail *detail) {
+    char *message = NULL;
+    size_t count = 0;
+    char **names = rocksdb_list_column_families(disk->options[0], data, &count, &message);
+    if (message != NULL) {
+        rocksdb_list_column_families_destroy(names, count); /* even an empty list must be freed */
+        return lethe_disk_translate(message, data, detail);
+    }
+    lethe_status status = LETHE_OK;
+    for (size_t i = 0; i < count && status == LETHE_OK; i++) {
+        bool known = false;
+        for (size_t j = 0; j < LETHE_FAMILY_COUNT; j++) {
+            known = known || strcmp(names[i], lethe_disk_family_names[j]) == 0;
+        }
+        if (!known) {
+            status = lethe_detail_fill(detail, LETHE_EVERSION,
+                                       "%s has records of a kind \"%.60s\" that this version does "
+                                       "not know; use the version that wrote it",
+                                       data, names[i]);
+        }
+    }
+    if (status == LETHE_OK && count < LETHE_FAMILY_COUNT) {
+        status =
+            lethe_detail_fill(detail, LETHE_ECORRUPT,
+                              "%s lacks some kinds of records: it was not made by lethe, or is "
+                              "damaged",
+                              data);
+    }
+    rocksdb_list_column_families_destroy(names, count);
+    return status;
+}
+
+static void close_database(lethe_disk *disk) {
+    if (disk->database == NULL) return;
+    for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
+        rocksdb_column_family_handle_destroy(disk->families[i]);
+    }
+    rocksdb_close(disk->database);
+    disk->database = NULL;
+}
+
+/* Makes the empty database under another name first, so that what a kill or a full disk leaves is
+ * not taken for a store. */
+static lethe_status make_database(lethe_disk *disk, lethe_detail *detail) {
+    char *message = NULL;
+    /* The lock shows that the folder is a store's. Without it, what a power cut leaves here would
+     * be taken for somebody else's files. */
+    lethe_status named = lethe_os_sync_folder(disk->folder);
+    if (named != LETHE_OK) {
+        return lethe_detail_fill(detail, named, "cannot make the store in %s: %s", disk->folder,
+                                 strerror(errno));
+    }
+    lethe_os_folder_remove(disk->begun);
+    rocksdb_options_set_create_if_missing(disk->options[0], 1);
+    rocksdb_options_set_create_missing_column_families(disk->options[0], 1);
+    disk->database = rocksdb_open_column_families(
+        disk->options[0], disk->begun, LETHE_FAMILY_COUNT, lethe_disk_family_names,
+        (const rocksdb_options_t *const *)disk->options, disk->families, &message);
+    rocksdb_options_set_create_if_missing(disk->options[0], 0);
+    rocksdb_options_set_create_missing_column_families(disk->options[0], 0);
+    if (message != NULL) return lethe_disk_translate(message, "cannot make the store", detail);
+    close_database(disk);
+    lethe_status status = lethe_os_folder_rename(disk->begun, disk->data);
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot make %s: %s", disk->data,
+                                                  strerror(errno));
+}
+
+/* data: its folder, or one with links to the same files. */
+static lethe_status open_database(lethe_disk *disk, const char *data, lethe_disk_mode mode,
+                                  lethe_detail *detail) {
+    char *message = NULL;
+    const rocksdb_options_t *const *family_options =
+        (const rocksdb_options_t *const *)disk->options;
+    lethe_status status = refuse_unknown_families(disk, data, detail);
+    if (status != LETHE_OK) return status;
+    switch (mode) {
+    case LETHE_DISK_WRITE:
+        disk->database = rocksdb_open_column_families(disk->options[0], data, LETHE_FAMILY_COUNT,
+                                                      lethe_disk_family_names, family_options,
+                                                      disk->families, &message);
+        break;
+    case LETHE_DISK_READ:
+    case LETHE_DISK_EXAMINE:
+        disk->database = rocksdb_open_for_read_only_column_families(
+            disk->options[0], data, LETHE_FAMILY_COUNT, lethe_disk_family_names, family_options,
+            disk->families, 0, &message);
+        break;
+    }
+    lethe_disk_find_missing(disk, message);
+    return lethe_disk_translate(message, "cannot open the store", detail);
+}
+
+/* Opens the store to read it, through links to its files and one to the table that a failed fold
+ * left. All files are open then, and the links can go. status is that of opening it as it is. */
+static lethe_status open_shown(lethe_disk *disk, lethe_disk_mode mode, lethe_status status,
+                               lethe_detail *detail) {
+    char shown[256];
+    if (lethe_disk_show_mended(disk, shown, sizeof shown) != LETHE_OK) {
+        return lethe_detail_fill(detail, status,
+                                 "the disk failed while a table was taken into %s; open it to "
+                                 "write once, which puts the table in its place",
+                                 disk->folder);
+    }
+    lethe_status again = open_database(disk, shown, mode, NULL);
+    lethe_os_folder_remove(shown);
+    return again == LETHE_OK ? LETHE_OK : status;
+}
+
+/* Opens the store. Where a table is missing that a failed fold has left, it is put in its place. */
+static lethe_status open_mended(lethe_disk *disk, lethe_disk_mode mode, lethe_detail *detail) {
+    lethe_status status = open_database(disk, disk->data, mode, detail);
+    if (status == LETHE_OK || !lethe_disk_can_mend(disk)) return status;
+    if (disk->mode != LETHE_DISK_WRITE) return open_shown(disk, mode, status, detail);
+    if (lethe_disk_mend(disk) != LETHE_OK) return status;
+    lethe_status again = open_database(disk, disk->data, mode, NULL);
+    if (again == LETHE_OK) return LETHE_OK;
+    lethe_disk_take_back(disk);
+    return status;
+}
+
+/* Looks whether the folder is a store, or can become one, and explains why not. */
+static lethe_status look(lethe_disk *disk, const char *folder, bool create, bool *is_new,
+                         lethe_detail *detail) {
+    *is_new = false;
+    lethe_os_folder_state state;
+    lethe_status status = lethe_os_folder_look(folder, &state);
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot look into %s: %s", folder,
+                                 strerror(errno));
+    }
+    if (state == LETHE_OS_NO_FOLDER) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "%s is a file; name a folder", folder);
+    }
+    if (state == LETHE_OS_FILLED && lethe_os_exists(disk->data)) return LETHE_OK;
+    /* A lock file alone is left by a first run that was killed before it began. */
+    bool begun = state == LETHE_OS_FILLED && lethe_os_exists(disk->lock);
+    if (state == LETHE_OS_FILLED && !begun) {
+        return lethe_detail_fill(
+            detail, LETHE_EINVAL,
+            "%s has other files in it; name an empty folder, or one that lethe "
+            "made",
+            folder);
+    }
+    if (!create) {
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there is no store in %s", folder);
+    }
+    *is_new = true;
+    status = lethe_os_folder_make(folder);
+    return status == LETHE_OK
+               ? LETHE_OK
+               : lethe_detail_fill(detail, status, "cannot make %s: %s%s", folder, strerror(errno),
+                                   errno == ENOENT ? "; make the folder that it is to be in" : "");
+}
+
+static lethe_status claim(lethe_disk *disk, lethe_detail *detail) {
+    char holder[200] = "";
+    lethe_status status =
+        disk->mode == LETHE_DISK_WRITE
+            ? lethe_os_claim_take(disk->lock, &disk->claim, holder, sizeof holder)
+            : lethe_os_claim_share(disk->lock, &disk->claim, holder, sizeof holder);
+    if (status == LETHE_EBUSY) {
+        return lethe_detail_fill(detail, status, "%s is being written by %s", disk->folder, holder);
+    }
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot open %s: %s", disk->lock, strerror(errno));
+    }
+    return LETHE_OK;
+}
+
+static bool join(char **out, const char *folder, const char *name) {
+    size_t size = strlen(folder) + strlen(name) + 2;
+    *out = malloc(size);
+    if (*out == NULL) return false;
+    (void)snprintf(*out, size, "%s/%s", folder, name);
+    return true;
+}
+
+static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *detail) {
+    if (!join(&disk->folder, folder, "") || !join(&disk->data, folder, "data") ||
+        !join(&disk->lock, folder, "lethe.lock") ||
+        !join(&disk->acknowledgement, folder, "acknowledged") ||
+        !join(&disk->fold, folder, "fold.sst") || !join(&disk->begun, folder, "data.new")) {
+        return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
+    }
+    disk->folder[strlen(folder)] = '\0';
+    lethe_status status = lethe_os_folder_make_temporary(disk->temporary, sizeof disk->temporary);
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
+                                 strerror(errno));
+    }
+    lethe_disk_make_options(disk);
+    return LETHE_OK;
+}
+
+/* Reads which commit was acknowledged last, and opens the file to write more. */
+static lethe_status open_acknowledgement(lethe_disk *disk, lethe_detail *detail) {
+    lethe_status status = lethe_os_note_read(disk->acknowledgement, &disk->acknowledged);
+    if (status == LETHE_ECORRUPT) {
+        return lethe_detail_fill(
+            detail, status,
+            "%s is damaged; it says how far the log must reach: remove it to open "
+            "the store without that check",
+            disk->acknowledgement);
+    }
+    if (status == LETHE_OK && disk->mode == LETHE_DISK_WRITE) {
+        status = lethe_os_note_open(disk->acknowledgement, &disk->note);
+    }
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot open %s: %s",
+                                                  disk->acknowledgement, strerror(errno));
+}
+
+lethe_status lethe_disk_expect(const lethe_disk *disk, uint64_t commit, lethe_detail *detail) {
+    if (commit >= disk->acknowledged) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the log ends at commit %llu, and %llu was acknowledged: its end is "
+                             "damaged or missing; restore a backup",
+                             (unsigned long long)commit, (unsigned long long)disk->acknowledged);
+}
+
+uint64_t lethe_disk_fingerprint(const char *folder) {
+    char *data;
+    if (!join(&data, folder, "data")) return 0;
+    uint64_t fingerprint =
+        lethe_os_folder_fingerprint(folder) + 3 * lethe_os_folder_fingerprint(data);
+    free(data);
+    return fingerprint;
+}
+
+void lethe_disk_acknowledge(lethe_disk *disk, uint64_t commit) {
+    lethe_os_note_write(&disk->note, commit);
+}
+
+/* RocksDB keeps a diary beside its data. Where it was built with assertions, as by Debian, it ends
+ * the process when the diary can't be written, for example on a full disk. So the diary goes to
+ * memory, and is removed as soon as it is open: a killed process leaves nothing of it. */
+static void remove_diary(lethe_disk *disk) {
+    if (disk->temporary[0] != '\0') lethe_os_folder_remove(disk->temporary);
+    disk->temporary[0] = '\0';
+}
+
+/* Has what is there inspected, without changing it. */
+static lethe_status inspect_first(lethe_disk *disk, lethe_disk_inspector inspect,
+                                  lethe_detail *detail) {
+    if (inspect == NULL) return LETHE_OK;
+    lethe_status status = open_mended(disk, LETHE_DISK_EXAMINE, detail);
+    if (status == LETHE_OK) status = inspect(disk, detail);
+    close_database(disk);
+    return status;
+}
+
+static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_inspector inspect,
+                                  lethe_detail *detail) {
+    bool is_new = false;
+    lethe_status status = look(disk, disk->folder, create, &is_new, detail);
+    if (status != LETHE_OK) return status;
+    if (disk->mode != LETHE_DISK_READ) status = claim(disk, detail);
+    if (status != LETHE_OK) return status;
+    /* Before the database is opened: what was acknowledged by now must be in it. */
+    status = open_acknowledgement(disk, detail);
+    if (status != LETHE_OK) return status;
+    if (disk->mode == LETHE_DISK_WRITE && !is_new) {
+        status = inspect_first(disk, inspect, detail);
+        if (status != LETHE_OK) return status;
+    }
+    if (is_new) status = make_database(disk, detail);
+    if (status == LETHE_OK) status = open_mended(disk, disk->mode, detail);
+    if (status == LETHE_OK && disk->mode == LETHE_DISK_WRITE) lethe_os_remove(disk->fold);
+    remove_diary(disk);
+    return status;
+}
+
+lethe_status lethe_disk_open(const char *folder, lethe_disk_mode mode, bool create,
+                             lethe_disk_inspector inspect, lethe_disk **out, lethe_detail *detail) {
+    *out = NULL;
+    lethe_disk *disk = calloc(1, sizeof *disk);
+    if (disk == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
+    disk->mode = mode;
+    disk->references = 1;
+    disk->claim.descriptor = disk->note.descriptor = -1;
+    lethe_status status = prepare(disk, folder, detail);
+    if (status == LETHE_OK) status = open_prepared(disk, create, inspect, detail);
+    if (status != LETHE_OK) {
+        lethe_disk_close(disk);
+        return status;
+    }
+    *out = disk;
+    return LETHE_OK;
+}
+
+lethe_disk *lethe_disk_share(lethe_disk *disk) {
+    atomic_fetch_add(&disk->references, 1);
+    return disk;
+}
+
+const char *lethe_disk_folder(const lethe_disk *disk) {
+    return disk->folder;
+}
+
+void lethe_disk_close(lethe_disk *disk) {
+    if (disk == NULL || atomic_fetch_sub(&disk->references, 1) > 1) return;
+    close_database(disk);
+    lethe_disk_free_options(disk);
+    remove_diary(disk);
+    lethe_os_note_close(&disk->note);
+    lethe_os_claim_give(&disk->claim);
+    free(disk->folder);
+    free(disk->data);
+    free(disk->lock);
+    free(disk->fold);
+    free(disk->acknowledgement);
+    free(disk->begun);
+    free(disk);
+}

@@ -1,0 +1,67 @@
+/* engine/disk/internal.h - what the files about RocksDB share.
+ *
+ *   disk.c         opening and closing            options.c   how RocksDB is to work
+ *   records.c      reading and writing records    mend.c      a table that is missing
+ *   fold_table.c   tables that are added whole    backup.c    copies of all files */
+#ifndef LETHE_ENGINE_DISK_INTERNAL_H
+#define LETHE_ENGINE_DISK_INTERNAL_H
+
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+
+#include "engine/disk/disk.h"
+#include "os/folder.h"
+#include "os/note.h"
+
+struct lethe_disk {
+    lethe_disk_mode mode;
+    /* Of those who opened or share it, and of walks. */
+    _Atomic unsigned references;
+
+    /* Paths: see disk.c, LAYOUT. */
+    char *folder, *data, *lock, *fold, *acknowledgement, *begun;
+    /* A folder for RocksDB's diary, while it opens. */
+    char temporary[256];
+    /* The number of the table that RocksDB did not find when it was last opened, and of the one
+     * that was put in its place. */
+    char missing[24], mended[24];
+
+    lethe_os_claim claim;
+    /* The last acknowledged commit: where it is written, and what it was on open. */
+    lethe_os_note note;
+    uint64_t acknowledged;
+
+    rocksdb_t *database;
+    rocksdb_column_family_handle_t *families[LETHE_FAMILY_COUNT];
+    rocksdb_options_t *options[LETHE_FAMILY_COUNT];
+    rocksdb_readoptions_t *read, *scan;
+    rocksdb_writeoptions_t *write;
+    rocksdb_cache_t *cache;
+    rocksdb_compactionfilter_t *filter;
+    _Atomic uint64_t expire_before_ms;
+};
+
+/* Turns RocksDB's message, which it frees, into a status; NULL is LETHE_OK. */
+lethe_status lethe_disk_translate(char *message, const char *what, lethe_detail *detail);
+
+/* options.c: the names of the families, in RocksDB. */
+extern const char *const lethe_disk_family_names[LETHE_FAMILY_COUNT];
+/* Makes all of RocksDB's options. */
+void lethe_disk_make_options(lethe_disk *disk);
+void lethe_disk_free_options(lethe_disk *disk);
+
+/* mend.c: remembers which table is missing according to RocksDB's message, which may be NULL. */
+void lethe_disk_find_missing(lethe_disk *disk, const char *message);
+/* Whether a table is missing, and a failed fold has left one. */
+bool lethe_disk_can_mend(const lethe_disk *disk);
+/* Puts that table in its place. If RocksDB does not accept it, take_back undoes this.
+ * Errors: LETHE_ECORRUPT, LETHE_ENOSPACE, LETHE_EIO; nothing changed then, as far as is known. */
+LETHE_MUST_CHECK lethe_status lethe_disk_mend(lethe_disk *disk);
+void lethe_disk_take_back(lethe_disk *disk);
+/* For readers, which change nothing: makes a temporary folder of links to the database's files,
+ * with the table in its place. The caller removes the folder. Errors: LETHE_ENOTFOUND,
+ * LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM; there is no folder then. */
+LETHE_MUST_CHECK lethe_status lethe_disk_show_mended(const lethe_disk *disk, char *out,
+                                                     size_t size);
+
+#endif

@@ -1,0 +1,39 @@
+/* engine/failure.c - what went wrong, kept until it is asked for.
+ *
+ * I1      After the first failure of a commit or a fold the store accepts nothing more. What is on
+ *         disk stays a prefix of what was decided; opening the store again shows how much. */
+#include "core/detail.h"
+#include "engine/store.h"
+
+void lethe_engine_remark(lethe_store *store, const lethe_detail *detail) {
+    if (store->failed == LETHE_OK) store->failure = *detail;
+}
+
+void lethe_engine_remark_late(lethe_store *store, lethe_status status, const lethe_detail *detail) {
+    if (status == LETHE_OK) return;
+    lethe_engine_enter(store);
+    lethe_engine_remark(store, detail);
+    lethe_engine_leave(store);
+}
+
+void lethe_engine_fail(lethe_store *store, lethe_status status, const lethe_detail *detail) {
+    if (store->failed != LETHE_OK) return;
+    store->failed = status;
+    if (detail != NULL) store->failure = *detail;
+    if (store->failure.text[0] == '\0') {
+        (void)lethe_detail_fill(&store->failure, status, "%s", lethe_strerror(status));
+    }
+    lethe_os_condition_wake_all(&store->log.done);
+    lethe_os_condition_wake_all(&store->log.work);
+    lethe_os_condition_wake_all(&store->fold.wake);
+}
+
+void lethe_store_explain(const lethe_store *store, lethe_detail *detail) {
+    if (detail == NULL) return;
+    *detail = (lethe_detail){""};
+    if (store == NULL) return;
+    lethe_store *shared = (lethe_store *)(uintptr_t)store; /* only its lock changes */
+    lethe_engine_enter(shared);
+    *detail = store->failure;
+    lethe_engine_leave(shared);
+}

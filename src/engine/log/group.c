@@ -1,0 +1,63 @@
+/* engine/log/group.c - what belongs to one commit.
+ *
+ * WHY     The buffers are kept from one commit to the next, so that nothing is allocated after the
+ *         first few. Pending ids are kept only where index or ledger decide: both learn of an id
+ *         when it is durable. Elsewhere the window has the id as soon as it is decided, and the
+ *         answer to a duplicate waits for its own group, which is never written before the group of
+ *         the original. */
+#include "engine/log/group.h"
+
+#include "core/allocator.h"
+
+_Static_assert(LETHE_PENDING_SLOTS == 2 * LETHE_GROUP_LIMIT, "a full group fills half the table");
+
+lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allocator,
+                                 bool keeps_pending) {
+    lethe_buffer *const buffers[] = {&group->ids, &group->runs, &group->touched, &group->changes,
+                                     &group->pending.all};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+        buffers[i]->allocator = allocator;
+    }
+    group->batch = lethe_batch_new();
+    if (group->batch == NULL) return LETHE_ENOMEM;
+    return keeps_pending ? lethe_pending_prepare(&group->pending, allocator) : LETHE_OK;
+}
+
+void lethe_group_drop(lethe_group *group) {
+    lethe_batch_free(group->batch);
+    lethe_pending_drop(&group->pending);
+    lethe_buffer_free(&group->ids);
+    lethe_buffer_free(&group->runs);
+    lethe_buffer_free(&group->touched);
+    lethe_buffer_free(&group->changes);
+}
+
+lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
+    group->number = number;
+    group->operations = group->change_count = 0;
+    group->drops_ids = group->drops_changes = group->wants_cover = false;
+    group->runs.size = group->touched.size = 0;
+    lethe_pending_clear(&group->pending);
+    lethe_batch_clear(group->batch);
+    return lethe_id_segment_begin(&group->ids);
+}
+
+lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id, uint64_t clock_ms) {
+    if (!lethe_buffer_reserve(&group->ids, LETHE_LOG_ID_BYTES)) return LETHE_ENOMEM;
+    lethe_id_run *runs = (void *)group->runs.data;
+    size_t count = group->runs.size / sizeof *runs;
+    if (count == 0 || runs[count - 1].clock_ms != clock_ms) {
+        if (!lethe_buffer_reserve(&group->runs, sizeof *runs)) return LETHE_ENOMEM;
+        lethe_buffer_append(&group->runs, &(lethe_id_run){.clock_ms = clock_ms}, sizeof *runs);
+        runs = (void *)group->runs.data;
+        count++;
+    }
+    runs[count - 1].count++;
+    lethe_id_segment_append(&group->ids, id);
+    return LETHE_OK;
+}
+
+lethe_status lethe_group_end_ids(lethe_group *group) {
+    return lethe_id_segment_end(&group->ids, (const void *)group->runs.data,
+                                group->runs.size / sizeof(lethe_id_run));
+}

@@ -1,0 +1,74 @@
+/* engine/log/group.h - the operations of one commit, while it fills up and until it is durable. */
+#ifndef LETHE_ENGINE_LOG_GROUP_H
+#define LETHE_ENGINE_LOG_GROUP_H
+
+#include "engine/disk/disk.h"
+#include "engine/ids/pending.h"
+#include "engine/log/state.h"
+
+enum {
+    LETHE_GROUPS = 3,         /* one fills up; the others are being written, or wait for that */
+    LETHE_GROUP_LIMIT = 65536 /* operations */
+};
+
+typedef struct lethe_group {
+    /* The number of its commit. */
+    uint64_t number;
+    /* When its first operation came, by the machine's clock. */
+    uint64_t opened_ms;
+    /* Decided in it, whatever the outcome. A set, a delete and marks count too. */
+    uint32_t operations;
+
+    /* Marks; entries of the index. */
+    lethe_batch *batch;
+    /* The segment of ids, and its runs (lethe_id_run each). */
+    lethe_buffer ids, runs;
+    /* The segment of changes, how many it will have, and whatever the values need to write it. */
+    lethe_buffer changes, touched;
+    uint32_t change_count;
+    /* Its ids, where index or ledger decide. */
+    lethe_pending_ids pending;
+
+    /* The store's state after this commit. */
+    lethe_state state;
+    /* The commit deletes the segments of IDS before drop_to. Entries of INDEX before
+     * expire_before_ms then matter no more. */
+    bool drops_ids;
+    uint64_t drop_to;
+    uint64_t expire_before_ms;
+    /* It deletes the segments of CHANGES up to state.folded. */
+    bool drops_changes;
+    /* The log could be shorter if the ledger covered more commits. */
+    bool wants_cover;
+} lethe_group;
+
+/* Takes a zeroed group. Errors: LETHE_ENOMEM; drop frees what there is. */
+LETHE_MUST_CHECK lethe_status lethe_group_prepare(lethe_group *group,
+                                                  const lethe_allocator *allocator,
+                                                  bool keeps_pending);
+void lethe_group_drop(lethe_group *group);
+
+/* Empties the group for another commit, except its segment of changes, which belongs to the values
+ * (lethe_values_begin_segment). */
+LETHE_MUST_CHECK lethe_status lethe_group_begin(lethe_group *group, uint64_t number);
+
+/* Adds an id that is recorded under clock_ms. Errors: LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id,
+                                                 uint64_t clock_ms);
+/* Ends the segment of ids. */
+LETHE_MUST_CHECK lethe_status lethe_group_end_ids(lethe_group *group);
+
+static inline bool lethe_group_is_empty(const lethe_group *group) {
+    return group->operations == 0;
+}
+
+/* Whether its commit has a segment of each kind: an empty one too where older ones are dropped
+ * (commit.c, I4). */
+static inline bool lethe_group_writes_ids(const lethe_group *group) {
+    return group->runs.size > 0 || group->drops_ids;
+}
+static inline bool lethe_group_writes_changes(const lethe_group *group) {
+    return group->change_count > 0 || group->drops_changes;
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* engine/log/recover.c - from what is on disk to what must be in memory.
+ *
+ * IDEA    Three walks: CHANGES after the last fold, into the values; COUNTERS, if they fit into
+ *         memory (values/counters_open.c); IDS, into window, ledger and periods. Each record is
+ *         checked before it is believed.
+ * I1      Ids come back under the time they were recorded with, in their order. So the window is
+ *         the one that was lost, or one that forgets a little later.
+ * WHY     The log has 80 bits of each id, so that the window may be made again with another size,
+ *         error or W. */
+#include "core/detail.h"
+#include "engine/store.h"
+
+lethe_status lethe_explain_damage(const char *what, lethe_status status, lethe_detail *detail) {
+    if (status == LETHE_EVERSION) {
+        return lethe_detail_fill(detail, status,
+                                 "the store was written by a newer version of lethe; use that one");
+    }
+    if (status == LETHE_ENOMEM) {
+        return lethe_detail_fill(detail, status, "not enough memory to open the store");
+    }
+    return lethe_detail_fill(detail, status, "%s is damaged; restore a backup", what);
+}
+
+lethe_status lethe_changes_walk_begin(lethe_disk *disk, const lethe_state *state, lethe_walk **out,
+                                      lethe_detail *detail) {
+    unsigned char from[LETHE_COMMIT_KEY_BYTES];
+    lethe_commit_key(state->folded + 1, from);
+    lethe_status status = lethe_walk_begin(disk, LETHE_FAMILY_CHANGES,
+                                           (lethe_bytes){.data = from, .size = sizeof from}, out);
+    return status == LETHE_OK ? LETHE_OK : lethe_explain_damage("", status, detail);
+}
+
+/* Whether there is what the state says must be: a database whose manifest lost its end opens
+ * without an error. */
+static lethe_status expect_values(lethe_disk *disk, const lethe_state *state, uint64_t segments,
+                                  lethe_detail *detail) {
+    lethe_record record;
+    lethe_status status =
+        lethe_disk_get(disk, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &record, detail);
+    if (status != LETHE_OK) return status;
+    uint64_t folded = 0;
+    bool is_sound = record.data == NULL ||
+                    lethe_commit_of_key((lethe_bytes){record.data, record.size}, &folded);
+    lethe_record_release(&record);
+    /* A reader may have met the tables of one moment and the log of another. */
+    if (is_sound && folded >= state->folded && folded <= state->commit &&
+        segments == state->change_segments) {
+        return LETHE_OK;
+    }
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "counters or changes are missing that the store's state counts; "
+                             "restore a backup");
+}
+
+lethe_status lethe_log_replay(lethe_store *store, lethe_detail *detail) {
+    lethe_status status = lethe_values_replay(&store->values, &store->state, &store->fold, detail);
+    if (status != LETHE_OK) return status;
+    return expect_values(store->disk, &store->state, store->fold.segments, detail);
+}
+
+lethe_status lethe_log_inspect(lethe_disk *disk, lethe_detail *detail) {
+    lethe_state state;
+    lethe_status status = lethe_state_load(disk, &state, detail);
+    if (status == LETHE_ENOTFOUND) return LETHE_OK; /* nothing was acknowledged yet */
+    if (status == LETHE_OK) status = lethe_disk_expect(disk, state.commit, detail);
+    if (status != LETHE_OK) return status;
+    lethe_walk *walk;
+    status = lethe_changes_walk_begin(disk, &state, &walk, detail);
+    if (status != LETHE_OK) return status;
+    lethe_bytes key, value;
+    uint64_t segments = 0;
+    while (lethe_walk_next(walk, &key, &value))
+        segments++;
+    status = lethe_walk_end(walk, detail);
+    return status == LETHE_OK ? expect_values(disk, &state, segments, detail) : status;
+}
+
+/* What to do with a segment of ids; the walk is the same. */
+struct purpose {
+    bool records;       /* in the window, and in the ledger what it lacks */
+    lethe_batch *index; /* into the index, unless NULL */
+};
+
+static lethe_status take_runs(lethe_store *store, const lethe_id_segment *ids,
+                              const struct purpose *purpose) {
+    lethe_status status = LETHE_OK;
+    const unsigned char *at = ids->ids;
+    for (uint32_t i = 0; i < ids->run_count && status == LETHE_OK; i++) {
+        lethe_id_run run = lethe_id_segment_run(ids, i);
+        if (purpose->records && run.clock_ms + store->ids.kept_ms >= store->state.clock_ms)
+            status = lethe_ids_record_run(&store->ids, at, run);
+        if (status == LETHE_OK && purpose->index != NULL)
+            status = lethe_index_put_run(at, run, purpose->index, store->disk);
+        at += (size_t)run.count * LETHE_LOG_ID_BYTES;
+    }
+    return status;
+}
+
+/* Takes a segment in; *clock_ms becomes the time of its last id. */
+static lethe_status take_segment(lethe_store *store, uint64_t commit, lethe_bytes segment,
+                                 const struct purpose *purpose, lethe_id_segment *ids,
+                                 uint64_t *clock_ms) {
+    lethe_status status = lethe_id_segment_open(segment, ids);
+    if (status != LETHE_OK || ids->count == 0) return status;
+    status = take_runs(store, ids, purpose);
+    if (status == LETHE_OK && purpose->records && store->ids.ledger != NULL)
+        status = lethe_ledger_insert(store->ids.ledger, commit, segment, NULL);
+    *clock_ms = lethe_id_segment_run(ids, ids->run_count - 1).clock_ms;
+    return status;
+}
+
+static lethe_status take_next(lethe_store *store, uint64_t commit, lethe_bytes segment,
+                              const struct purpose *purpose) {
+    lethe_id_segment ids;
+    uint64_t clock_ms = 0;
+    lethe_status status = take_segment(store, commit, segment, purpose, &ids, &clock_ms);
+    if (status == LETHE_OK && ids.count > 0) {
+        lethe_periods_add(&store->log.periods, store->options.window_ms, commit, clock_ms,
+                          ids.count);
+    }
+    return status;
+}
+
+/* Takes the oldest segment, after the others. */
+static lethe_status take_oldest(lethe_store *store, uint64_t commit, lethe_bytes segment) {
+    lethe_id_segment ids;
+    uint64_t clock_ms = 0;
+    lethe_status status =
+        take_segment(store, commit, segment, &(struct purpose){.records = true}, &ids, &clock_ms);
+    if (status == LETHE_OK && ids.count > 0)
+        lethe_periods_add_first(&store->log.periods, commit, clock_ms, ids.count);
+    return status;
+}
+
+/* What a walk through IDS found. */
+struct found_ids {
+    /* No segment is missing at the beginning. */
+    bool is_gapless;
+    /* If the segment after the dropped ones is missing: none of its ids is later. */
+    uint64_t latest_ms;
+};
+
+/* Compares the log with what the state says of it. */
+static lethe_status expect_ids(lethe_store *store, const struct found_ids *found,
+                               lethe_detail *detail) {
+    uint64_t log_ids = lethe_periods_ids(&store->log.periods);
+    const lethe_state *state = &store->state;
+    if (log_ids == state->log_ids) return LETHE_OK;
+    if (!found->is_gapless && log_ids < state->log_ids &&
+        state->log_ids - log_ids <= LETHE_GROUP_LIMIT) {
+        lethe_lost lost = {.commit = state->dropped + 1,
+                           .ids = state->log_ids - log_ids,
+                           .latest_ms = found->latest_ms};
+        return lethe_log_mend(store, &lost, take_oldest, detail);
+    }
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the log has %llu ids, and the state says %llu; restore a backup",
+                             (unsigned long long)log_ids, (unsigned long long)state->log_ids);
+}
+
+/* The time of a segment's first id. */
+static uint64_t first_clock_ms(lethe_bytes segment, uint64_t otherwise_ms) {
+    lethe_id_segment ids;
+    if (lethe_id_segment_open(segment, &ids) != LETHE_OK || ids.run_count == 0) return otherwise_ms;
+    return lethe_id_segment_run(&ids, 0).clock_ms;
+}
+
+static lethe_status walk_ids(lethe_store *store, const struct purpose *purpose,
+                             lethe_detail *detail) {
+    lethe_walk *walk;
+    lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return lethe_explain_damage("", status, detail);
+    lethe_bytes key, value;
+    uint64_t commit = 0;
+    bool is_first = true;
+    struct found_ids found = {.is_gapless = store->state.dropped == 0,
+                              .latest_ms = store->clock.found_ms};
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        if (is_first && lethe_commit_of_key(key, &commit)) {
+            found.is_gapless = found.is_gapless || commit <= store->state.dropped + 1;
+            found.latest_ms = first_clock_ms(value, found.latest_ms);
+            is_first = false;
+        }
+        status = lethe_commit_of_key(key, &commit) && commit <= store->state.commit
+                     ? take_next(store, commit, value, purpose)
+                     : LETHE_ECORRUPT;
+    }
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status == LETHE_EFULL) {
+        return lethe_detail_fill(detail, status,
+                                 "the window's memory cap is too small for the ids that it must "
+                                 "remember; raise it");
+    }
+    if (status != LETHE_OK) return lethe_explain_damage("a segment of ids", status, detail);
+    if (ended != LETHE_OK || store->options.read_only) return ended;
+    return expect_ids(store, &found, detail);
+}
+
+/* Empties INDEX where exact mode is switched off; the state says so first. */
+static lethe_status drop_index(lethe_store *store) {
+    if (store->options.exact || !store->state.has_index) return LETHE_OK;
+    lethe_batch *batch = lethe_batch_new();
+    if (batch == NULL) return LETHE_ENOMEM;
+    store->state.has_index = false;
+    lethe_status status = lethe_state_put(&store->state, batch, store->disk);
+    if (status == LETHE_OK) status = lethe_disk_commit(store->disk, batch, NULL);
+    if (status == LETHE_OK) status = lethe_index_empty(store->disk, batch);
+    lethe_batch_free(batch);
+    return status;
+}
+
+/* Reads the log's ids, and makes INDEX what the options want: complete, or empty. It is emptied
+ * last: the log may need it (lost.c), and a store that is refused is left as it was. */
+static lethe_status recover_ids(lethe_store *store, lethe_detail *detail) {
+    struct purpose purpose = {.records = true};
+    if (store->options.exact && !store->state.has_index) {
+        purpose.index = lethe_batch_new(); /* the walk fills it */
+        if (purpose.index == NULL) return lethe_explain_damage("", LETHE_ENOMEM, detail);
+    }
+    lethe_status status = walk_ids(store, &purpose, detail);
+    lethe_batch_free(purpose.index);
+    if (status != LETHE_OK) return status;
+    status = drop_index(store);
+    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot change the index");
+    store->state.has_index = store->options.exact;
+    return LETHE_OK;
+}
+
+lethe_status lethe_log_recover(lethe_store *store, lethe_detail *detail) {
+    lethe_status status = lethe_log_replay(store, detail);
+    if (status == LETHE_OK) status = lethe_values_load(&store->values, detail);
+    return status == LETHE_OK ? recover_ids(store, detail) : status;
+}
+
+lethe_status lethe_log_survey(lethe_store *store, lethe_detail *detail) {
+    store->log.periods.count = 0;
+    return walk_ids(store, &(struct purpose){0}, detail);
+}

@@ -1,0 +1,260 @@
+/* engine/log/segment.c - encoding and checking the log's records.
+ *
+ * LAYOUT  ids:      [version 1][0 0 0][count u32] count x [id, 10 bytes]
+ *                   [run count u32] runs x [clock u64][count u32]
+ *         changes:  [version 1][0 0 0][count u32]
+ *                   count x [2 * key size + deleted, varint][key][value]
+ *         deltas:   [version 2][0 0 0][count u32]
+ *                   count x [key size, varint][key][delta]
+ *
+ *         A value or delta is the number folded over zero (0, -1, 1, -2, ...), as a varint. All
+ *         numbers are little-endian, except the keys of segments, which must sort as bytes.
+ * WHY     Ids come first and runs last, so that ids are written where they stay while a commit
+ *         fills up. Values are absolute: a segment may be replayed any number of times. Deltas are
+ *         for a sketch, which has no values. Each must be replayed exactly once. */
+#include "engine/log/segment.h"
+
+#include "core/bytes.h"
+
+/* Changes and deltas are in one family: the version distinguishes them. */
+enum { VERSION = 1, DELTAS_VERSION = 2, HEADER_BYTES = 8, RUN_BYTES = 12 };
+
+void lethe_log_id_store(unsigned char *out, lethe_log_id id) {
+    lethe_put_u64(out, id.low);
+    lethe_put_u16(out + 8, id.high);
+}
+
+lethe_log_id lethe_log_id_load(const unsigned char *data) {
+    return (lethe_log_id){.low = lethe_get_u64(data), .high = lethe_get_u16(data + 8)};
+}
+
+void lethe_log_ids_expand(const unsigned char *ids, uint32_t count, lethe_hash *out) {
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = lethe_log_id_expand(lethe_log_id_load(ids + (size_t)i * LETHE_LOG_ID_BYTES));
+    }
+}
+
+void lethe_commit_key(uint64_t commit, unsigned char out[LETHE_COMMIT_KEY_BYTES]) {
+    lethe_put_sorted_u64(out, commit);
+}
+
+bool lethe_commit_of_key(lethe_bytes key, uint64_t *out) {
+    if (key.size != LETHE_COMMIT_KEY_BYTES) return false;
+    *out = lethe_get_sorted_u64(key.data);
+    return true;
+}
+
+/* All kinds of segment begin alike. */
+static lethe_status begin(lethe_buffer *buffer, unsigned char version) {
+    buffer->size = 0;
+    if (!lethe_buffer_reserve(buffer, HEADER_BYTES)) return LETHE_ENOMEM;
+    memset(buffer->data, 0, HEADER_BYTES);
+    buffer->data[0] = version;
+    buffer->size = HEADER_BYTES;
+    return LETHE_OK;
+}
+
+static lethe_status open_header(lethe_bytes segment, unsigned char version, unsigned char newest,
+                                uint32_t *count) {
+    const unsigned char *data = segment.data;
+    if (segment.size < HEADER_BYTES) return LETHE_ECORRUPT;
+    if (data[0] > newest) return LETHE_EVERSION;
+    if (data[0] != version || data[1] != 0 || data[2] != 0 || data[3] != 0) return LETHE_ECORRUPT;
+    *count = lethe_get_u32(data + 4);
+    return LETHE_OK;
+}
+
+lethe_status lethe_id_segment_begin(lethe_buffer *buffer) {
+    return begin(buffer, VERSION);
+}
+
+lethe_status lethe_id_segment_end(lethe_buffer *buffer, const lethe_id_run *runs,
+                                  size_t run_count) {
+    uint32_t count = (uint32_t)((buffer->size - HEADER_BYTES) / LETHE_LOG_ID_BYTES);
+    if (!lethe_buffer_reserve(buffer, 4 + run_count * RUN_BYTES)) return LETHE_ENOMEM;
+    lethe_put_u32(buffer->data + 4, count);
+    unsigned char *at = buffer->data + buffer->size;
+    lethe_put_u32(at, (uint32_t)run_count);
+    at += 4;
+    for (size_t i = 0; i < run_count; i++, at += RUN_BYTES) {
+        lethe_put_u64(at, runs[i].clock_ms);
+        lethe_put_u32(at + 8, runs[i].count);
+    }
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
+lethe_id_run lethe_id_segment_run(const lethe_id_segment *ids, uint32_t index) {
+    const unsigned char *run = ids->runs + (size_t)index * RUN_BYTES;
+    return (lethe_id_run){.clock_ms = lethe_get_u64(run), .count = lethe_get_u32(run + 8)};
+}
+
+lethe_status lethe_id_segment_open(lethe_bytes segment, lethe_id_segment *out) {
+    *out = (lethe_id_segment){0};
+    lethe_status status = open_header(segment, VERSION, VERSION, &out->count);
+    if (status != LETHE_OK) return status;
+    uint64_t before_runs = HEADER_BYTES + (uint64_t)out->count * LETHE_LOG_ID_BYTES + 4;
+    if (segment.size < before_runs) return LETHE_ECORRUPT;
+    out->ids = (const unsigned char *)segment.data + HEADER_BYTES;
+    out->runs = (const unsigned char *)segment.data + before_runs;
+    out->run_count = lethe_get_u32(out->runs - 4);
+    if (segment.size - before_runs != (uint64_t)out->run_count * RUN_BYTES) return LETHE_ECORRUPT;
+    uint64_t total = 0, clock_ms = 0;
+    for (uint32_t i = 0; i < out->run_count; i++) {
+        lethe_id_run run = lethe_id_segment_run(out, i);
+        if (run.clock_ms < clock_ms) return LETHE_ECORRUPT;
+        clock_ms = run.clock_ms;
+        total += run.count;
+    }
+    return total == out->count ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+static size_t store_varint(unsigned char *out, uint64_t value) {
+    size_t size = 0;
+    for (; value >= 0x80; value >>= 7) {
+        out[size++] = (unsigned char)(value | 0x80);
+    }
+    out[size++] = (unsigned char)value;
+    return size;
+}
+
+/* Returns the bytes read, or 0 if there is no whole number before end. */
+static size_t load_varint(const unsigned char *at, const unsigned char *end, uint64_t *out) {
+    *out = 0;
+    for (size_t i = 0; i < 10 && at + i < end; i++) {
+        uint64_t low = at[i] & 0x7f;
+        if (i == 9 && low > 1) return 0;
+        *out |= low << 7 * i;
+        if (at[i] < 0x80) return i + 1;
+    }
+    return 0;
+}
+
+static uint64_t fold_sign(int64_t value) {
+    return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static int64_t unfold_sign(uint64_t value) {
+    return (int64_t)(value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
+}
+
+size_t lethe_value_store(unsigned char out[LETHE_VALUE_LIMIT_BYTES], int64_t value) {
+    return store_varint(out, fold_sign(value));
+}
+
+lethe_status lethe_value_load(lethe_bytes record, int64_t *out) {
+    const unsigned char *data = record.data;
+    uint64_t folded;
+    size_t used = record.size == 0 ? 0 : load_varint(data, data + record.size, &folded);
+    if (used == 0 || used != record.size) return LETHE_ECORRUPT;
+    *out = unfold_sign(folded);
+    return LETHE_OK;
+}
+
+lethe_status lethe_changes_begin(lethe_buffer *buffer) {
+    return begin(buffer, VERSION);
+}
+
+lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *change) {
+    if (!lethe_buffer_reserve(buffer, change->key.size + 4 + LETHE_VALUE_LIMIT_BYTES)) {
+        return LETHE_ENOMEM;
+    }
+    unsigned char *at = buffer->data + buffer->size;
+    at += store_varint(at, (uint64_t)change->key.size << 1 | (change->deleted ? 1 : 0));
+    memcpy(at, change->key.data, change->key.size);
+    at += change->key.size;
+    if (!change->deleted) at += store_varint(at, fold_sign(change->value));
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
+void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
+    lethe_put_u32(buffer->data + 4, count);
+}
+
+static lethe_status open_changes(lethe_bytes segment, unsigned char version, lethe_changes *out) {
+    *out = (lethe_changes){0};
+    lethe_status status = open_header(segment, version, DELTAS_VERSION, &out->left);
+    if (status != LETHE_OK) return status;
+    out->at = (const unsigned char *)segment.data + HEADER_BYTES;
+    out->end = (const unsigned char *)segment.data + segment.size;
+    if (out->left == 0 && out->at != out->end) return LETHE_ECORRUPT;
+    return LETHE_OK;
+}
+
+lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
+    return open_changes(segment, VERSION, out);
+}
+
+/* Takes a number that must be there. */
+static bool take_varint(lethe_changes *changes, uint64_t *out) {
+    size_t used = load_varint(changes->at, changes->end, out);
+    changes->at += used;
+    return used > 0;
+}
+
+static bool take_key(lethe_changes *changes, uint64_t size, lethe_bytes *out) {
+    size_t left = (size_t)(changes->end - changes->at);
+    if (size == 0 || size > LETHE_KEY_LIMIT_BYTES || size > left) return false;
+    *out = (lethe_bytes){.data = changes->at, .size = (size_t)size};
+    changes->at += size;
+    return true;
+}
+
+/* One less is left. After the last one the segment must end. */
+static lethe_status count_down(lethe_changes *changes) {
+    changes->left--;
+    return changes->left > 0 || changes->at == changes->end ? LETHE_OK : LETHE_ECORRUPT;
+}
+
+lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out) {
+    uint64_t head, value = 0;
+    if (changes->left == 0 || !take_varint(changes, &head)) return LETHE_ECORRUPT;
+    if (!take_key(changes, head >> 1, &out->key)) return LETHE_ECORRUPT;
+    out->deleted = (head & 1) != 0;
+    if (!out->deleted && !take_varint(changes, &value)) return LETHE_ECORRUPT;
+    out->value = unfold_sign(value);
+    return count_down(changes);
+}
+
+lethe_status lethe_deltas_begin(lethe_buffer *buffer) {
+    return begin(buffer, DELTAS_VERSION);
+}
+
+lethe_status lethe_deltas_append(lethe_buffer *buffer, const lethe_change *change) {
+    if (!lethe_buffer_reserve(buffer, change->key.size + 4 + LETHE_VALUE_LIMIT_BYTES)) {
+        return LETHE_ENOMEM;
+    }
+    unsigned char *at = buffer->data + buffer->size;
+    at += store_varint(at, change->key.size);
+    memcpy(at, change->key.data, change->key.size);
+    at += change->key.size;
+    at += store_varint(at, fold_sign(change->delta));
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
+lethe_status lethe_deltas_open(lethe_bytes segment, lethe_changes *out) {
+    return open_changes(segment, DELTAS_VERSION, out);
+}
+
+lethe_status lethe_deltas_next(lethe_changes *deltas, lethe_change *out) {
+    uint64_t size, delta;
+    *out = (lethe_change){0};
+    if (deltas->left == 0 || !take_varint(deltas, &size)) return LETHE_ECORRUPT;
+    if (!take_key(deltas, size, &out->key) || !take_varint(deltas, &delta)) return LETHE_ECORRUPT;
+    out->delta = unfold_sign(delta);
+    return delta != 0 ? count_down(deltas) : LETHE_ECORRUPT;
+}
+
+void lethe_index_store(unsigned char out[LETHE_INDEX_VALUE_BYTES], lethe_index_entry entry) {
+    lethe_put_u64(out, entry.clock_ms);
+    lethe_put_u32(out + 8, entry.digest);
+}
+
+lethe_status lethe_index_load(lethe_bytes record, lethe_index_entry *out) {
+    if (record.size != LETHE_INDEX_VALUE_BYTES) return LETHE_ECORRUPT;
+    const unsigned char *data = record.data;
+    *out = (lethe_index_entry){.clock_ms = lethe_get_u64(data), .digest = lethe_get_u32(data + 8)};
+    return LETHE_OK;
+}

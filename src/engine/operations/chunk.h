@@ -1,0 +1,62 @@
+/* engine/operations/chunk.h - a chunk of operations on its way from submit to its outcomes.
+ *
+ *   submit.c   cuts submissions into chunks, and puts these into groups
+ *   screen.c   lengths and times: what can be decided without looking anything up
+ *   decide.c   window, ledger, values
+ *   confirm.c  exact mode: what the window takes for a duplicate is looked up
+ *   set.c      counters that are set or deleted by hand */
+#ifndef LETHE_ENGINE_OPERATIONS_CHUNK_H
+#define LETHE_ENGINE_OPERATIONS_CHUNK_H
+
+#include "engine/store.h"
+
+/* An answer of the window that deciding an earlier operation may have made untrue. */
+enum { LETHE_ASK_AGAIN = 255 };
+
+/* Operations of a chunk that passed the screen, in order. */
+typedef struct lethe_chunk {
+    size_t count;
+    /* The window has answered for the operations before this one. */
+    size_t asked;
+
+    /* Which operations they are. */
+    uint16_t at[LETHE_CHUNK];
+    lethe_log_id ids[LETHE_CHUNK];
+    /* The ids as window and ledger know them. */
+    lethe_hash hashes[LETHE_CHUNK];
+    /* The store's time at each operation, and the time that its id is recorded under. */
+    uint64_t clocks[LETHE_CHUNK];
+    uint64_t recorded[LETHE_CHUNK];
+    /* lethe_answer, or LETHE_ASK_AGAIN. */
+    uint8_t answers[LETHE_CHUNK];
+    /* 1: the ledger says that the id was applied. */
+    uint8_t in_ledger[LETHE_CHUNK];
+} lethe_chunk;
+
+/* screen.c: outcomes[i] becomes LETHE_OUTCOME_APPLIED for the operations that go on, which are put
+ * into the chunk. After the `count` operations the submission has `following` more, which are only
+ * looked at. */
+void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, size_t count,
+                         size_t following, lethe_chunk *chunk, uint8_t *outcomes);
+
+/* decide.c: decides a chunk, into the filling group, which has room for it. values may be NULL. */
+LETHE_MUST_CHECK lethe_status lethe_engine_decide(lethe_store *store,
+                                                  const lethe_operation *operations, size_t count,
+                                                  size_t following, uint8_t *outcomes,
+                                                  int64_t *values);
+
+/* confirm.c */
+/* Distinguishes one set of changes from another; never 0. */
+uint32_t lethe_engine_digest(const lethe_store *store, const lethe_operation *operation);
+/* The latest of an id's entries on their way to disk; NULL if there is none. */
+const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_log_id id);
+/* Whether what the window calls a duplicate is one. *outcome becomes LETHE_OUTCOME_APPLIED if it is
+ * fresh: the window then records it. */
+LETHE_MUST_CHECK lethe_status lethe_engine_confirm(lethe_store *store, const lethe_chunk *chunk,
+                                                   size_t at, uint32_t digest,
+                                                   lethe_outcome *outcome);
+
+/* submit.c: makes room for more operations in the filling group, by sealing it if need be. */
+LETHE_MUST_CHECK lethe_status lethe_engine_make_room(lethe_store *store, size_t more);
+
+#endif

@@ -1,0 +1,235 @@
+/* engine/operations/decide.c - deciding operations: applied, duplicate, late, refused.
+ *
+ * IDEA    Operations are decided in chunks, in passes, so that the cache misses of a thousand of
+ *         them overlap: screen them (lengths, time, hashes), fetch their counters, and then, one
+ *         step of the clock after another, ask the window about all and decide each in turn.
+ * I1      An operation is applied if and only if its id goes into the filling group's log, in the
+ *         same step.
+ * I2      A duplicate is decided in the group of the original or in a later one, and groups become
+ *         durable in their order: so the answer to a duplicate never counts before the answer to
+ *         the original. That is why ids may enter the window at once. A commit that fails takes the
+ *         window with it: the store must be opened again, which fills the window from disk.
+ * I3      Ids decided within one step of the clock (W / 64) are recorded under the time of the last
+ *         of them (ids/ids.c, I1). Otherwise a replay of old events, each with a time of its own,
+ *         could ask the window only one by one.
+ * I4      Every answer is the one that the operation would have got if all were decided one by one.
+ *         The window is asked ahead for one step only, in which no time passes for it. Where
+ *         deciding removes an id from it, all later answers of the step are asked again, except
+ *         `fresh`.
+ * I5      With a ledger, an id that was applied is known from then on: by the groups on their way
+ *         to disk, and by the ledger from the moment they are durable. The window may have
+ *         forgotten it by then. */
+#include "engine/operations/chunk.h"
+
+/* What is new to the window may be older than W: asks the ledger about the ids from `from` to `to`
+ * that are not duplicates by the window's answer. */
+static lethe_status ask_ledger(lethe_store *store, lethe_chunk *chunk, size_t from, size_t to) {
+    lethe_hash hashes[LETHE_CHUNK];
+    uint16_t places[LETHE_CHUNK];
+    uint8_t present[LETHE_CHUNK];
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        chunk->in_ledger[i] = 0;
+        if (chunk->answers[i] == LETHE_ANSWER_DUPLICATE) continue;
+        hashes[count] = chunk->hashes[i];
+        places[count++] = (uint16_t)i;
+    }
+    if (count == 0) return LETHE_OK;
+    lethe_status status =
+        lethe_ledger_test(store->ids.ledger, hashes, count, present, &store->failure);
+    for (size_t i = 0; i < count && status == LETHE_OK; i++) {
+        chunk->in_ledger[places[i]] = present[i];
+    }
+    return status;
+}
+
+/* The end of the step of the clock that begins at `from`. */
+static size_t end_of_step(const lethe_store *store, const lethe_chunk *chunk, size_t from) {
+    size_t to = from + 1;
+    while (to < chunk->count && chunk->clocks[to] - chunk->clocks[from] <= store->ids.step_ms)
+        to++;
+    return to;
+}
+
+/* If a chunk has many steps, the ledger is asked about the whole chunk at once, so that its reads
+ * overlap. Deciding changes nothing in the ledger. */
+static lethe_status ask_ledger_ahead(lethe_store *store, lethe_chunk *chunk) {
+    if (store->ids.ledger == NULL || chunk->count == 0) return LETHE_OK;
+    if (end_of_step(store, chunk, 0) == chunk->count) return LETHE_OK;
+    memset(chunk->answers, LETHE_ANSWER_FRESH, chunk->count);
+    return ask_ledger(store, chunk, 0, chunk->count);
+}
+
+/* Asks the window about the next step of the clock, in one call. */
+static lethe_status ask_step(lethe_store *store, lethe_chunk *chunk) {
+    size_t from = chunk->asked, to = end_of_step(store, chunk, from);
+    uint64_t recorded_ms = chunk->clocks[to - 1];
+    for (size_t i = from; i < to; i++) {
+        chunk->recorded[i] = recorded_ms;
+    }
+    /* The answer LETHE_ANSWER_REFUSED says all that the status would. */
+    lethe_status status = lethe_window_add_and_test_batch(
+        store->ids.window, chunk->hashes + from, to - from, recorded_ms, chunk->answers + from);
+    (void)status;
+    chunk->asked = to;
+    bool is_all = from == 0 && to == chunk->count;
+    return store->ids.ledger != NULL && is_all ? ask_ledger(store, chunk, from, to) : LETHE_OK;
+}
+
+/* The same about one operation, whose answer is no longer true. */
+static lethe_status ask_again(lethe_store *store, lethe_chunk *chunk, size_t at) {
+    lethe_answer answer;
+    lethe_status status = lethe_window_add_and_test(store->ids.window, chunk->hashes[at],
+                                                    chunk->recorded[at], &answer);
+    (void)status;
+    chunk->answers[at] = (uint8_t)answer;
+    return store->ids.ledger != NULL ? ask_ledger(store, chunk, at, at + 1) : LETHE_OK;
+}
+
+/* What window and ledger say of an operation, now that all before it are decided. *outcome becomes
+ * LETHE_OUTCOME_APPLIED if it is fresh. */
+static lethe_status judge(lethe_store *store, lethe_chunk *chunk, size_t at, uint32_t digest,
+                          lethe_outcome *outcome) {
+    if (chunk->answers[at] == LETHE_ASK_AGAIN) {
+        lethe_status status = ask_again(store, chunk, at);
+        if (status != LETHE_OK) return status;
+    }
+    *outcome = LETHE_OUTCOME_APPLIED;
+    if (chunk->answers[at] == LETHE_ANSWER_DUPLICATE) {
+        *outcome = LETHE_OUTCOME_DUPLICATE;
+        if (store->options.exact) return lethe_engine_confirm(store, chunk, at, digest, outcome);
+    } else if (store->ids.ledger != NULL &&
+               (chunk->in_ledger[at] != 0 ||
+                lethe_engine_find_pending(store, chunk->ids[at]) != NULL)) {
+        *outcome = LETHE_OUTCOME_DUPLICATE;
+    } else if (chunk->answers[at] == LETHE_ANSWER_REFUSED) {
+        *outcome = LETHE_OUTCOME_REFUSED;
+    }
+    return LETHE_OK;
+}
+
+/* Logs the id of an operation that was applied. */
+static lethe_status log_id(lethe_store *store, lethe_group *group, const lethe_chunk *chunk,
+                           size_t at, uint32_t digest) {
+    lethe_status status = lethe_group_add_id(group, chunk->ids[at], chunk->recorded[at]);
+    if (status != LETHE_OK || !lethe_engine_keeps_pending(store)) return status;
+    lethe_pending pending = {.id = chunk->ids[at],
+                             .entry = {.clock_ms = chunk->clocks[at], .digest = digest}};
+    return lethe_pending_add(&group->pending, pending);
+}
+
+/* A fresh operation is not applied: its id is removed from the window, and what the window said of
+ * later operations of this step is not true any more. In exact mode the id stays: another id may
+ * share its place, which must not be forgotten, and the index shows that this one was not
+ * applied. */
+static void take_back(lethe_store *store, lethe_chunk *chunk, size_t at) {
+    if (store->options.exact) return;
+    /* An id that can't be distinguished from another stays: it is one of the false positives of
+     * P2. */
+    lethe_status status =
+        lethe_window_remove(store->ids.window, chunk->hashes[at], chunk->recorded[at]);
+    (void)status;
+    for (size_t i = at + 1; i < chunk->asked; i++) {
+        if (chunk->answers[i] != LETHE_ANSWER_FRESH) chunk->answers[i] = LETHE_ASK_AGAIN;
+    }
+}
+
+/* Whether an operation whose id nobody knows may have been applied all the same: before ids were
+ * kept for ever. */
+static bool is_before_memory(const lethe_store *store, const lethe_operation *operation) {
+    return store->options.event_time && operation->time_ms < store->state.known_from_ms;
+}
+
+/* Decides one operation that passed the screen. change_at: see lethe_values_change. */
+static lethe_status decide_one(lethe_store *store, const lethe_operation *operation,
+                               size_t change_at, lethe_chunk *chunk, size_t at,
+                               lethe_outcome *outcome) {
+    uint32_t digest = store->options.exact ? lethe_engine_digest(store, operation) : 0;
+    lethe_status status = at == chunk->asked ? ask_step(store, chunk) : LETHE_OK;
+    if (status == LETHE_OK) status = judge(store, chunk, at, digest, outcome);
+    if (status != LETHE_OK || *outcome != LETHE_OUTCOME_APPLIED) return status;
+    lethe_group *group = lethe_log_filling(&store->log);
+    bool overflows = false;
+    if (is_before_memory(store, operation)) {
+        *outcome = LETHE_OUTCOME_LATE;
+    } else {
+        status = lethe_values_change(&store->values, group, operation, change_at, &overflows,
+                                     &store->failure);
+        if (status != LETHE_OK) return status;
+        if (overflows) *outcome = LETHE_OUTCOME_OVERFLOW;
+    }
+    if (*outcome == LETHE_OUTCOME_APPLIED) return log_id(store, group, chunk, at, digest);
+    take_back(store, chunk, at);
+    return LETHE_OK;
+}
+
+static void add_to_totals(lethe_totals *totals, lethe_outcome outcome) {
+    switch (outcome) {
+    case LETHE_OUTCOME_APPLIED:
+        totals->applied++;
+        return;
+    case LETHE_OUTCOME_DUPLICATE:
+        totals->duplicates++;
+        return;
+    case LETHE_OUTCOME_LATE:
+        totals->late++;
+        return;
+    case LETHE_OUTCOME_FUTURE:
+        totals->future++;
+        return;
+    case LETHE_OUTCOME_MISMATCH:
+        totals->mismatched++;
+        return;
+    case LETHE_OUTCOME_OVERFLOW:
+    case LETHE_OUTCOME_INVALID:
+    case LETHE_OUTCOME_REFUSED:
+    case LETHE_OUTCOME_LIMITED:
+        totals->refused++;
+        return;
+    }
+}
+
+/* What the counters of an operation hold now. */
+static lethe_status read_values(lethe_store *store, const lethe_operation *operation,
+                                int64_t *values) {
+    lethe_status status = LETHE_OK;
+    for (size_t i = 0; i < operation->change_count && status == LETHE_OK; i++) {
+        values[i] = 0;
+        if (operation->changes == NULL) continue;
+        bool found;
+        status = lethe_values_read(&store->values, operation->changes[i].key, &values[i], &found,
+                                   &store->failure);
+    }
+    return status;
+}
+
+lethe_status lethe_engine_decide(lethe_store *store, const lethe_operation *operations,
+                                 size_t count, size_t following, uint8_t *outcomes,
+                                 int64_t *values) {
+    lethe_chunk chunk;
+    lethe_engine_screen(store, operations, count, following, &chunk, outcomes);
+    lethe_status status = ask_ledger_ahead(store, &chunk);
+    if (status != LETHE_OK) return status;
+    lethe_values_fetch(&store->values, operations, count, outcomes);
+    lethe_group *group = lethe_log_filling(&store->log);
+    lethe_log_open_group(group);
+    size_t next = 0, change_at = 0;
+    for (size_t i = 0; i < count; i++) {
+        lethe_outcome outcome = (lethe_outcome)outcomes[i];
+        if (next < chunk.count && chunk.at[next] == i)
+            status = decide_one(store, &operations[i], change_at, &chunk, next++, &outcome);
+        if (outcome != LETHE_OUTCOME_INVALID) change_at += operations[i].change_count;
+        outcomes[i] = (uint8_t)outcome;
+        add_to_totals(&store->state.totals, outcome);
+        if (status == LETHE_OK && values != NULL) {
+            status = read_values(store, &operations[i], values);
+            values += operations[i].change_count;
+        }
+        if (status != LETHE_OK) {
+            lethe_values_abandon_chunk(&store->values);
+            return status;
+        }
+    }
+    group->operations += (uint32_t)count;
+    return lethe_values_finish_chunk(&store->values);
+}

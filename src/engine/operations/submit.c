@@ -1,0 +1,145 @@
+/* engine/operations/submit.c - taking operations in: cut into chunks, put into groups.
+ *
+ * IDEA    A submission is decided in chunks of a thousand operations, each within one group. Its
+ *         outcomes count once the group of the last one is durable (lethe_store_wait).
+ * I1      Operations that come with marks go into one group with them. If a mark became durable
+ *         later than its operations, a crash in between would cause them to be read again, and an
+ *         operation that is sent again after W is counted twice. */
+#include "core/detail.h"
+#include "engine/marks.h"
+#include "engine/operations/chunk.h"
+
+/* This share of the most that a commit may have is enough for one. */
+enum { ENOUGH_SHARE = 4 };
+/* So many bytes of changes are enough as well. */
+enum { ENOUGH_BYTES = 64 << 20 };
+
+/* How many of the operations make the next chunk. */
+static size_t next_chunk(const lethe_operation *operations, size_t count, size_t most) {
+    size_t taken = 0, changes = 0;
+    while (taken < count && taken < most && taken < LETHE_CHUNK) {
+        size_t more = operations[taken].change_count;
+        if (more > LETHE_CHANGES_LIMIT) more = 0; /* the operation is invalid */
+        if (taken > 0 && changes + more > LETHE_CHANGES_LIMIT) break;
+        changes += more;
+        taken++;
+    }
+    return taken;
+}
+
+/* Whether the filling group should be sealed before `more` operations go into it: it would have too
+ * many, or there are enough for a commit and the disk is idle. So groups are larger on a slow
+ * disk. */
+static bool is_due(lethe_store *store, size_t more) {
+    const lethe_group *group = lethe_log_filling(&store->log);
+    uint32_t waiting = group->operations, most = store->options.commit_operations;
+    if (waiting == 0) return false;
+    return waiting + more > most || group->changes.size > ENOUGH_BYTES ||
+           (waiting >= most / ENOUGH_SHARE && store->log.sealed == store->log.durable);
+}
+
+/* Seals until they fit; into an empty group they do. */
+lethe_status lethe_engine_make_room(lethe_store *store, size_t more) {
+    lethe_status status = LETHE_OK;
+    while (store->failed == LETHE_OK && status == LETHE_OK && is_due(store, more))
+        status = lethe_log_seal(store);
+    return store->failed != LETHE_OK ? store->failed : status;
+}
+
+static lethe_status decide_all(lethe_store *store, const lethe_operation *operations, size_t count,
+                               bool has_marks, uint8_t *outcomes, int64_t *values) {
+    while (count > 0) {
+        lethe_status status = has_marks ? LETHE_OK : lethe_engine_make_room(store, 1);
+        if (status != LETHE_OK) return status;
+        uint32_t waiting = lethe_log_filling(&store->log)->operations;
+        size_t taken = next_chunk(operations, count, store->options.commit_operations - waiting);
+        status = lethe_engine_decide(store, operations, taken, count - taken, outcomes, values);
+        if (status != LETHE_OK) return status;
+        for (size_t i = 0; i < taken && values != NULL; i++) {
+            values += operations[i].change_count;
+        }
+        operations += taken;
+        outcomes += taken;
+        count -= taken;
+    }
+    return LETHE_OK;
+}
+
+static void put_marks(lethe_store *store, const lethe_mark *marks, size_t count) {
+    lethe_group *group = lethe_log_filling(&store->log);
+    if (count == 0) return;
+    lethe_log_open_group(group);
+    if (lethe_group_is_empty(group)) group->operations = 1;
+    lethe_marks_put(marks, count, group->batch, store->disk);
+}
+
+/* What a caller does between deciding and committing. */
+struct between {
+    lethe_store_decided decided;
+    void *context;
+    lethe_mark *marks;
+};
+
+static lethe_status call_between(const struct between *between, const uint8_t *outcomes,
+                                 size_t mark_count) {
+    if (between == NULL) return LETHE_OK;
+    lethe_status status = between->decided(between->context, outcomes, between->marks);
+    if (status != LETHE_OK) return status;
+    return lethe_marks_are_valid(between->marks, mark_count) ? LETHE_OK : LETHE_EINVAL;
+}
+
+static lethe_status submit(lethe_store *store, const lethe_operation *operations, size_t count,
+                           const lethe_mark *marks, size_t mark_count, uint8_t *outcomes,
+                           int64_t *values, const struct between *between, uint64_t *ticket) {
+    if (ticket != NULL) *ticket = 0;
+    if (store == NULL || ticket == NULL || (marks == NULL && mark_count > 0)) return LETHE_EINVAL;
+    if (count > 0 && (operations == NULL || outcomes == NULL)) return LETHE_EINVAL;
+    if (store->options.read_only || !lethe_marks_are_valid(marks, mark_count)) return LETHE_EINVAL;
+    if (mark_count > 0 && count > store->options.commit_operations) return LETHE_EINVAL;
+    lethe_engine_enter(store);
+    lethe_status status = store->failed;
+    if (status == LETHE_OK) {
+        lethe_detail_clear(&store->failure); /* a remark of an earlier call */
+        if (mark_count > 0) status = lethe_engine_make_room(store, count); /* I1 */
+        bool was_empty = lethe_group_is_empty(lethe_log_filling(&store->log));
+        uint64_t filling = store->log.filling;
+        if (status == LETHE_OK)
+            status = decide_all(store, operations, count, mark_count > 0, outcomes, values);
+        store->clock.announced = 0;
+        if (status == LETHE_OK) status = call_between(between, outcomes, mark_count);
+        if (status == LETHE_OK) put_marks(store, marks, mark_count);
+        if (status != LETHE_OK) lethe_engine_fail(store, status, NULL);
+        *ticket = lethe_log_ticket(&store->log);
+        /* The committer may have sealed the group while this thread waited for room, and wait for
+         * the first operation of the next one by now. */
+        bool is_next = was_empty || store->log.filling != filling;
+        if (is_next || store->options.commit_interval_ms == 0)
+            lethe_os_condition_wake_all(&store->log.work);
+    }
+    lethe_engine_leave(store);
+    return status;
+}
+
+lethe_status lethe_store_submit(lethe_store *store, const lethe_operation *operations, size_t count,
+                                const lethe_mark *marks, size_t mark_count, uint8_t *outcomes,
+                                int64_t *values, uint64_t *ticket) {
+    return submit(store, operations, count, marks, mark_count, outcomes, values, NULL, ticket);
+}
+
+lethe_status lethe_store_submit_with(lethe_store *store, const lethe_operation *operations,
+                                     size_t count, lethe_mark *marks, size_t mark_count,
+                                     uint8_t *outcomes, int64_t *values,
+                                     lethe_store_decided decided, void *context, uint64_t *ticket) {
+    struct between between = {.decided = decided, .context = context, .marks = marks};
+    if (ticket != NULL) *ticket = 0;
+    if (decided == NULL || mark_count == 0) return LETHE_EINVAL;
+    return submit(store, operations, count, marks, mark_count, outcomes, values, &between, ticket);
+}
+
+lethe_status lethe_store_apply(lethe_store *store, const lethe_operation *operations, size_t count,
+                               uint8_t *outcomes, int64_t *values) {
+    uint64_t ticket;
+    lethe_status status =
+        lethe_store_submit(store, operations, count, NULL, 0, outcomes, values, &ticket);
+    return status == LETHE_OK ? lethe_store_wait(store, ticket) : status;
+}

@@ -1,0 +1,46 @@
+/* engine/values/counters.h - exact counters: what their files share.
+ *
+ *   counters.c        changing and reading them
+ *   counters_open.c   from disk to memory, and checking what is on disk
+ *   counters_fold.c   from memory to COUNTERS */
+#ifndef LETHE_ENGINE_VALUES_COUNTERS_H
+#define LETHE_ENGINE_VALUES_COUNTERS_H
+
+#include "engine/values/values.h"
+
+/* Stamps of records: in COUNTERS; replayed from the log; changed by the first commit. */
+enum { LETHE_FOLDED_STAMP, LETHE_REPLAYED_STAMP, LETHE_FIRST_STAMP };
+
+/* The stamp of records that the commit changes. */
+static inline uint32_t lethe_counters_stamp(const lethe_counters *counters, uint64_t commit) {
+    return (uint32_t)(commit - counters->base_commit);
+}
+
+static inline uint32_t lethe_counters_tag(const lethe_values *values, lethe_bytes key) {
+    return lethe_tally_tag(lethe_hash_bytes(values->seed, key.data, key.size));
+}
+
+lethe_status lethe_counters_open(lethe_values *values);
+void lethe_counters_close(lethe_values *values);
+lethe_status lethe_counters_prepare_writes(lethe_values *values, uint64_t next_commit);
+lethe_status lethe_counters_replay(lethe_values *values, const lethe_state *state, lethe_fold *fold,
+                                   lethe_detail *detail);
+lethe_status lethe_counters_load(lethe_values *values, lethe_detail *detail);
+lethe_status lethe_counters_check_begin(lethe_disk *disk, lethe_values_check *check,
+                                        lethe_detail *detail);
+lethe_status lethe_counters_check_segment(lethe_values_check *check, uint64_t commit,
+                                          lethe_bytes segment);
+lethe_status lethe_counters_check_record(lethe_values_check *check, lethe_bytes key,
+                                         lethe_bytes value);
+
+void lethe_counters_number_commits(lethe_values *values, uint64_t next_commit, bool is_folding);
+uint64_t lethe_counters_fold_after_bytes(const lethe_values *values);
+bool lethe_counters_are_too_large(const lethe_values *values);
+lethe_status lethe_counters_take_fold(lethe_values *values, const lethe_fold *fold,
+                                      lethe_fold_load *load);
+lethe_status lethe_counters_write_fold(lethe_values *values, lethe_fold_load *load, uint64_t cut,
+                                       lethe_detail *detail);
+void lethe_counters_end_fold(lethe_values *values, uint64_t cut);
+lethe_status lethe_counters_evict(lethe_values *values);
+
+#endif

@@ -1,0 +1,145 @@
+/* engine/values/counters_open.c - exact counters from disk to memory, and checked on disk.
+ *
+ * IDEA    The log's changes since the last fold go into memory: COUNTERS does not have them. A
+ *         writer then reads all of COUNTERS as well, if that takes no more than half of the memory
+ *         that counters may have. A key that is not in memory is then known not to exist, and
+ *         nothing is ever read from disk while operations are decided.
+ * WHY     Values are absolute, so a segment may be replayed over newer values of COUNTERS: later
+ *         segments set them right. */
+#include "core/allocator.h"
+#include "core/detail.h"
+#include "core/tunables.h"
+#include "engine/log/log.h"
+#include "engine/values/counters.h"
+#include "engine/values/fold.h"
+
+/* What a record takes in memory besides its key and value, roughly. */
+enum { RECORD_BYTES = 64 };
+
+lethe_status lethe_counters_open(lethe_values *values) {
+    return lethe_tally_new(values->allocator, &values->counters.tally);
+}
+
+/* Tags: of a chunk. A chunk ends before it has more than LETHE_CHANGES_LIMIT, unless it is one
+ * operation, which has no more either. */
+lethe_status lethe_counters_prepare_writes(lethe_values *values, uint64_t next_commit) {
+    lethe_counters *counters = &values->counters;
+    counters->base_commit = next_commit - lethe_tune.first_stamp;
+    counters->tags =
+        lethe_alloc_zeroed(values->allocator, LETHE_CHANGES_LIMIT * sizeof *counters->tags);
+    counters->was_absent =
+        lethe_alloc_zeroed(values->allocator, LETHE_CHANGES_LIMIT * sizeof *counters->was_absent);
+    return counters->tags != NULL && counters->was_absent != NULL ? LETHE_OK : LETHE_ENOMEM;
+}
+
+void lethe_counters_close(lethe_values *values) {
+    lethe_counters *counters = &values->counters;
+    lethe_tally_free(counters->tally);
+    lethe_release(values->allocator, counters->tags, LETHE_CHANGES_LIMIT * sizeof *counters->tags);
+    lethe_release(values->allocator, counters->was_absent,
+                  LETHE_CHANGES_LIMIT * sizeof *counters->was_absent);
+}
+
+static lethe_status replay_segment(lethe_values *values, lethe_bytes segment, lethe_fold *fold) {
+    lethe_tally *tally = values->counters.tally;
+    lethe_changes changes;
+    lethe_status status = lethe_changes_open(segment, &changes);
+    while (status == LETHE_OK && changes.left > 0) {
+        lethe_new_value change;
+        status = lethe_changes_next(&changes, &change);
+        if (status != LETHE_OK) break;
+        uint32_t tag = lethe_counters_tag(values, change.key);
+        lethe_tally_record *record = lethe_tally_find(tally, tag, change.key);
+        if (record == NULL) record = lethe_tally_add(tally, tag, change.key);
+        if (record == NULL) return LETHE_ENOMEM;
+        record->value = change.value;
+        record->absent = change.deleted;
+        record->stamp = LETHE_REPLAYED_STAMP;
+        fold->unfolded_changes++;
+    }
+    fold->unfolded_bytes += segment.size;
+    return status;
+}
+
+lethe_status lethe_counters_replay(lethe_values *values, const lethe_state *state, lethe_fold *fold,
+                                   lethe_detail *detail) {
+    lethe_walk *walk;
+    lethe_status status = lethe_changes_walk_begin(values->disk, state, &walk, detail);
+    if (status != LETHE_OK) return status;
+    lethe_bytes key, value;
+    fold->segments = 0;
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
+        status = replay_segment(values, value, fold);
+        fold->segments++;
+    }
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status != LETHE_OK) return lethe_explain_damage("a segment of changes", status, detail);
+    return ended;
+}
+
+/* Whether all of COUNTERS fits into half of the memory that counters may have. */
+static bool is_small(const lethe_values *values) {
+    uint64_t count = lethe_disk_records(values->disk, LETHE_FAMILY_COUNTERS);
+    uint64_t bytes = lethe_disk_bytes(values->disk, LETHE_FAMILY_COUNTERS);
+    uint64_t each = RECORD_BYTES + bytes / (count + 1);
+    return count <= values->counters.memory_limit_bytes / 2 / each;
+}
+
+static lethe_status load_record(lethe_values *values, lethe_bytes key, lethe_bytes value) {
+    if (key.size == 0) return LETHE_OK; /* says how far COUNTERS is folded */
+    if (key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_ECORRUPT;
+    lethe_tally *tally = values->counters.tally;
+    uint32_t tag = lethe_counters_tag(values, key);
+    if (lethe_tally_find(tally, tag, key) != NULL) return LETHE_OK; /* the log's value is newer */
+    lethe_tally_record *record = lethe_tally_add(tally, tag, key);
+    if (record == NULL) return LETHE_ENOMEM;
+    int64_t number = 0;
+    lethe_status status = lethe_value_load(value, &number);
+    record->value = number;
+    return status;
+}
+
+lethe_status lethe_counters_load(lethe_values *values, lethe_detail *detail) {
+    if (!is_small(values)) return LETHE_OK;
+    lethe_walk *walk;
+    lethe_status status =
+        lethe_walk_begin(values->disk, LETHE_FAMILY_COUNTERS, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return lethe_explain_damage("", status, detail);
+    lethe_bytes key, value;
+    while (status == LETHE_OK && lethe_walk_next(walk, &key, &value))
+        status = load_record(values, key, value);
+    lethe_status ended = lethe_walk_end(walk, detail);
+    if (status != LETHE_OK) return lethe_explain_damage("a counter", status, detail);
+    values->counters.is_complete = ended == LETHE_OK;
+    return ended;
+}
+
+lethe_status lethe_counters_check_begin(lethe_disk *disk, lethe_values_check *check,
+                                        lethe_detail *detail) {
+    (void)disk, (void)check, (void)detail; /* records are checked one by one */
+    return LETHE_OK;
+}
+
+lethe_status lethe_counters_check_segment(lethe_values_check *check, uint64_t commit,
+                                          lethe_bytes segment) {
+    (void)commit;
+    lethe_changes changes;
+    lethe_status status = lethe_changes_open(segment, &changes);
+    if (status != LETHE_OK) return status;
+    check->health->changes += changes.left;
+    while (status == LETHE_OK && changes.left > 0) {
+        lethe_new_value change;
+        status = lethe_changes_next(&changes, &change);
+    }
+    return status;
+}
+
+lethe_status lethe_counters_check_record(lethe_values_check *check, lethe_bytes key,
+                                         lethe_bytes value) {
+    int64_t number;
+    if (key.size == 0)
+        return lethe_commit_of_key(value, &check->folded) ? LETHE_OK : LETHE_ECORRUPT;
+    if (key.size > LETHE_KEY_LIMIT_BYTES) return LETHE_ECORRUPT;
+    check->health->counters++;
+    return lethe_value_load(value, &number);
+}

@@ -1,0 +1,200 @@
+/* engine/values/tally.c - counters in memory.
+ *
+ * IDEA    Records lie one after another in chunks that never move. The table has for each a 32-bit
+ *         tag and the record's place, 8 bytes together.
+ * LAYOUT  slot:   [tag 32][place + 1, 32]           0: empty
+ *         place:  [chunk][unit of 4 bytes within the chunk, 18 bits]
+ *         chunk:  1 MiB of records: value, stamp, key size, key; each a multiple of 4 bytes
+ * I1      A slot's home is tag * slots / 2^32; it lies there or after, with no empty slot between.
+ * I2      At most 5/8 of the slots are in use.
+ * WHY     Value and key mostly share a cache line, so a counter costs two misses, and both can be
+ *         fetched ahead. The home grows with the tag: so the table grows by reading and writing it
+ *         in order, by any factor.
+ * LIMIT   16 GiB of records. */
+#include "engine/values/tally.h"
+
+#include <string.h>
+
+#include "core/allocator.h"
+
+enum { CHUNK_BYTES = 1 << 20, UNIT_BYTES = 4, CHUNK_UNITS = CHUNK_BYTES / UNIT_BYTES };
+enum { CHUNK_LIMIT = 1 << 14, FIRST_SLOTS = 1 << 12 };
+
+struct lethe_tally {
+    const lethe_allocator *allocator;
+    uint64_t *slots;
+    uint64_t slot_count;
+    uint64_t count;
+    char **chunks;  /* CHUNK_LIMIT pointers */
+    uint32_t *used; /* units in use, of each chunk */
+    uint32_t chunk_count;
+};
+
+static uint64_t home_of(uint32_t tag, uint64_t slot_count) {
+    return (uint64_t)tag * slot_count >> 32;
+}
+
+static lethe_tally_record *record_at(const lethe_tally *tally, uint32_t place) {
+    char *chunk = tally->chunks[place / CHUNK_UNITS];
+    return (lethe_tally_record *)(void *)(chunk + (size_t)(place % CHUNK_UNITS) * UNIT_BYTES);
+}
+
+static uint32_t units_of(size_t key_size) {
+    return (uint32_t)((sizeof(lethe_tally_record) + key_size + UNIT_BYTES - 1) / UNIT_BYTES);
+}
+
+lethe_status lethe_tally_new(const lethe_allocator *allocator, lethe_tally **out) {
+    *out = NULL;
+    lethe_tally *tally = lethe_alloc_zeroed(allocator, sizeof *tally);
+    if (tally == NULL) return LETHE_ENOMEM;
+    tally->allocator = allocator;
+    tally->slot_count = FIRST_SLOTS;
+    tally->slots = lethe_alloc_zeroed(allocator, FIRST_SLOTS * sizeof *tally->slots);
+    tally->chunks = lethe_alloc_zeroed(allocator, CHUNK_LIMIT * sizeof *tally->chunks);
+    tally->used = lethe_alloc_zeroed(allocator, CHUNK_LIMIT * sizeof *tally->used);
+    if (tally->slots == NULL || tally->chunks == NULL || tally->used == NULL) {
+        lethe_tally_free(tally);
+        return LETHE_ENOMEM;
+    }
+    *out = tally;
+    return LETHE_OK;
+}
+
+void lethe_tally_free(lethe_tally *tally) {
+    if (tally == NULL) return;
+    for (uint32_t i = 0; tally->chunks != NULL && i < tally->chunk_count; i++) {
+        lethe_release(tally->allocator, tally->chunks[i], CHUNK_BYTES);
+    }
+    lethe_release(tally->allocator, tally->slots, tally->slot_count * sizeof *tally->slots);
+    lethe_release(tally->allocator, tally->chunks, CHUNK_LIMIT * sizeof *tally->chunks);
+    lethe_release(tally->allocator, tally->used, CHUNK_LIMIT * sizeof *tally->used);
+    lethe_release(tally->allocator, tally, sizeof *tally);
+}
+
+void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag) {
+    __builtin_prefetch(&tally->slots[home_of(tag, tally->slot_count)]);
+}
+
+void lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag) {
+    uint64_t at = home_of(tag, tally->slot_count);
+    for (uint64_t slot = tally->slots[at]; slot != 0; slot = tally->slots[at]) {
+        if (slot >> 32 == tag) {
+            __builtin_prefetch(record_at(tally, (uint32_t)slot - 1), 1);
+            return;
+        }
+        at = at + 1 == tally->slot_count ? 0 : at + 1;
+    }
+}
+
+lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, lethe_bytes key) {
+    uint64_t at = home_of(tag, tally->slot_count);
+    for (uint64_t slot = tally->slots[at]; slot != 0; slot = tally->slots[at]) {
+        if (slot >> 32 == tag) {
+            lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
+            if (record->key_size == key.size && memcmp(record->key, key.data, key.size) == 0) {
+                return record;
+            }
+        }
+        at = at + 1 == tally->slot_count ? 0 : at + 1;
+    }
+    return NULL;
+}
+
+static void place_slot(uint64_t *slots, uint64_t slot_count, uint64_t slot) {
+    uint64_t at = home_of((uint32_t)(slot >> 32), slot_count);
+    while (slots[at] != 0)
+        at = at + 1 == slot_count ? 0 : at + 1;
+    slots[at] = slot;
+}
+
+static bool grow(lethe_tally *tally) {
+    uint64_t larger = tally->slot_count / 2 * 3;
+    size_t bytes;
+    if (!lethe_size_multiply(larger, sizeof *tally->slots, &bytes)) return false;
+    uint64_t *slots = lethe_alloc_zeroed(tally->allocator, bytes);
+    if (slots == NULL) return false;
+    for (uint64_t i = 0; i < tally->slot_count; i++) {
+        if (tally->slots[i] != 0) place_slot(slots, larger, tally->slots[i]);
+    }
+    lethe_release(tally->allocator, tally->slots, tally->slot_count * sizeof *tally->slots);
+    tally->slots = slots;
+    tally->slot_count = larger;
+    return true;
+}
+
+/* Finds room for a record and returns its place, or UINT32_MAX. */
+static uint32_t allocate(lethe_tally *tally, size_t key_size) {
+    uint32_t units = units_of(key_size);
+    uint32_t chunk = tally->chunk_count - 1;
+    if (tally->chunk_count == 0 || tally->used[chunk] + units > CHUNK_UNITS) {
+        if (tally->chunk_count == CHUNK_LIMIT) return UINT32_MAX;
+        char *memory = lethe_alloc_zeroed(tally->allocator, CHUNK_BYTES);
+        if (memory == NULL) return UINT32_MAX;
+        chunk = tally->chunk_count++;
+        tally->chunks[chunk] = memory;
+        tally->used[chunk] = 0;
+    }
+    uint32_t place = chunk * CHUNK_UNITS + tally->used[chunk];
+    if (place == UINT32_MAX) return UINT32_MAX;
+    tally->used[chunk] += units;
+    return place;
+}
+
+lethe_tally_record *lethe_tally_add(lethe_tally *tally, uint32_t tag, lethe_bytes key) {
+    if (tally->count + 1 > tally->slot_count / 8 * 5 && !grow(tally)) return NULL;
+    uint32_t place = allocate(tally, key.size);
+    if (place == UINT32_MAX) return NULL;
+    lethe_tally_record *record = record_at(tally, place);
+    *record = (lethe_tally_record){.key_size = (uint16_t)key.size};
+    memcpy(record->key, key.data, key.size);
+    place_slot(tally->slots, tally->slot_count, (uint64_t)tag << 32 | (place + 1));
+    tally->count++;
+    return record;
+}
+
+lethe_tally_record *lethe_tally_each(const lethe_tally *tally, uint64_t *position) {
+    uint64_t chunk = *position / CHUNK_UNITS, unit = *position % CHUNK_UNITS;
+    if (chunk < tally->chunk_count && unit >= tally->used[chunk]) {
+        chunk++;
+        unit = 0;
+    }
+    if (chunk >= tally->chunk_count) return NULL;
+    lethe_tally_record *record = record_at(tally, (uint32_t)(chunk * CHUNK_UNITS + unit));
+    *position = chunk * CHUNK_UNITS + unit + units_of(record->key_size);
+    return record;
+}
+
+lethe_status lethe_tally_keep(lethe_tally *tally, uint32_t stamp, uint64_t seed) {
+    lethe_tally *kept;
+    lethe_status status = lethe_tally_new(tally->allocator, &kept);
+    if (status != LETHE_OK) return status;
+    uint64_t position = 0;
+    const lethe_tally_record *record;
+    while ((record = lethe_tally_each(tally, &position)) != NULL) {
+        if (record->stamp <= stamp) continue;
+        lethe_bytes key = {.data = record->key, .size = record->key_size};
+        uint32_t tag = lethe_tally_tag(lethe_hash_bytes(seed, key.data, key.size));
+        lethe_tally_record *copy = lethe_tally_add(kept, tag, key);
+        if (copy == NULL) {
+            lethe_tally_free(kept);
+            return LETHE_ENOMEM;
+        }
+        copy->value = record->value;
+        copy->stamp = record->stamp;
+        copy->absent = record->absent;
+    }
+    lethe_tally old = *tally;
+    *tally = *kept;
+    *kept = old;
+    lethe_tally_free(kept);
+    return LETHE_OK;
+}
+
+uint64_t lethe_tally_count(const lethe_tally *tally) {
+    return tally->count;
+}
+
+uint64_t lethe_tally_memory_bytes(const lethe_tally *tally) {
+    return tally->slot_count * sizeof *tally->slots + (uint64_t)tally->chunk_count * CHUNK_BYTES +
+           CHUNK_LIMIT * (sizeof *tally->chunks + sizeof *tally->used);
+}

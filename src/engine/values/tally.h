@@ -1,0 +1,56 @@
+/* engine/values/tally.h - counters in memory: a hash table from key to value.
+ *
+ * A record stays where it is until lethe_tally_keep, so others may hold pointers to it. Each has a
+ * stamp, the commit that last changed it, which shows whether the counters on disk have it
+ * (counters.c). One thread at a time. */
+#ifndef LETHE_ENGINE_VALUES_TALLY_H
+#define LETHE_ENGINE_VALUES_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/allocator.h"
+#include "lethe/hash.h"
+#include "lethe/status.h"
+
+typedef struct lethe_tally_record {
+    int64_t value;
+    uint32_t stamp;
+    uint16_t key_size;
+    /* Known not to be in the store, or deleted; value is 0. */
+    bool absent;
+    char key[];
+} __attribute__((packed, aligned(4))) lethe_tally_record; /* there may be millions of them */
+
+typedef struct lethe_tally lethe_tally;
+
+LETHE_MUST_CHECK lethe_status lethe_tally_new(const lethe_allocator *allocator, lethe_tally **out);
+void lethe_tally_free(lethe_tally *tally); /* takes NULL */
+
+/* The part of a key's hash that the table uses. */
+static inline uint32_t lethe_tally_tag(lethe_hash hash) {
+    return (uint32_t)(hash.high >> 32);
+}
+
+/* Two steps before find: fetch the slot, then the record. */
+void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag);
+void lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag);
+
+/* NULL if it is not there. Cost: two cache misses. */
+lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, lethe_bytes key);
+/* Adds a key that is not there, with stamp 0. NULL when there is no memory. Cost: as find;
+ * amortised, the table grows. */
+lethe_tally_record *lethe_tally_add(lethe_tally *tally, uint32_t tag, lethe_bytes key);
+
+/* Every record, in the order in which they were added; *position starts at 0. NULL at the end. */
+lethe_tally_record *lethe_tally_each(const lethe_tally *tally, uint64_t *position);
+
+/* Drops the records whose stamp is `stamp` or less, and moves the others. On LETHE_ENOMEM nothing
+ * changed. */
+LETHE_MUST_CHECK lethe_status lethe_tally_keep(lethe_tally *tally, uint32_t stamp, uint64_t seed);
+
+uint64_t lethe_tally_count(const lethe_tally *tally);
+uint64_t lethe_tally_memory_bytes(const lethe_tally *tally);
+
+#endif

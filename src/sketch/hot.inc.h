@@ -1,0 +1,107 @@
+/* sketch/hot.inc.h - the operations on counters, written once for every instruction set.
+ *
+ * A template. The including file first defines two things for its instruction set:
+ *   static inline void place_many(const lethe_hash *hashes, size_t count, uint32_t width,
+ *                                 uint32_t first, uint32_t *at, size_t stride);
+ * which stores the positions of four rows for each hash, stride apart; and OPERATIONS, the name of
+ * the table at the end of this file.
+ *
+ * IDEA    A batch is processed in chunks (hot_chunk.inc.h). The kinds differ only in what they do
+ *         to the counters of one chunk: hot_least.inc.h, hot_log.inc.h, hot_signed.inc.h.
+ * I1      Each counter of the part that answers changes from its old value to its new one in one
+ *         store. Both values are at least the frequency of every key of that counter, taken at its
+ *         lowest during the call. Readers rely on this (lethe/sketch.h, Threads).
+ * I2      FID, and conservative with a DS part: as long as neither is full, each counter of the FQ
+ *         part is at most the counter that a count-min sketch would have. Removal by subtraction
+ *         stores the difference of the two in the DS part.
+ * WHY     After inlining, the size of a counter and the common depth of four are constants. So
+ *         there is one source, and no loop over rows or switch over sizes is left in the machine
+ *         code. */
+#include "core/bits.h"
+#include "sketch/cells.h"
+#include "sketch/place.h"
+#include "sketch/scale.h"
+#include "sketch/sketch.h"
+
+/* In this order: each part uses those before it. */
+#include "sketch/hot_chunk.inc.h"
+
+#include "sketch/hot_least.inc.h"
+#include "sketch/hot_log.inc.h"
+#include "sketch/hot_signed.inc.h"
+
+/* The tables: each operation for each size of counters. The common depth is a constant. */
+
+LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
+                            chunk_work *work, unsigned size, bool with_is, bool with_ds) {
+    if (core->depth == COMMON_DEPTH) {
+        drive(core, batch, work, COMMON_DEPTH, size, with_is, with_ds);
+    } else {
+        drive(core, batch, work, core->depth, size, with_is, with_ds);
+    }
+}
+
+/* Counting writes nothing to the core. It reads only the fields that a writer never changes, so it
+ * works on a copy of those and can share drive_any with the writing operations. */
+#define COUNT(name, work, size)                                    \
+    static void name(const struct lethe_sketch_core *core,         \
+                     const struct lethe_sketch_batch *batch) {     \
+        struct lethe_sketch_core reading = {.cells = core->cells,  \
+                                            .width = core->width,  \
+                                            .depth = core->depth,  \
+                                            .scale = core->scale}; \
+        drive_any(&reading, batch, work, size, false, false);      \
+    }
+#define CHANGE(name, work, size, with_is, with_ds)                                             \
+    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
+        drive_any(core, batch, work, size, with_is, with_ds);                                  \
+    }
+#define ADD(name, work, size, with_is, with_ds)                                                \
+    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
+        add_batch_total(core, batch);                                                          \
+        drive_any(core, batch, work, size, with_is, with_ds);                                  \
+    }
+/* With or without a DS part, depending on the sketch. */
+#define ADD_RAISING(name, size, with_is)                                                       \
+    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
+        add_batch_total(core, batch);                                                          \
+        if (core->ds != NULL) {                                                                \
+            drive_any(core, batch, raise_add_chunk, size, with_is, true);                      \
+        } else {                                                                               \
+            drive_any(core, batch, raise_add_chunk, size, with_is, false);                     \
+        }                                                                                      \
+    }
+
+#define OPERATIONS_OF_SIZE(size)                                                \
+    ADD(count_min_add_##size, count_min_add_chunk, size, false, false)          \
+    CHANGE(count_min_remove_##size, count_min_remove_chunk, size, false, false) \
+    COUNT(least_count_##size, least_count_chunk, size)                          \
+    ADD_RAISING(conservative_add_##size, size, false)                           \
+    CHANGE(conservative_remove_##size, raise_remove_chunk, size, false, true)   \
+    ADD_RAISING(fid_add_##size, size, true)                                     \
+    CHANGE(fid_remove_##size, raise_remove_chunk, size, true, true)             \
+    ADD(signed_add_##size, signed_add_chunk, size, false, false)                \
+    CHANGE(signed_remove_##size, signed_remove_chunk, size, false, false)       \
+    COUNT(signed_count_##size, signed_count_chunk, size)
+
+OPERATIONS_OF_SIZE(0)
+OPERATIONS_OF_SIZE(1)
+OPERATIONS_OF_SIZE(2)
+OPERATIONS_OF_SIZE(3)
+ADD(log_add_0, log_add_chunk, 0, false, false)
+ADD(log_add_1, log_add_chunk, 1, false, false)
+COUNT(log_count_0, log_count_chunk, 0)
+COUNT(log_count_1, log_count_chunk, 1)
+
+#define ROW(kind, answer, size) \
+    { kind##_add_##size, kind##_remove_##size, answer##_count_##size }
+#define ROWS(kind, answer) \
+    { ROW(kind, answer, 0), ROW(kind, answer, 1), ROW(kind, answer, 2), ROW(kind, answer, 3) }
+
+lethe_sketch_operations_table OPERATIONS = {
+    [LETHE_SKETCH_COUNT_MIN] = ROWS(count_min, least),
+    [LETHE_SKETCH_CONSERVATIVE] = ROWS(conservative, least),
+    [LETHE_SKETCH_COUNT] = ROWS(signed, signed),
+    [LETHE_SKETCH_LOG] = {{log_add_0, NULL, log_count_0}, {log_add_1, NULL, log_count_1}},
+    [LETHE_SKETCH_FID] = ROWS(fid, least),
+};

@@ -1,0 +1,105 @@
+/* sketch/hot_chunk.inc.h - goes through a batch chunk by chunk; part of sketch/hot.inc.h.
+ *
+ * The positions of a chunk's counters are computed together and the counters are prefetched.
+ * Meanwhile the previous chunk, whose counters have arrived by then, is worked on in order. */
+enum { CHUNK = 32, COMMON_DEPTH = 4, LARGE_BYTES = 1 << 20 };
+
+/* The positions of the counters of a chunk's keys, stride apart. */
+struct chunk {
+    _Alignas(32) uint32_t at[CHUNK * LETHE_SKETCH_MAX_DEPTH];
+    _Alignas(32) uint32_t is_at[CHUNK * LETHE_SKETCH_MAX_DEPTH];
+    size_t first, count, stride;
+};
+
+LETHE_INLINE void place_part(const lethe_hash *hashes, size_t count, uint32_t width, uint32_t depth,
+                             uint32_t *at, size_t stride) {
+    place_many(hashes, count, width, 0, at, stride);
+    lethe_hash mixed[CHUNK];
+    for (uint32_t row = LETHE_PLACE_ROWS; row < depth; row += LETHE_PLACE_ROWS) {
+        for (size_t i = 0; i < count; i++)
+            mixed[i] = lethe_place_group(hashes[i], row / LETHE_PLACE_ROWS);
+        place_many(mixed, count, width, row * width, at + row, stride);
+    }
+}
+
+/* Whether prefetching a part pays. A part that fits in the second-level cache is there as fast
+ * as it can be prefetched. */
+LETHE_INLINE bool is_large(uint32_t width, uint32_t depth, unsigned size) {
+    return (uint64_t)width * depth << size > LARGE_BYTES;
+}
+
+LETHE_INLINE void prefetch_part(const void *cells, const struct chunk *chunk, const uint32_t *at,
+                                uint32_t depth, unsigned size) {
+    for (size_t i = 0; i < chunk->count; i++) {
+        for (uint32_t row = 0; row < depth; row++)
+            __builtin_prefetch((const char *)cells + ((size_t)at[i * chunk->stride + row] << size));
+    }
+}
+
+/* Computes the positions of the counters of a chunk's keys, and prefetches them. */
+LETHE_INLINE void prepare(const struct lethe_sketch_core *core,
+                          const struct lethe_sketch_batch *batch, struct chunk *chunk, size_t first,
+                          uint32_t depth, unsigned size, bool with_is, bool with_ds) {
+    chunk->first = first;
+    chunk->count = batch->count - first < CHUNK ? batch->count - first : CHUNK;
+    chunk->stride = (size_t)(depth + LETHE_PLACE_ROWS - 1) / LETHE_PLACE_ROWS * LETHE_PLACE_ROWS;
+    const lethe_hash *hashes = batch->hashes + first;
+    place_part(hashes, chunk->count, core->width, depth, chunk->at, chunk->stride);
+    if (is_large(core->width, depth, size)) {
+        prefetch_part(core->cells, chunk, chunk->at, depth, size);
+        if (with_ds) prefetch_part(core->ds, chunk, chunk->at, depth, size);
+    }
+    if (!with_is) return;
+    place_part(hashes, chunk->count, core->is_width, depth, chunk->is_at, chunk->stride);
+    if (is_large(core->is_width, depth, size))
+        prefetch_part(core->is, chunk, chunk->is_at, depth, size);
+}
+
+typedef void chunk_work(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
+                        const struct chunk *chunk, uint32_t depth, unsigned size, bool with_is,
+                        bool with_ds);
+
+/* Works through a batch, one chunk after the chunk that is being fetched. */
+LETHE_INLINE void drive(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
+                        chunk_work *work, uint32_t depth, unsigned size, bool with_is,
+                        bool with_ds) {
+    struct chunk chunks[2];
+    if (batch->count == 0) return;
+    prepare(core, batch, &chunks[0], 0, depth, size, with_is, with_ds);
+    unsigned now = 0;
+    for (size_t next = CHUNK; next < batch->count; next += CHUNK) {
+        prepare(core, batch, &chunks[1 - now], next, depth, size, with_is, with_ds);
+        work(core, batch, &chunks[now], depth, size, with_is, with_ds);
+        now = 1 - now;
+    }
+    work(core, batch, &chunks[now], depth, size, with_is, with_ds);
+}
+
+LETHE_INLINE uint64_t weight_of(const struct lethe_sketch_batch *batch, size_t i) {
+    return batch->weights != NULL ? batch->weights[i] : 1;
+}
+
+LETHE_INLINE void add_total(struct lethe_sketch_core *core, uint64_t weight) {
+    core->total = grown(core->total, weight, 3);
+}
+
+/* Adds the weights of a whole batch to the total, so that the loops over keys need not. */
+LETHE_INLINE void add_batch_total(struct lethe_sketch_core *core,
+                                  const struct lethe_sketch_batch *batch) {
+    if (batch->weights == NULL) {
+        add_total(core, batch->count);
+        return;
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        add_total(core, batch->weights[i]);
+}
+
+LETHE_INLINE void subtract_total(struct lethe_sketch_core *core, uint64_t weight) {
+    if (core->total != UINT64_MAX) core->total = core->total > weight ? core->total - weight : 0;
+}
+
+LETHE_INLINE void report(const struct lethe_sketch_batch *batch, size_t i, uint64_t count,
+                         bool flag) {
+    if (batch->counts != NULL) batch->counts[i] = count;
+    if (batch->flags != NULL) batch->flags[i] = flag;
+}

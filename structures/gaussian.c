@@ -1,0 +1,78 @@
+/* structures/gaussian.c - the row of lethe_gaussian. */
+#include "lethe/gaussian.h"
+
+#define STRUCTURE gaussian
+#include "structures/row.inc.h"
+
+ROW_COPY
+ROW_SHAPE
+
+static void plan_options(const struct structure *row, const struct structure_plan *plan,
+                         void *options) {
+    (void)row;
+    lethe_gaussian_options *own = options;
+    own->capacity = plan->capacity;
+    own->error = plan->error;
+    own->seed = plan->seed;
+    own->allocator = plan->allocator;
+}
+
+static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms) {
+    (void)now_ms;
+    return lethe_gaussian_add_batch(object, hashes, count);
+}
+
+static lethe_status test(const void *object, const lethe_hash *hashes, size_t count,
+                         uint64_t now_ms, uint8_t *present) {
+    (void)now_ms;
+    return lethe_gaussian_test_batch(object, hashes, count, present);
+}
+
+static lethe_status clear(void *object) {
+    lethe_gaussian_clear(object);
+    return LETHE_OK;
+}
+
+static const char *const spacings[] = {"even", "published"};
+
+static const struct structure_field fields[] = {
+    OF_SHAPE(slots, FIELD_U64),
+    OF_SHAPE(hashes, FIELD_U32),
+    OF_SHAPE(slot_bits, FIELD_U32),
+    WORD_OF_SHAPE(spacing, spacings),
+    OF_SHAPE(radius, FIELD_U32),
+    OF_SHAPE(capacity, FIELD_U64),
+    OF_SHAPE(error, FIELD_F64),
+    OF_SHAPE(seed, FIELD_U64),
+    OF_STATS(additions, FIELD_U64),
+    OF_STATS(slots_full, FIELD_U64),
+    OF_STATS(distinct_estimate, FIELD_F64),
+    OF_STATS(fill, FIELD_F64),
+    OF_STATS(error_estimate, FIELD_F64),
+    OF_STATS(bloom_error, FIELD_F64),
+    OF_SHAPE(memory_bytes, FIELD_U64),
+    END_OF_FIELDS,
+};
+
+const struct structure structure_gaussian = {
+    .name = "gaussian",
+    .type = "GAUS",
+    .version = 1,
+    .oldest_version = 1,
+    .options_bytes = sizeof(lethe_gaussian_options),
+    .shape_bytes = sizeof(lethe_gaussian_shape),
+    .memory_in_shape = offsetof(lethe_gaussian_shape, memory_bytes),
+    .stats_bytes = sizeof(lethe_gaussian_stats),
+    ROW_FUNCTIONS,
+    ROW_FILES,
+    .plan_options = plan_options,
+    .plan = row_plan,
+    .get_shape = row_get_shape,
+    .info = row_info,
+    .add = add,
+    .test = test,
+    .merge = row_merge,
+    .copy = row_copy,
+    .clear = clear,
+    .fields = fields,
+};

@@ -1,0 +1,286 @@
+"""Goal: every command that reads lines or events reads them by the same rules, whatever they are compressed by.
+Method: a table of commands, of compressions and of ways to write a text. Each command is given the same lines in every
+way, from a file and from a pipe, and must answer as for the plain text."""
+
+import bz2
+import gzip
+import lzma
+import random
+import shutil
+import subprocess
+import zlib
+
+import pytest
+
+BAD_DATA, DONE, NEGATIVE = 3, 0, 1
+
+
+def pack_zstd(data):
+    if shutil.which("zstd") is None:
+        pytest.skip("there is no zstd to make files with")
+    return subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+PACKS = {"plain": bytes, "gzip": gzip.compress, "zstd": pack_zstd, "bzip2": bz2.compress, "xz": lzma.compress}
+PACKED = [name for name in PACKS if name != "plain"]
+BOM = b"\xef\xbb\xbf"
+
+random.seed(7)
+MANY_LINES = [b"%x\tk" % random.getrandbits(64) for _ in range(20000)]
+LINES = [b"id-%d\tkey-%d" % (i % 60, i % 7) for i in range(100)]
+
+
+def text(lines, end=b"\n"):
+    return b"".join(line + end for line in lines)
+
+
+# How a text may be written that has the same lines.
+WAYS = {
+    "newlines": lambda pack: pack(text(LINES)),
+    "carriage returns": lambda pack: pack(text(LINES, b"\r\n")),
+    "both line ends": lambda pack: pack(text(LINES[:50], b"\r\n") + text(LINES[50:])),
+    "byte order mark": lambda pack: pack(BOM + text(LINES)),
+    "from Windows": lambda pack: pack(BOM + text(LINES, b"\r\n")),
+    "no newline at the end": lambda pack: pack(text(LINES)[:-1]),
+    "two members": lambda pack: pack(text(LINES)[:333]) + pack(text(LINES)[333:]),
+    "an empty member": lambda pack: pack(b"") + pack(text(LINES)) + pack(b""),
+    "carriage return at the end": lambda pack: pack(text(LINES, b"\r\n")[:-1]),
+}
+
+
+class Command:
+    """Runs one command on an input. Files beside it are made from the plain lines."""
+
+    def __init__(self, lethe, folder):
+        self.lethe, self.folder, self.runs = lethe, folder, 0
+        (folder / "plain").write_bytes(text(LINES))
+
+    def run(self, *words, code=DONE, stdin=b""):
+        answer = self.lethe(*words, stdin=stdin)
+        assert answer.returncode == code, answer.stderr
+        return answer.stdout.replace(b"\r\n", b"\n")
+
+    def new(self, name):
+        self.runs += 1
+        return f"{name}-{self.runs}"
+
+    def count(self, answer_to):
+        store = self.new("store")
+        answer = answer_to("count", "-q", "--last-line", "--db", store)
+        return answer, lambda: self.run("list", "--db", store)
+
+    def dedup(self, answer_to):
+        answer = answer_to("dedup", "-q")
+        return answer, lambda: answer.stdout
+
+    def dedup_db(self, answer_to):
+        answer = answer_to("dedup", "-q", "--last-line", "--field", "2", "--db", self.new("seen"))
+        return answer, lambda: answer.stdout
+
+    def filter_build(self, answer_to):
+        out = self.new("filter")
+        answer = answer_to("filter", "build", "-q", "--capacity", "1000", "--error", "1e-9", "--out", out)
+        return answer, lambda: self.run("filter", "test", out, "plain") + (self.folder / out).read_bytes()
+
+    def filter_test(self, answer_to):
+        self.run("filter", "build", "-q", "--error", "1e-9", "--out", "odd", stdin=b"",
+                 *self.written("lines", LINES[1::2]))
+        answer = answer_to("filter", "test", "odd")
+        return answer, lambda: answer.stdout
+
+    def filter_remove(self, answer_to):
+        out = self.new("filter")
+        self.run("filter", "build", "-q", "--kind", "quotient", "--error", "1e-9", "--out", out,
+                 *self.written("more", LINES + [b"more"]))
+        answer = answer_to("filter", "remove", "-q", out)
+        return answer, lambda: self.run("filter", "test", out, "more")
+
+    def freq_build(self, answer_to):
+        out = self.new("sketch")
+        answer = answer_to("freq", "build", "-q", "--field", "2", "--out", out)
+        return answer, lambda: self.run("freq", "query", out, *(f"key-{i}" for i in range(8)))
+
+    def freq_remove(self, answer_to):
+        out = self.new("sketch")
+        self.run("freq", "build", "-q", "--out", out, *self.written("most", LINES + [b"more"] + 2 * MANY_LINES))
+        answer = answer_to("freq", "remove", "-q", out)
+        return answer, lambda: self.run("freq", "query", out, *LINES, "more")
+
+    def freq_query(self, answer_to):
+        self.run("freq", "build", "-q", "--out", "sketch", "plain")
+        answer = answer_to("freq", "query", "sketch", file=("--keys",))
+        return answer, lambda: answer.stdout
+
+    def written(self, name, lines):
+        (self.folder / name).write_bytes(text(lines))
+        return [name]
+
+
+COMMANDS = [name for name in vars(Command) if name not in ("run", "new", "written") and name[0] != "_"]
+
+
+def from_file(lethe, folder, data):
+    def answer_to(*words, file=()):
+        (folder / "input").write_bytes(data)
+        return lethe(*words, *file, "input")
+    return answer_to
+
+
+def from_pipe(lethe, folder, data):
+    del folder
+    return lambda *words, file=(): lethe(*words, *file, "-", stdin=data)
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_way_to_write_lines(name, pack, lethe, tmp_path):
+    command = Command(lethe, tmp_path)
+    answer, result = getattr(command, name)(from_file(lethe, tmp_path, text(LINES)))
+    assert answer.returncode == DONE and answer.stderr == b""
+    expected = result().replace(b"\r\n", b"\n")
+    assert expected
+    for way, write in WAYS.items():
+        if pack == "plain" and way == "an empty member":
+            continue
+        for give in (from_file, from_pipe) if way == "from Windows" else (from_file,):
+            answer, result = getattr(command, name)(give(lethe, tmp_path, write(PACKS[pack])))
+            assert (answer.returncode, answer.stderr) == (DONE, b""), (way, give)
+            assert result().replace(b"\r\n", b"\n") == expected, (way, give)
+
+
+def flip(data):
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0x10]) + data[middle + 1:]
+
+
+# What may have happened to a compressed file, and what the message says of it.
+DAMAGES = {
+    "cut in the middle": (lambda data: data[:len(data) // 2], b"cut short at byte"),
+    "last byte missing": (lambda data: data[:-1], b"cut short at byte"),
+    "begun only": (lambda data: data[:11], b"cut short at byte 11"),
+    "a bit changed": (flip, None),
+    "junk after it": (lambda data: data + 5 * b"junk", b"damaged at byte"),
+    "second member cut": (lambda data: data + data[:-9], b"cut short at byte"),
+}
+
+
+@pytest.mark.parametrize("pack", PACKED)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_damage_is_never_an_early_end(name, pack, lethe, tmp_path):
+    """A command fails with the name of the file and the place; a file that it would have written stays as it was."""
+    good = PACKS[pack](text(MANY_LINES))
+    for damage, (harm, message) in DAMAGES.items():
+        for give in (from_file, from_pipe) if damage == "cut in the middle" else (from_file,):
+            answer, _ = getattr(Command(lethe, tmp_path), name)(give(lethe, tmp_path, harm(good)))
+            assert answer.returncode == BAD_DATA, (damage, give, answer)
+            if damage == "a bit changed":
+                continue  # lines before the damage was noticed may be wrong too
+            last = answer.stderr.splitlines()[-1]
+            place = b"input: " if give is from_file else b"standard input: "
+            assert place + f"the {pack} data is ".encode() in last and message in last, (damage, last)
+    assert not any(path.name.startswith(("filter-", "sketch-")) for path in tmp_path.iterdir()) or "remove" in name
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_lines(name, pack, lethe, tmp_path):
+    """An empty file, and a compressed one with nothing in it, have no lines: not an empty line, and no failure."""
+    for empty in (PACKS[pack](b""), PACKS[pack](BOM), 2 * PACKS[pack](b"")):
+        for give in (from_file, from_pipe) if empty == PACKS[pack](b"") else (from_file,):
+            answer, _ = getattr(Command(lethe, tmp_path), name)(give(lethe, tmp_path, empty))
+            assert answer.returncode in (DONE, NEGATIVE) and (answer.stdout, answer.stderr) == (b"", b"")
+
+
+# Lines that begin like compressed data, or like a byte order mark, and are none.
+NOT_MAGIC = [b"\x1f", b"\x1f\x8b", b"(\xb5/", b"(", b"BZ", b"BZh", b"BZh9", b"BZh91AY&S", b"BZhello world",
+             b"\xfd7zXZ", b"P*M", b"\xef", b"\xef\xbb", b"\xff\xfe", b"\xff", b"\xfe\xffab", b"\0", b"\r", b"a\rb"]
+
+
+@pytest.mark.parametrize("first", NOT_MAGIC, ids=repr)
+def test_lines_that_look_like_something_else(first, lethe, tmp_path):
+    for data in (first + b"\nsecond\n", first + b"\n", first):
+        lines = [line.removesuffix(b"\r") for line in data.removesuffix(b"\n").split(b"\n")]
+        for give in (from_file, from_pipe):
+            answer = give(lethe, tmp_path, data)("dedup", "-q")
+            assert (answer.returncode, answer.stderr) == (DONE, b"")
+            assert [line.removesuffix(b"\r") for line in answer.stdout.removesuffix(b"\n").split(b"\n")] == lines
+
+
+def test_every_byte_belongs_to_its_line(lethe, tmp_path):
+    """Binary lines come out as they went in; only newlines, and the carriage returns before them, are line ends."""
+    lines = [bytes([a, b]) for a in range(256) for b in (0, 9, 10, 13, 32, 255) if 10 not in (a, b)]
+    wanted = {line.removesuffix(b"\r") for line in lines}
+    for pack in PACKS:
+        data = PACKS[pack](text([b"first"] + lines))
+        answer = from_file(lethe, tmp_path, data)("dedup", "-q")
+        printed = answer.stdout.split(b"\n")[1:-1]
+        assert len(printed) == len(wanted)
+        assert {line.removesuffix(b"\r") for line in printed} == wanted and set(printed) <= set(lines)
+
+
+def with_a_large_dictionary(data):
+    """An xz file whose first block says that it needs 1.5 GiB."""
+    size = 4 * (data[12] + 1)
+    block = bytearray(data[12:12 + size])
+    assert block[2:4] == b"\x21\x01"
+    block[4] = 37
+    block[-4:] = zlib.crc32(block[:-4]).to_bytes(4, "little")
+    return data[:12] + bytes(block) + data[12 + size:]
+
+
+@pytest.mark.parametrize("pack,data", [
+    ("zstd", b"\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00"),  # a window of 1 GiB
+    ("xz", with_a_large_dictionary(lzma.compress(b"a\n"))),
+], ids=["zstd", "xz"])
+def test_memory_that_a_file_may_ask_for(pack, data, lethe, tmp_path):
+    answer = from_file(lethe, tmp_path, data)("dedup", "-q")
+    assert answer.returncode == BAD_DATA
+    assert f"input: the {pack} data needs too much memory to decompress".encode() in answer.stderr
+
+
+def test_frames_without_data(lethe, tmp_path):
+    """pzstd puts a frame without data before each other."""
+    skipped = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
+    answer = from_file(lethe, tmp_path, skipped + pack_zstd(b"a\n") + skipped)("dedup", "-q")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (DONE, b"a\n", b"")
+
+
+@pytest.mark.parametrize("pack", PACKED)
+def test_compressed_files_are_resumed(pack, lethe, tmp_path):
+    """dedup --db goes on in a compressed file that has grown, and knows it under another name."""
+    lines = [b"%d" % i for i in range(5000)]
+    log = tmp_path / "log"
+    log.write_bytes(PACKS[pack](text(lines[:3000])))
+    assert lethe("dedup", "-q", "--db", "seen", "log").stdout == text(lines[:3000])
+    log.write_bytes(PACKS[pack](text(lines)))
+    answer = lethe("dedup", "--json", "--db", "seen", "log")
+    assert answer.stdout == text(lines[3000:])
+    assert f'"resumed_at": {len(text(lines[:3000]))}'.encode() in answer.stderr
+    log.rename(tmp_path / "log.1")
+    answer = lethe("dedup", "--json", "--db", "seen", "log.1")
+    assert answer.stdout == b"" and f'"resumed_at": {len(text(lines))}'.encode() in answer.stderr
+    # Another file that begins alike is read from its start, and so is the same one if that is asked for.
+    log.write_bytes(PACKS[pack](text(lines[:2000] + [b"other"] + lines[2000:])))
+    assert lethe("dedup", "-q", "--db", "seen", "log").stdout == b"other\n"
+    assert b'"lines": 5000' in lethe("dedup", "--json", "--db", "seen", "--from-start", "log.1").stderr
+
+
+@pytest.mark.parametrize("pack", PACKED)
+def test_large_compressed_files_are_read_twice(pack, lethe, tmp_path):
+    """Without --db, dedup reads large files twice: what comes out is what a text has."""
+    random.seed(3)
+    lines = [b"%x" % random.getrandbits(17) for _ in range(300000)]
+    expected = text(dict.fromkeys(lines))
+    (tmp_path / "a").write_bytes(PACKS[pack](text(lines[:200000])))
+    (tmp_path / "b").write_bytes(text(lines[200000:]))
+    for words in (["--memory", "4MiB"], ["--memory", "1GiB"], ["--memory", "4MiB", "--db", "seen"]):
+        assert lethe("dedup", "-q", *words, "a", "b").stdout == expected
+
+
+def test_capacity_of_compressed_files(lethe, tmp_path):
+    """filter build counts the lines of compressed files, not their bytes."""
+    for pack in PACKS:
+        for way, write in WAYS.items():
+            (tmp_path / "input").write_bytes(write(PACKS[pack]))
+            assert lethe("filter", "build", "-q", "--out", "f", "input").returncode == DONE
+            assert b'"capacity": 100,' in lethe("filter", "info", "--json", "f").stdout, (pack, way)

@@ -1,0 +1,100 @@
+/* Goal:   an event's time decides whether it is late, in the future, or judged by the window; W and
+ *         the kind of clock outlast a restart.
+ * Method: small stores by event time, and one by the wall clock. */
+#include "support/test.h"
+
+#include "support/store.h"
+
+enum { START_MS = 1000000000, WINDOW_MS = 60000 };
+
+static const lethe_store_options usual = {
+    .window_ms = WINDOW_MS, .error = 1e-9, .event_time = true, .create = true};
+
+static void time_is_judged(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(test_store_apply(store, "b", "k", 1, START_MS - WINDOW_MS),
+                     LETHE_OUTCOME_APPLIED);
+    assert_int_equal(test_store_apply(store, "c", "k", 1, START_MS - WINDOW_MS - 1),
+                     LETHE_OUTCOME_LATE);
+    assert_int_equal(test_store_apply(store, "d", "k", 1, UINT64_MAX), LETHE_OUTCOME_FUTURE);
+    /* The clock did not move. */
+    assert_int_equal(test_store_apply(store, "e", "k", 1, START_MS - WINDOW_MS),
+                     LETHE_OUTCOME_APPLIED);
+    /* It moves for an event that is new, and then the oldest are forgotten. */
+    assert_int_equal(test_store_apply(store, "f", "k", 1, START_MS + WINDOW_MS),
+                     LETHE_OUTCOME_APPLIED);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_DUPLICATE);
+    assert_int_equal(test_store_apply(store, "g", "k", 1, START_MS + 3 * WINDOW_MS),
+                     LETHE_OUTCOME_APPLIED);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_LATE);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS + 3 * WINDOW_MS),
+                     LETHE_OUTCOME_APPLIED);
+    lethe_store_stats stats = test_store_stats(store);
+    assert_int_equal(stats.late, 2);
+    assert_int_equal(stats.future, 1);
+    assert_int_equal(stats.clock_ms, START_MS + 3 * WINDOW_MS);
+    assert_int_equal(stats.log_ids, 2); /* what aged is dropped from the log */
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+static void another_window_takes_effect(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    test_store_close(store);
+    lethe_store_options longer = usual;
+    longer.window_ms = 10 * WINDOW_MS;
+    longer.error = 1e-3;
+    store = test_store_open(folder.path, longer);
+    assert_int_equal(test_store_apply(store, "b", "k", 1, START_MS + 5 * WINDOW_MS),
+                     LETHE_OUTCOME_APPLIED);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_DUPLICATE);
+    test_store_close(store);
+    /* What the options leave open is as it was. */
+    lethe_store_options open_options = {.event_time = true};
+    store = test_store_open(folder.path, open_options);
+    lethe_store_stats stats = test_store_stats(store);
+    assert_int_equal(stats.window.window_ms, 10 * WINDOW_MS);
+    assert_true(stats.window.error_target == 1e-3);
+    test_store_close(store);
+    store = test_store_open(folder.path, usual);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_LATE);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+/* By the wall clock: an hour's window remembers over a restart. */
+static void the_wall_clock_goes_on(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = {.window_ms = 3600000, .create = true};
+    uint64_t last_ms = 0;
+    for (unsigned round = 0; round < 3; round++) {
+        lethe_store *store = test_store_open(folder.path, options);
+        assert_int_equal(test_store_apply(store, "a", "k", 1, 0),
+                         round == 0 ? LETHE_OUTCOME_APPLIED : LETHE_OUTCOME_DUPLICATE);
+        lethe_store_stats stats = test_store_stats(store);
+        assert_true(stats.clock_ms >= last_ms);
+        assert_true(stats.clock_ms > UINT64_C(1700000000000));
+        last_ms = stats.clock_ms;
+        test_store_close(store);
+    }
+    test_folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_judged),
+        cmocka_unit_test(another_window_takes_effect),
+        cmocka_unit_test(the_wall_clock_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
