@@ -1,6 +1,7 @@
 /* tests/support/heap.c - see heap.h. Every block is filled with rubbish when released. */
 #include "support/heap.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,10 @@ static void *allocate_zeroed(void *context, size_t size) {
     memset(block, 0, rounded(size));
     heap->live_blocks++;
     heap->live_bytes += size;
-    if (heap->live_bytes > heap->peak_bytes) heap->peak_bytes = heap->live_bytes;
+    size_t live_bytes = heap->live_bytes, peak_bytes = heap->peak_bytes;
+    while (live_bytes > peak_bytes &&
+           !atomic_compare_exchange_weak(&heap->peak_bytes, &peak_bytes, live_bytes)) {
+    }
     return block;
 }
 

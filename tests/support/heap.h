@@ -10,13 +10,14 @@
 
 #include "lethe/allocator.h"
 
+/* The counts are atomic: a store allocates in threads of its own while a test looks. */
 struct test_heap {
     lethe_allocator allocator;
-    size_t allocations; /* asked for so far */
-    size_t fail_at;     /* which of them fails, from 0; SIZE_MAX for none */
-    size_t live_blocks;
-    size_t live_bytes;
-    size_t peak_bytes;
+    _Atomic size_t allocations; /* asked for so far */
+    _Atomic size_t fail_at;     /* which of them fails, from 0; SIZE_MAX for none */
+    _Atomic size_t live_blocks;
+    _Atomic size_t live_bytes;
+    _Atomic size_t peak_bytes;
 };
 
 /* Sets the heap up; it must not move afterwards, since its allocator points to it. */

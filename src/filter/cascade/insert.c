@@ -125,10 +125,18 @@ static lethe_status apply_record(lethe_cascade *cascade, const struct lethe_casc
     return status;
 }
 
+/* Commits take files off the list at any time: it is looked at under the lock. */
+static bool list_is_full(lethe_cascade *cascade) {
+    lethe_os_lock_take(&cascade->state);
+    bool is_full = cascade->log.file_count == LETHE_CASCADE_LOG_FILES;
+    lethe_os_lock_give(&cascade->state);
+    return is_full;
+}
+
 /* Begins a new file of the log when the last one is long. */
 static lethe_status rotate_log(lethe_cascade *cascade) {
     if (!lethe_cascade_log_is_long(&cascade->log)) return LETHE_OK;
-    if (cascade->log.file_count == LETHE_CASCADE_LOG_FILES) {
+    if (list_is_full(cascade)) {
         /* So many files, because no manifest could be written that makes them superfluous. */
         if (cascade->setting.durability == LETHE_CASCADE_CHECKPOINTED) {
             cascade->log.file_bytes *= 2;
@@ -136,7 +144,7 @@ static lethe_status rotate_log(lethe_cascade *cascade) {
         }
         lethe_status status = lethe_cascade_commit(cascade, NULL, false);
         if (status != LETHE_OK) return status;
-        if (cascade->log.file_count == LETHE_CASCADE_LOG_FILES) return LETHE_OK;
+        if (list_is_full(cascade)) return LETHE_OK;
     }
     lethe_os_block_file file;
     lethe_status status = lethe_cascade_log_make(&cascade->log, &file);
