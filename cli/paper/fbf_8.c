@@ -54,6 +54,8 @@ static int run(struct report *report) {
                   "%.0f%% lower in the steady state: then the past filter is as full as the "
                   "present one, and both checks ask it alone.",
                   steady_percent);
+    report_value(report, "lower-at-300-new-percent", start_percent);
+    report_value(report, "lower-at-300-steady-percent", steady_percent);
     return fbf_code(status);
 }
 

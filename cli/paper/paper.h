@@ -26,7 +26,7 @@ struct column {
     enum column_style style;
 };
 
-enum { REPORT_COLUMNS = 12, REPORT_LINES = 16, REPORT_LINE_BYTES = 512 };
+enum { REPORT_COLUMNS = 12, REPORT_LINES = 16, REPORT_LINE_BYTES = 512, REPORT_VALUES = 24 };
 
 struct report {
     const struct column *columns;
@@ -38,6 +38,11 @@ struct report {
         char text[REPORT_LINE_BYTES];
     } lines[REPORT_LINES];
     size_t line_count;
+    struct value {
+        const char *name;
+        double number;
+    } named[REPORT_VALUES];
+    size_t named_count;
     bool is_short; /* of memory */
     bool is_full;  /* wanted in the paper's own size, where that takes long */
 };
@@ -65,6 +70,11 @@ void report_claim(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void report_result(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* A number that docs/papers/claims.tsv compares with the paper's, such as "lower-at-300-percent":
+ * printed below the sentences as "Value: NAME NUMBER". The name is a literal, unique within the
+ * figure, with its unit last. */
+void report_value(struct report *report, const char *name, double number);
 
 /* Prints a figure and its report to standard output. */
 void report_print(const struct figure *figure, const struct report *report);

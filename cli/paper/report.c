@@ -53,6 +53,11 @@ void report_result(struct report *report, const char *format, ...) {
     va_end(list);
 }
 
+void report_value(struct report *report, const char *name, double number) {
+    assert(report->named_count < REPORT_VALUES);
+    report->named[report->named_count++] = (struct value){.name = name, .number = number};
+}
+
 static void format_value(double value, enum column_style style, char *text, size_t size) {
     if (isnan(value)) {
         snprintf(text, size, "-");
@@ -106,6 +111,8 @@ void report_print(const struct figure *figure, const struct report *report) {
         fputs(report->lines[i].is_claim ? "Paper: " : "Here:  ", stdout);
         text_fill(stdout, report->lines[i].text, LABEL_WIDTH, LABEL_WIDTH);
     }
+    for (size_t i = 0; i < report->named_count; i++)
+        printf("Value: %s %.4g\n", report->named[i].name, report->named[i].number);
 }
 
 int report_write_csv(const struct figure *figure, const struct report *report, const char *folder) {
