@@ -18,15 +18,23 @@ static const struct workload *const workloads[] = {
 enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
 static void print_usage(FILE *to) {
-    fprintf(to, "usage: lethe bench [--json] [--quick] [--full] [--runs N] [--seed N] [NAME...]\n\n"
+    fprintf(to, "usage: lethe bench [--json] [--quick] [--full] [--runs N] [--seed N] [NAME...]\n"
+                "       lethe bench --list\n\n"
                 "Runs the named workloads, or all of them.\n\n");
     for (int i = 0; i < WORKLOADS; i++)
         fprintf(to, "  %-14s %s\n", workloads[i]->name, workloads[i]->summary);
-    fprintf(to, "\n  --json     one JSON object per workload, with the machine and compiler\n"
+    fprintf(to, "\n  --list     print the names, and do nothing\n"
+                "  --json     one JSON object per workload, with the machine and compiler\n"
                 "  --quick    small sizes, one run: shows that it works, not how fast it is\n"
                 "  --full     the largest sizes of workloads that have them, such as sketch-words\n"
                 "  --runs N   best of N (3)\n"
                 "  --seed N   of the generated data (1)\n");
+}
+
+/* A name first on each line: the shells' completions read it. */
+static void print_list(void) {
+    for (int i = 0; i < WORKLOADS; i++)
+        printf("%-15s%s\n", workloads[i]->name, workloads[i]->summary);
 }
 
 static const struct workload *find(const char *name) {
@@ -56,6 +64,9 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             print_usage(stdout);
+            return 0;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            print_list();
             return 0;
         } else if (strcmp(argv[i], "--json") == 0) {
             options.json = true;

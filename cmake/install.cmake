@@ -75,5 +75,7 @@ if(NOT CMAKE_CROSSCOMPILING)
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lethe)
     install(FILES ${CMAKE_BINARY_DIR}/completions/_lethe
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${CMAKE_BINARY_DIR}/completions/lethe.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lethe)

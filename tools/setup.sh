@@ -46,6 +46,7 @@ redis-server     bench,test  (redis-server)  the server that the module is teste
 python3-redis    bench,test  (import:redis)  the client of those tests and measurements
 zstd             test        (zstd)          makes compressed files for the tests
 zsh              test        (zsh)           tries the zsh completion
+fish             test        (fish)          tries the fish completion
 mandoc           test,lint   mandoc          checks the man pages
 gnuplot-nox      test        (gnuplot)       draws the figures of lethe paper
 clang-format     lint        clang-format    checks the format of the C files

@@ -11,6 +11,7 @@ static const char *const bench_description[] = {
 };
 
 static const struct option bench_options[] = {
+    {.name = "list", .help = "print the names of the workloads, and do nothing"},
     {.name = "json",
      .help = "print one JSON object per workload, with the machine, the compiler and its flags"},
     {.name = "quick", .help = "small sizes and one run: shows that it works, not how fast it is"},
@@ -65,7 +66,7 @@ static const struct section bench_sections[] = {{"Workloads", bench_workloads}, 
 const struct command command_bench = {
     .path = "bench",
     .summary = "measure how fast Lethe is on this machine",
-    .synopses = SYNOPSES("[--json] [--quick] [--full] [--runs N] [--seed N] [NAME...]"),
+    .synopses = SYNOPSES("[--json] [--quick] [--full] [--runs N] [--seed N] [NAME...]", "--list"),
     .description = bench_description,
     .options = bench_options,
     .sections = bench_sections,
@@ -73,6 +74,8 @@ const struct command command_bench = {
         EXAMPLES({"Save the results of this machine", "lethe bench --json bloom > bloom.json"}),
     .exit_done = "the workloads ran",
     .operands_most = OPERANDS_UNLIMITED,
+    .operands = COMPLETE_NAMES,
+    .names = "bench --list",
     .forwards = true,
     .run = run_bench,
 };

@@ -64,7 +64,7 @@ void count_show_progress(struct counting *counting) {
         struct human_text shown, memory;
         double error;
         lethe_store_window window = look_at_window(counting, &error);
-        snprintf(progress->more, sizeof progress->more, ", %.2f%% duplicates, error %s, %s",
+        snprintf(progress->more, sizeof progress->more, "%.2f%% duplicates, error %s, %s",
                  100.0 * (double)counting->totals.outcomes[LETHE_OUTCOME_DUPLICATE] /
                      (double)events,
                  human_probability(error, &shown), human_bytes(window.memory_bytes, &memory));

@@ -188,7 +188,7 @@ static void settle(struct loop *loop, size_t count) {
     waiting->count = 0;
     waiting->text_size = 0;
     struct human_text error;
-    snprintf(loop->progress.more, sizeof loop->progress.more, ", %.1f%% duplicates, error %s",
+    snprintf(loop->progress.more, sizeof loop->progress.more, "%.1f%% duplicates, error %s",
              100.0 - 100.0 * (double)dedup->printed / (double)dedup->lines,
              human_probability(stats.error_estimate, &error));
 }

@@ -89,19 +89,19 @@ static int fail_unknown_option(const struct arguments *arguments, const char *wo
                         word, name, name);
 }
 
-/* Stores the value of the option at place: what follows '=' in its own word, or else the
- * following word, which is then taken. */
-static int take_option(struct arguments *arguments, size_t place, const char *equals,
+/* Stores the value of the option at place: what follows before in its own word ('=', or the option's
+ * letter), or else the following word, which is then taken. */
+static int take_option(struct arguments *arguments, size_t place, const char *before,
                        const char *following, bool *took_following) {
     const struct option *option = &arguments->command->options[place];
     if (!has_value(option)) {
-        if (equals != NULL) {
+        if (before != NULL) {
             return arguments_fail(arguments, "option --%s takes no value", option->name);
         }
         arguments->values[place] = "";
         return EXIT_DONE;
     }
-    if (equals == NULL) {
+    if (before == NULL) {
         if (following == NULL) {
             return arguments_fail(arguments, "option --%s needs a value, %s, after it",
                                   option->name, option->value);
@@ -115,7 +115,7 @@ static int take_option(struct arguments *arguments, size_t place, const char *eq
         }
         *took_following = true;
     }
-    const char *value = equals != NULL ? equals + 1 : following;
+    const char *value = before != NULL ? before + 1 : following;
     if (value[0] == '\0') {
         return arguments_fail(arguments, "option --%s has an empty value", option->name);
     }
@@ -123,16 +123,31 @@ static int take_option(struct arguments *arguments, size_t place, const char *eq
     return EXIT_DONE;
 }
 
+/* Stores the options of a word such as -q, -n2 or -qn 2: flags, and at the end one that may have a
+ * value. */
+static int parse_letters(struct arguments *arguments, const char *word, const char *following,
+                         bool *took_following) {
+    const struct command *command = arguments->command;
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        size_t place = find_letter(command, *letter);
+        if (place == option_count(command)) return fail_unknown_option(arguments, word);
+        if (has_value(&command->options[place])) {
+            const char *rest = letter[1] != '\0' ? letter : NULL;
+            return take_option(arguments, place, rest, following, took_following);
+        }
+        arguments->values[place] = "";
+    }
+    return EXIT_DONE;
+}
+
 /* Stores the option that word is, with its value. */
 static int parse_option(struct arguments *arguments, const char *word, const char *following,
                         bool *took_following) {
     const struct command *command = arguments->command;
-    bool is_long = word[1] == '-';
-    const char *equals = is_long ? strchr(word, '=') : NULL;
+    if (word[1] != '-') return parse_letters(arguments, word, following, took_following);
+    const char *equals = strchr(word, '=');
     size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-    size_t place = option_count(command);
-    if (is_long) place = find_option(command, word + 2, length - 2);
-    if (!is_long && length == 2) place = find_letter(command, word[1]);
+    size_t place = find_option(command, word + 2, length - 2);
     if (place == option_count(command)) return fail_unknown_option(arguments, word);
     return take_option(arguments, place, equals, following, took_following);
 }

@@ -103,7 +103,7 @@ int command_dispatch(int count, char **words) {
     int code = arguments_parse(command, count, words, &arguments);
     if (code != EXIT_DONE) return code;
     if (arguments.wants_help) {
-        help_print(command, stdout);
+        help_show(command);
         return EXIT_DONE;
     }
     code = arguments_check_operands(&arguments);

@@ -1,6 +1,6 @@
 /* command.h - what a command is: one description, from which everything about it comes.
  *
- * The parser, `lethe help`, the man pages and the completions of bash and zsh all read the same
+ * The parser, `lethe help`, the man pages and the completions of bash, zsh and fish all read the same
  * struct command; none of them knows any command by name.
  *
  * Text and code stand apart. The manual.c of a folder describes the folder's commands: their
@@ -20,7 +20,7 @@
 struct arguments;
 
 /* What a shell should offer for an operand or an option's value. */
-enum completion { COMPLETE_NOTHING = 0, COMPLETE_FILES, COMPLETE_COMMANDS };
+enum completion { COMPLETE_NOTHING = 0, COMPLETE_FILES, COMPLETE_COMMANDS, COMPLETE_NAMES };
 
 struct option {
     const char *name;    /* without its dashes: "capacity" */
@@ -56,6 +56,7 @@ struct command {
     const char *exit_skipped;  /* what 5 means; the same */
     size_t operands_least, operands_most;
     enum completion operands;
+    const char *names; /* of COMPLETE_NAMES: what follows "lethe" to print a name first on each line */
     bool forwards; /* arguments are for another program: not parsed */
     /* Does the work and returns an exit code. NULL for a group of commands. */
     int (*run)(const struct arguments *arguments);

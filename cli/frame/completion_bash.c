@@ -99,6 +99,12 @@ static void print_offers(const struct command *command, FILE *stream) {
         }
         fputs("'\n", stream);
     }
+    if (command->operands == COMPLETE_NAMES) {
+        fprintf(stream,
+                "            [[ $current == -* ]] || "
+                "offers=$(\"${COMP_WORDS[0]}\" %s 2>/dev/null | cut -d ' ' -f 1)\n",
+                command->names);
+    }
     fputs("            ;;\n", stream);
 }
 

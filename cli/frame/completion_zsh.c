@@ -91,6 +91,10 @@ static void print_leaf(const struct command *command, FILE *stream) {
     case COMPLETE_COMMANDS:
         fputs("        '*::command:_lethe_command_words'\n", stream);
         break;
+    case COMPLETE_NAMES:
+        fprintf(stream, "        '*:name:($(lethe %s 2>/dev/null | cut -d \" \" -f 1))'\n",
+                command->names);
+        break;
     case COMPLETE_NOTHING:
         fputs("        '*: : '\n", stream);
         break;

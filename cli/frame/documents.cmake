@@ -1,8 +1,8 @@
 # Has lethe write a man page for each of its commands, and the completions for each shell.
 # usage: cmake -D PROGRAM=lethe -D FOLDER=build -P documents.cmake
 #
-# Writes FOLDER/man/*.1, FOLDER/completions/lethe.bash and FOLDER/completions/_lethe, and last, when
-# all went well, FOLDER/man/written. Pages of commands that are no more are removed.
+# Writes FOLDER/man/*.1 and FOLDER/completions/lethe.bash, _lethe and lethe.fish, and last, when all
+# went well, FOLDER/man/written. Pages of commands that are no more are removed.
 
 # Runs lethe help and stores what it prints in a file.
 function(write file)
@@ -31,4 +31,5 @@ endforeach()
 
 write(${FOLDER}/completions/lethe.bash --format bash)
 write(${FOLDER}/completions/_lethe --format zsh)
+write(${FOLDER}/completions/lethe.fish --format fish)
 file(TOUCH ${FOLDER}/man/written)

@@ -18,7 +18,7 @@ int run_lethe(const struct arguments *arguments) {
 }
 
 /* One row a format; the names are the choices of --format. */
-enum format { FORMAT_TEXT, FORMAT_MAN, FORMAT_BASH, FORMAT_ZSH, FORMAT_LIST };
+enum format { FORMAT_TEXT, FORMAT_MAN, FORMAT_BASH, FORMAT_ZSH, FORMAT_FISH, FORMAT_LIST };
 
 /* The name of each command's page, for the build: it writes one file for each. */
 static void print_list(void) {
@@ -43,7 +43,7 @@ int run_help(const struct arguments *arguments) {
     if (code != EXIT_DONE) return code;
     switch ((enum format)format) {
     case FORMAT_TEXT:
-        help_print(command, stdout);
+        help_show(command);
         break;
     case FORMAT_MAN:
         man_page_print(command, stdout);
@@ -53,6 +53,9 @@ int run_help(const struct arguments *arguments) {
         break;
     case FORMAT_ZSH:
         completion_print_zsh(stdout);
+        break;
+    case FORMAT_FISH:
+        completion_print_fish(stdout);
         break;
     case FORMAT_LIST:
         print_list();

@@ -9,9 +9,11 @@ static const char *const lethe_description[] = {
     "themselves: a filter (`lethe filter`) says whether a line is certainly absent from a set or "
     "may be present, and a sketch (`lethe freq`) estimates how often each line occurred.",
     "Results go to standard output, and everything else to standard error. Progress is shown only "
-    "when standard error is a terminal.",
-    "Options may come before or after operands, as `--name value` or `--name=value`. They cannot "
-    "be abbreviated. If an option is given twice, the last value counts. `--` ends the options: a "
+    "when standard error is a terminal. Help that does not fit on the terminal is shown by a "
+    "pager.",
+    "Options may come before or after operands, as `--name value` or `--name=value`; those with a "
+    "letter also as `-n 2` or `-n2`. Names cannot be abbreviated. If an option is given twice, the "
+    "last value counts. `--` ends the options: a "
     "word after it is an operand even if it begins with a dash.",
     NULL,
 };
@@ -46,6 +48,9 @@ static const char *const lethe_numbers[] = {
 static const char *const lethe_environment[] = {
     "`LETHE_CPU`: if set to `scalar`, `avx2` or `avx512`, Lethe uses no instruction set beyond "
     "that one. The results are the same.",
+    "`LETHE_PAGER`, or else `PAGER`: the command that shows long help on a terminal; `cat` for "
+    "none. "
+    "Default: `less -FRX`.",
     "`REDISCLI_AUTH`: the password for `--redis`, if the URL has none.",
     NULL,
 };
@@ -83,7 +88,7 @@ static const char *const help_description[] = {
 static const struct option help_options[] = {
     {.name = "format",
      .value = "FORMAT",
-     .choices = "text|man|bash|zsh|list",
+     .choices = "text|man|bash|zsh|fish|list",
      .help = "how to write it",
      .hidden = true},
     {0},

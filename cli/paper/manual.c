@@ -49,5 +49,7 @@ const struct command command_paper = {
                  {"Draw the figures of the documentation", "lethe paper --out docs/papers all"}),
     .exit_done = "the figures were made, or listed",
     .operands_most = OPERANDS_UNLIMITED,
+    .operands = COMPLETE_NAMES,
+    .names = "paper",
     .run = run_paper,
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "frame/clock.h"
@@ -27,17 +28,76 @@ void progress_begin(struct progress *progress, bool wanted, const char *items,
     if (progress->shown) progress->started_s = progress->printed_s = clock_seconds();
 }
 
+/* One part of the line. Where the terminal is narrow, the parts of the highest rank are left out. */
+struct part {
+    char text[sizeof((struct progress *)NULL)->more];
+    unsigned rank;
+};
+
+enum { PARTS = 6, NARROWEST = 20, USUAL_WIDTH = 80 };
+
+/* The terminal's width now: it may be changed at any time. */
+static size_t terminal_width(void) {
+    struct winsize size;
+    size_t width = USUAL_WIDTH;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
+    return width < NARROWEST ? NARROWEST : width;
+}
+
+static size_t collect(const struct progress *progress, uint64_t items, uint64_t bytes,
+                      double elapsed_s, struct part parts[PARTS]) {
+    struct human_text number, total;
+    size_t count = 0;
+    snprintf(parts[count].text, sizeof parts->text, "%s %s", human_count((double)items, &number),
+             progress->items);
+    parts[count++].rank = 0;
+    snprintf(parts[count].text, sizeof parts->text, "%s/s",
+             human_count((double)items / elapsed_s, &number));
+    parts[count++].rank = 2;
+    bool end_is_known = progress->bytes_total > 0 && bytes > 0 && bytes <= progress->bytes_total;
+    snprintf(parts[count].text, sizeof parts->text, "%s%s%s", human_bytes(bytes, &number),
+             end_is_known ? " of " : "",
+             end_is_known ? human_bytes(progress->bytes_total, &total) : "");
+    parts[count++].rank = 4;
+    if (end_is_known) {
+        double fraction = (double)bytes / (double)progress->bytes_total;
+        snprintf(parts[count].text, sizeof parts->text, "%.0f%%", fraction * 100);
+        parts[count++].rank = 1;
+        snprintf(parts[count].text, sizeof parts->text, "%s left",
+                 human_seconds(elapsed_s / fraction - elapsed_s, &number));
+        parts[count++].rank = 3;
+    }
+    if (progress->more[0] != '\0') {
+        memcpy(parts[count].text, progress->more, sizeof parts->text);
+        parts[count++].rank = 5;
+    }
+    return count;
+}
+
+/* How many columns the parts up to a rank take, with a comma and a blank between them. */
+static size_t width_up_to(const struct part *parts, size_t count, unsigned rank) {
+    size_t width = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].rank <= rank) width += strlen(parts[i].text) + (width > 0 ? 2 : 0);
+    }
+    return width;
+}
+
+/* Many terminals begin a new line after the last column, so that one stays free. */
 static void draw(const struct progress *progress, uint64_t items, uint64_t bytes,
                  double elapsed_s) {
-    struct human_text count, rate, done, total, left;
-    fprintf(stderr, "\r\033[K%s %s, %s/s, %s", human_count((double)items, &count), progress->items,
-            human_count((double)items / elapsed_s, &rate), human_bytes(bytes, &done));
-    if (progress->bytes_total > 0 && bytes > 0 && bytes <= progress->bytes_total) {
-        double fraction = (double)bytes / (double)progress->bytes_total;
-        fprintf(stderr, " of %s (%.0f%%), %s left", human_bytes(progress->bytes_total, &total),
-                fraction * 100, human_seconds(elapsed_s / fraction - elapsed_s, &left));
+    struct part parts[PARTS];
+    size_t count = collect(progress, items, bytes, elapsed_s, parts), room = terminal_width() - 1;
+    unsigned rank = PARTS;
+    while (rank > 0 && width_up_to(parts, count, rank) > room)
+        rank--;
+    fputs("\r\033[K", stderr);
+    const char *comma = "";
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].rank > rank) continue;
+        fprintf(stderr, "%s%.*s", comma, (int)room, parts[i].text);
+        comma = ", ";
     }
-    fputs(progress->more, stderr);
     fflush(stderr);
     line_is_drawn = true;
 }

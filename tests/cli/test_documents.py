@@ -1,7 +1,7 @@
 """Goal: help, man pages and completions say the same, are well formed, and work in the shells.
 
 Method: ask lethe for all of them, as the build does; check the pages with mandoc, and use the
-completions in real shells, bash and zsh, with keys pressed on a terminal."""
+completions in real shells, bash, zsh and fish, with keys pressed on a terminal."""
 
 import os
 import pty
@@ -71,6 +71,7 @@ def test_the_build_wrote_them(binaries):
         assert (binaries / "man" / name).read_text() == help_of(command, "man")
     assert (binaries / "completions/lethe.bash").read_text() == help_of("", "bash")
     assert (binaries / "completions/_lethe").read_text() == help_of("", "zsh")
+    assert (binaries / "completions/lethe.fish").read_text() == help_of("", "fish")
 
 
 # What is typed before the Tab key, and what must be offered then.
@@ -96,6 +97,10 @@ OFFERS = {
     "lethe help ": ["backup", "bench", "check", "count", "dedup", "del", "filter", "freq", "get", "help", "list", "paper",
                "restore", "sample", "set", "stat", "top"],
     "lethe help filter b": ["build"],
+    "lethe paper fbf-9": ["fbf-9"],
+    "lethe paper --fu": ["--full"],
+    "lethe bench window-m": ["window-memory"],
+    "lethe bench --li": ["--list"],
     "lethe help filter --": [],
     # Nothing of lethe's own: bash then completes file names.
     "lethe filter test ": [],
@@ -109,6 +114,7 @@ def test_bash_offers(typed, tmp_path):
     words = typed.split(" ")
     script = f"""
         set -u
+        PATH={BINARIES}:$PATH
         source ./lethe.bash
         COMP_WORDS=({" ".join(repr(word) for word in words)})
         COMP_CWORD={len(words) - 1}
@@ -171,6 +177,8 @@ KEYS = {
     "lethe filter test wor": "lethe filter test words.lethe ",
     "lethe filter build --out wor": "lethe filter build --out words.lethe ",
     "lethe help filter inf": "lethe help filter info ",
+    "lethe paper fbf-sa": "lethe paper fbf-salt ",
+    "lethe bench window-mem": "lethe bench window-memory ",
 }
 
 
@@ -205,3 +213,23 @@ def test_zsh_completes(completions):
     shell.run("fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D")
     check_keys(shell)
     shell.close()
+
+
+@pytest.mark.parametrize("typed", OFFERS)
+def test_fish_offers(typed, tmp_path):
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    if " =" in typed:
+        pytest.skip("fish does not break words at '='")
+    (tmp_path / "lethe.fish").write_text(help_of("", "fish"))
+    (tmp_path / "empty").mkdir()
+    script = f"set -x PATH {BINARIES} $PATH; source ../lethe.fish; complete -C '{typed}'"
+    result = subprocess.run(["fish", "--no-config", "-c", script], cwd=tmp_path / "empty", check=False,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**os.environ, "HOME": str(tmp_path)})
+    assert result.stderr == b""
+    offered = [line.split("\t")[0] for line in result.stdout.decode().splitlines()]
+    # fish also offers letters, and the options after a blank; an option's name comes with its '='.
+    offered = {word.rstrip("=") for word in offered if not re.fullmatch("-[a-z]", word)}
+    expected = ["--help"] if typed == "lethe help filter --" else OFFERS[typed]  # an option of help's own
+    assert sorted(offered) == expected

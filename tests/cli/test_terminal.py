@@ -2,10 +2,13 @@
 
 Method: lethe runs with a terminal of the test's own as its standard error, and is fed slowly."""
 
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -15,10 +18,11 @@ from conftest import BINARIES, run_lethe
 ERASE = "\r\x1b[K"
 
 
-def run_on_terminal(words, folder, stdin=subprocess.PIPE, seconds=1.0, **environment):
+def run_on_terminal(words, folder, stdin=subprocess.PIPE, seconds=1.0, width=80, **environment):
     """Runs lethe with a terminal as standard error, feeding lines for some seconds.
     Returns the exit status and what appeared on the terminal."""
     master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     process = subprocess.Popen([BINARIES / "lethe", *words], cwd=folder, stdin=stdin, stderr=slave,
                                stdout=subprocess.DEVNULL,
                                env={**os.environ, "TERM": "xterm", **environment})
@@ -66,7 +70,23 @@ def test_files_tell_how_much_is_left(tmp_path):
     assert code == 0
     if ERASE not in shown:
         pytest.skip("this machine is too fast to show progress")
-    assert re.search(r" of \d+\.\d MiB \(\d+%\), \d+:\d\d left", shown)
+    assert re.search(r" of \d+\.\d MiB, \d+%, \d+:\d\d left", shown)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 79, 80, 200])
+def test_progress_fits_the_terminal(tmp_path, width):
+    """However narrow it is, the line stays one line, and shows as much as there is room for."""
+    events = tmp_path / "events"
+    events.write_bytes(b"".join(b"id-%d\tkey\t1\n" % i for i in range(1500000)))
+    code, shown = run_on_terminal(["count", "--db", "d", "events"], tmp_path, stdin=subprocess.DEVNULL, width=width)
+    assert code == 0
+    drawn = [part.split("\r")[0] for part in shown.split(ERASE)[1:-1]]
+    if not drawn:
+        pytest.skip("this machine is too fast to show progress")
+    for line in drawn:
+        assert "events" in line and len(line) < width
+    assert any("duplicates" in line for line in drawn) == (width == 200)
+    assert any("%" in line for line in drawn)
 
 
 @pytest.mark.parametrize("change", [
@@ -97,3 +117,41 @@ def test_a_message_replaces_the_progress(tmp_path):
     assert code == 4
     assert shown.endswith("\r\n")
     assert re.search(re.escape(ERASE) + "lethe: cannot read /proc/self/mem: ", shown)
+
+
+def read_help(tmp_path, rows, **environment):
+    """What `lethe help get` shows on a terminal with so many rows."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    process = subprocess.Popen([BINARIES / "lethe", "help", "get"], cwd=tmp_path, stdin=subprocess.DEVNULL,
+                               stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", **environment})
+    os.close(slave)
+    shown = b""
+    try:
+        while piece := os.read(master, 65536):
+            shown += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    return process.wait(timeout=60), shown.decode().replace("\r", "")
+
+
+def test_long_help_is_paged(tmp_path):
+    text = run_lethe("help", "get").stdout.decode()
+    pager = {"LETHE_PAGER": "sed s/^/paged:/"}
+    assert read_help(tmp_path, 1000, **pager) == (0, text)  # it fits
+    assert read_help(tmp_path, 10, **pager) == (0, "".join(f"paged:{line}\n" for line in text.splitlines()))
+    assert read_help(tmp_path, 10, LETHE_PAGER="", PAGER="head -n 1") == (0, text.splitlines()[0] + "\n")
+    code, shown = read_help(tmp_path, 10, LETHE_PAGER="no-such-pager")
+    assert code == 0 and shown.endswith(text) and "no-such-pager" in shown
+    assert read_help(tmp_path, 10, LETHE_PAGER="exit 3") == (0, "")  # a reader who leaves at once
+    assert read_help(tmp_path, 10, TERM="dumb", **pager) == (0, text)
+
+
+def test_letters_take_values(tmp_path):
+    run_lethe("count", "-q", "--db", "d", stdin=b"a\tx\t3\nb\ty\t2\nc\tz\t1\n", cwd=tmp_path)
+    for words in ["-n2"], ["-n", "2"], ["--number=2"]:
+        result = run_lethe("top", "--db", "d", *words, cwd=tmp_path)
+        assert (result.returncode, result.stdout) == (0, b"x\t3\ny\t2\n"), result.stderr
+    assert run_lethe("top", "--db", "d", "-nx", cwd=tmp_path).returncode == 2
+    assert run_lethe("top", "--db", "d", "-zn2", cwd=tmp_path).returncode == 2

@@ -102,6 +102,7 @@ def test_all_parts_are_installed(prefix, libdir):
                  f"{lib}/liblethe_store.a", f"{lib}/liblethe_store.so.{version()}", f"{lib}/cmake/lethe/lethe-config.cmake",
                  f"{lib}/cmake/lethe/lethe-config-version.cmake", "share/man/man1/lethe.1",
                  "share/bash-completion/completions/lethe", "share/zsh/site-functions/_lethe",
+                 "share/fish/vendor_completions.d/lethe.fish",
                  "share/doc/lethe/LICENSE", "share/doc/lethe/README.md"]:
         assert name in installed
     assert [name for name in installed if name.startswith("include/")] == [
