@@ -23,7 +23,10 @@ static lethe_status make_window(lethe_ids *ids, const lethe_store_options *optio
                                 const lethe_state *state, lethe_detail *detail) {
     double kept = (double)ids->kept_ms, step = (double)ids->step_ms;
     uint64_t capacity = options->capacity;
-    if (capacity < state->log_ids) capacity = state->log_ids;
+    /* Under a cap the forgetful kind meets the log's ids as it first met them: with larger filters
+     * to begin with, it might have no room for what it had room for. */
+    bool grows_again = state->forgetful && options->max_memory_bytes > 0;
+    if (capacity < state->log_ids && !grows_again) capacity = state->log_ids;
     lethe_window_options window = LETHE_OPTIONS(
         lethe_window_options,
         .kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT,

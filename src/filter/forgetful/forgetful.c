@@ -209,6 +209,10 @@ lethe_status lethe_forgetful_make_room(lethe_forgetful *filter, uint64_t now_ms)
         filter->refused++;
         filter->was_refused = true;
     }
+    if (status == LETHE_OK) {
+        filter->clock_ms = now_ms;
+        filter->has_clock = true;
+    }
     return status;
 }
 
