@@ -65,7 +65,17 @@ static reply ask(command words, bool lacks_memory) {
     return answer;
 }
 
+static void forget_in_vain(const char *key, const char *name) {
+    command words = command_of("ONCE.FORGET", key, name, NULL);
+    if (!server_call(master(), &words).is_error) wrong("%s %s: FORGET is not refused", key, name);
+    command_free(&words);
+}
+
 static void forget(unsigned table, unsigned id, const char *key, const char *name) {
+    if (world.now.tables[table].is_forgetful) {
+        forget_in_vain(key, name);
+        return;
+    }
     model_answer expected = model_expect(&world.now.tables[table], id, now_ms());
     bool was_there = ask(command_of("ONCE.FORGET", key, name, NULL), false).numbers[0] == 1;
     if (expected != MODEL_EITHER && was_there != (expected == MODEL_DUPLICATE))
@@ -327,13 +337,15 @@ void make_table(unsigned table, bool is_filter) {
     model_table *made = &world.now.tables[table];
     *made = (model_table){.exists = true,
                           .is_filter = is_filter,
+                          .is_forgetful = !is_filter && draw(3) == 0,
                           .window_ms = (uint32_t)(draw(2) == 0 ? 20000 : 3600000)};
     for (unsigned id = 0; id < MODEL_IDS; id++) {
         model_forget(made, id);
     }
     snprintf(window, sizeof window, "%u", made->window_ms);
     command words = command_of(is_filter ? "FBF.RESERVE" : "ONCE.CREATE", key, "WINDOW", window,
-                               "ERROR", draw(2) == 0 ? "1e-9" : "1e-12", NULL);
+                               "ERROR", draw(2) == 0 ? "1e-9" : "1e-12",
+                               made->is_forgetful ? "KIND" : NULL, "forgetful", NULL);
     reply answer = server_call(master(), &words);
     if (answer.is_error) wrong("a table cannot be made: %s", answer.text);
     command_free(&words);
