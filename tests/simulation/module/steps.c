@@ -335,9 +335,11 @@ void make_table(unsigned table, bool is_filter) {
     char key[16], window[16];
     key_of(table, key);
     model_table *made = &world.now.tables[table];
+    /* Not drawn, so that the seeds do with other tables what they did. */
+    bool is_forgetful = !is_filter && (chance >> 33) % 3 == 0;
     *made = (model_table){.exists = true,
                           .is_filter = is_filter,
-                          .is_forgetful = !is_filter && draw(3) == 0,
+                          .is_forgetful = is_forgetful,
                           .window_ms = (uint32_t)(draw(2) == 0 ? 20000 : 3600000)};
     for (unsigned id = 0; id < MODEL_IDS; id++) {
         model_forget(made, id);
