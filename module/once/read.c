@@ -81,7 +81,6 @@ void once_info(struct info *info, const void *value) {
     (void)lethe_window_info(table->window, value_time(&table->head), &stats);
     size_t memory = once_type.value_bytes + once_type.memory(table);
     bool may_be_evicted = (redis.GetContextFlags(info->context) & REDIS_FLAG_EVICT) != 0;
-    info_word(info, "kind", table->is_forgetful ? "forgetful" : "quotient");
     info_number(info, "window_ms", stats.window_ms);
     info_number(info, "clock_ms", table->head.clock_ms);
     info_number(info, "oldest_age_ms", stats.oldest_age_ms);
@@ -101,10 +100,10 @@ void once_info(struct info *info, const void *value) {
     info_number(info, "parts", stats.parts);
     report_strain(info, stats.strain);
     info_number(info, "may_be_evicted", may_be_evicted);
+    info_word(info, "kind", table->is_forgetful ? "forgetful" : "quotient");
 }
 
 const struct info_field once_info_fields[] = {
-    {"kind", "How ids are remembered: quotient or forgetful"},
     {"window_ms", "The retry window W, in milliseconds"},
     {"clock_ms", "The table's own time"},
     {"oldest_age_ms", "The age of the oldest id, at most; 0 if there is none"},
@@ -126,5 +125,6 @@ const struct info_field once_info_fields[] = {
                "kept"},
     {"may_be_evicted",
      "1 if the server's maxmemory-policy may evict the table, and forget its ids"},
+    {"kind", "How ids are remembered: quotient or forgetful"},
     {NULL, NULL},
 };
