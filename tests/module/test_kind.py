@@ -5,12 +5,13 @@ Method: what only this kind could get wrong, on real servers: commands that fail
         digests under load."""
 
 import json
+import struct
 
 import pytest
 import redis
 from counting import USAGE, count, lethe, listed, url_of
 from lethe_once import Once
-from servers import table_info, wait_for
+from servers import SOURCE, table_info, wait_for
 from stream import Stream, decode_effect
 
 KIND = ["KIND", "forgetful"]
@@ -114,7 +115,7 @@ def test_a_master_without_memory_adds_nothing_to_its_replicas(pair):
 def test_only_the_other_kind_sends_what_older_replicas_do_not_know(server):
     stream = Stream(server.port)
     server.call("ONCE.CREATE", "t")
-    server.call("ONCE.CREATE", "u", "KIND", "quotient")
+    server.call("ONCE.CREATE", "u", "KIND", "quotient", "SEED", 7, "ERROR", 1e-3, "CAPACITY", 9, "MAXMEMORY", 99999)
     server.call("ONCE.CREATE", "v", *KIND, "POLICY", "degrade")
     server.call("SET", "end", 1)
     found = stream.commands(until=lambda words: words[0].upper() == b"SET")
@@ -122,6 +123,8 @@ def test_only_the_other_kind_sends_what_older_replicas_do_not_know(server):
     steps = [decode_effect(words[2])[1] for words in found]
     assert [each[0][0] for each in steps] == ["C", "C", "c"]
     assert steps[2][0][1][-2:] == (1, 1)
+    # To the byte what every version has sent: docs/format/module.md.
+    assert found[1][2][-50:] == b"C" + struct.pack("<QddQQQB", 600000, 1e-3, 0.25, 9, 99999, 7, 0)
 
 
 @pytest.mark.parametrize("way", ["restore", "copy", "pieces", "reload", "replica"])
@@ -198,3 +201,13 @@ def test_the_client(server):
     server.client.delete("t")
     table.incrby("k", 1, id="b")
     assert kind_of(server) == b"forgetful"
+
+
+@pytest.mark.parametrize("kind", ["quotient", "forgetful"])
+def test_saved_tables_stay_readable(server, kind):
+    """What earlier versions saved: a counter k of 3 and another of -5, and the ids a and b."""
+    server.call("ONCE.LOAD", "t", 0, 1, (SOURCE / f"tests/golden/once-{kind}-v2.bin").read_bytes())
+    assert kind_of(server).decode() == kind
+    assert server.call("ONCE.MGET", "t", "k", "other") == [3, -5]
+    assert server.call("ONCE.SEEN", "t", "a", "b", "c") == [1, 1, 0]
+    assert table_info(server.client)["window_ms"] == 60000
