@@ -216,7 +216,7 @@ const struct option once_options[] = {
      FIELD(OPTION_WORD, kind),
      .is_late = true,
      .words = kinds,
-     .fallback = "quotient",
+     .fallback = "lethe.window-kind (quotient)",
      .meaning = "How ids are remembered: by the forgetful quotient filter, or by the paper's "
                 "forgetful Bloom filter, which is larger and slower and takes no {item} back"},
     {0},

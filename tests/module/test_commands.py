@@ -140,7 +140,7 @@ def test_the_configuration_is_what_new_tables_get(start):
     assert table_info(server.client)["window_ms"] == 2000
     assert table_info(server.client)["error_target"] == 0.001
     for name, value in [("lethe.error", "1"), ("lethe.slack", "x"), ("lethe.window-ms", 1),
-                        ("lethe.policy", "maybe")]:
+                        ("lethe.policy", "maybe"), ("lethe.window-kind", "bloom")]:
         with pytest.raises(redis.ResponseError):
             server.client.config_set(name, value)
     assert server.client.config_get("lethe.error") == {"lethe.error": "0.001"}

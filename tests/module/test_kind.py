@@ -37,6 +37,21 @@ def test_the_kind_is_an_option(server):
     assert "SEED and POLICY" in error_of(server, "FBF.RESERVE", "w", *KIND)
 
 
+def test_the_kind_of_tables_that_their_first_use_makes(pair):
+    """A replica goes by what its master made, not by its own settings."""
+    master, replica = pair
+    for one, kind in (master, "forgetful"), (replica, "forgetful"), (master, "quotient"):
+        one.call("CONFIG", "SET", "lethe.window-kind", kind)
+        if one is replica:
+            continue
+        key = "t-" + kind
+        master.call("ONCE.INCRBY", key, "a", "k", 1)
+        master.call("FBF.ADD", "f-" + kind, "a")
+        replica.catch_up_with(master)
+        assert kind_of(master, key).decode() == kind_of(replica, key).decode() == kind
+        assert master.digest(key) == replica.digest(key)
+
+
 def test_no_single_id_is_forgotten(server):
     server.call("ONCE.CREATE", "t", *KIND)
     server.call("ONCE.INCRBY", "t", "a", "k", 1)
