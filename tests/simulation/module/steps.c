@@ -295,6 +295,10 @@ static void step_promote(void) {
     world.log_base[number] = world.lineage.count - master()->log.count;
     server_set_role(master(), false);
     slow_all(world.lag_ms[number]); /* what is late is taken for what has just been */
+    /* Their stamps are of another host, until the timer comes. */
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        world.now.tables[i].is_unstamped = true;
+    }
     for (unsigned i = 0; i < SERVERS; i++) {
         world.follows[i] =
             world.follows[i] && i != number && world.offset[i] <= world.lineage.count;
