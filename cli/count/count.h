@@ -76,6 +76,7 @@ struct count_window_options {
     uint64_t window_ms, memory_bytes;
     double error;
     lethe_policy policy;
+    lethe_switch forgetful;
 };
 int count_read_window(const struct arguments *arguments, struct count_window_options *options);
 int count_read_store(const struct arguments *arguments, lethe_store_options *options);

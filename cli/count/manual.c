@@ -36,6 +36,12 @@ static const struct option count_options[] = {
      .value = "E",
      .help = "the probability that a fresh event is taken for a duplicate, from 1e-12 to 0.1; "
              "default: as before, or 1e-12 for a new store and 1e-9 for a new table"},
+    {.name = "window-kind",
+     .value = "KIND",
+     .choices = "quotient|forgetful",
+     .help = "for a new store or table: the filter that remembers ids, `quotient` or the paper's "
+             "`forgetful` Bloom filter, which is larger and slower and keeps the same promises; "
+             "default `quotient`. It cannot be changed later"},
     {.name = "exact",
      .help = "look every duplicate up in an index on disk, so that no fresh event is ever taken "
              "for one; slower, and about 30 bytes of disk more per id. The store keeps this "
@@ -177,7 +183,7 @@ static const char *const count_servers[] = {
     "changes nothing. Without `--wait`, events that a master acknowledged can be lost with it.",
     "A table T with one partition is the once-table T of `ONCE.INCRBY T`. With more partitions, T "
     "describes them; they are named T:{tag} and spread evenly over the cluster. The number of "
-    "partitions, the window and the error of a table cannot be changed.",
+    "partitions, the window, its kind and the error of a table cannot be changed.",
     "T:files holds how far each named file was read. It is written after the events are "
     "acknowledged, so a run that continues sends the last events again. Start that run within the "
     "window.",
@@ -200,13 +206,14 @@ const struct command command_count = {
     .path = "count",
     .summary = "count events, each exactly once",
     .synopses = SYNOPSES(
-        "--db DIR [--window W] [--error E] [--exact|--no-exact] "
+        "--db DIR [--window W] [--error E] [--window-kind quotient|forgetful] [--exact|--no-exact] "
         "[--check-payload|--no-check-payload] [--forever] [--ledger-capacity N] [--ledger-memory "
         "SIZE] [--ledger-error E] [--sketch MEMORY [--top N]] [--csv|--jsonl] [--fields SPEC] "
         "[--max-future D] [--late-out FILE] [--on-error skip|stop] [--from-start] [--last-line] "
         "[--memory SIZE] [--policy refuse|degrade] [--sync P] [--batch N] [--json] [-q] [FILE...]",
         "--redis URL --table T [--partitions P] [--wait N] [--retry D] [--window W] [--error E] "
-        "[--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] [--from-start] [--last-line] "
+        "[--window-kind quotient|forgetful] [--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] "
+        "[--from-start] [--last-line] "
         "[--memory SIZE] [--policy refuse|degrade] [--batch N] [--json] [-q] [FILE...]"),
     .description = count_description,
     .options = count_options,

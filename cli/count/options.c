@@ -6,6 +6,8 @@
 #include "say/message.h"
 #include "store/counters.h"
 
+enum { LEAST_FORGETFUL_BYTES = 66 * 1024 };
+
 int count_check_place(const struct arguments *arguments) {
     static const char *const of_servers[] = {"partitions", "wait", "retry"};
     static const struct {
@@ -102,6 +104,16 @@ int count_read_window(const struct arguments *arguments, struct count_window_opt
     }
     if (code == EXIT_DONE) code = arguments_choice(arguments, "policy", &policy);
     options->policy = (lethe_policy)policy;
+    size_t kind = LETHE_WINDOW_QUOTIENT;
+    if (code == EXIT_DONE) code = arguments_choice(arguments, "window-kind", &kind);
+    options->forgetful = !arguments_has(arguments, "window-kind") ? LETHE_SWITCH_KEEP
+                         : kind == LETHE_WINDOW_FORGETFUL         ? LETHE_SWITCH_ON
+                                                                  : LETHE_SWITCH_OFF;
+    if (code == EXIT_DONE && arguments_has(arguments, "memory") && kind == LETHE_WINDOW_FORGETFUL &&
+        options->memory_bytes < LEAST_FORGETFUL_BYTES) {
+        code =
+            arguments_fail(arguments, "--window-kind forgetful needs a --memory of 66KiB or more");
+    }
     return code;
 }
 
@@ -125,6 +137,7 @@ int count_read_store(const struct arguments *arguments, lethe_store_options *opt
     options->error = window.error;
     options->max_memory_bytes = window.memory_bytes;
     options->policy = window.policy;
+    options->forgetful = window.forgetful;
     options->commit_operations = (uint32_t)batch;
     options->create = true;
     return code;

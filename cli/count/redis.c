@@ -102,6 +102,7 @@ static int read_options(const struct arguments *arguments, struct redis_table_op
     options->error = window.error;
     options->memory_bytes = window.memory_bytes;
     options->policy = window.policy;
+    options->forgetful = window.forgetful;
     options->client.replicas = (unsigned)replicas;
     return code;
 }

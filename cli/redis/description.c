@@ -12,7 +12,9 @@
 
 #include "say/message.h"
 
-enum { VERSION = 1 };
+/* A table whose window is of the forgetful kind has a version of its own, so that an older lethe
+ * makes no partition of the other kind. */
+enum { VERSION = 1, FORGETFUL_VERSION = 2 };
 
 static const char *const no_table_or_other[] = {"ERR no such table", "WRONGTYPE", NULL};
 static const char *const other_type[] = {"WRONGTYPE", NULL};
@@ -31,7 +33,8 @@ static void judge_info(void *context, size_t partition, const redisReply *reply)
     *found = (struct redis_description){.kind = TABLE_PLAIN,
                                         .partitions = 1,
                                         .window_ms = stats.window.window_ms,
-                                        .error = stats.window.error_target};
+                                        .error = stats.window.error_target,
+                                        .window_kind = stats.window.kind};
 }
 
 /* Reads " NAME number" and moves past it. */
@@ -64,12 +67,19 @@ static void judge_text(void *context, size_t partition, const redisReply *reply)
     const char *at = reply->type == REDIS_REPLY_STRING ? reply->str : "";
     uint64_t version, partitions;
     if (!read_number(&at, "lethe-table ", &version)) return;
-    if (version > VERSION) found->kind = TABLE_NEWER;
-    if (version != VERSION || !read_number(&at, " partitions ", &partitions) ||
+    if (version > FORGETFUL_VERSION) found->kind = TABLE_NEWER;
+    if (version == 0 || version > FORGETFUL_VERSION ||
+        !read_number(&at, " partitions ", &partitions) ||
         !read_number(&at, " seed ", &found->seed) ||
         !read_number(&at, " window_ms ", &found->window_ms) ||
         !read_real(&at, " error ", &found->error)) {
         return;
+    }
+    static const char forgetful[] = " kind forgetful";
+    if (version == FORGETFUL_VERSION) {
+        if (strcmp(at, forgetful) != 0) return;
+        at += sizeof forgetful - 1;
+        found->window_kind = LETHE_WINDOW_FORGETFUL;
     }
     if (*at == '\0' && partitions > 1 && partitions <= REDIS_PARTITIONS_LIMIT &&
         found->window_ms > 0 && reply->len < sizeof found->text) {
@@ -113,13 +123,18 @@ int redis_description_read(struct redis_table *table, struct redis_description *
 void redis_table_write_creation(const struct redis_table *table, const char *key,
                                 struct redis_text *text) {
     bool is_capped = table->memory_bytes > 0;
-    redis_text_begin(text, is_capped ? 10 : 6);
+    bool is_forgetful = table->window_kind == LETHE_WINDOW_FORGETFUL;
+    redis_text_begin(text, 6 + (is_capped ? 4 : 0) + (is_forgetful ? 2 : 0));
     redis_text_string(text, "ONCE.CREATE");
     redis_text_string(text, key);
     redis_text_string(text, "WINDOW");
     redis_text_count(text, table->window_ms);
     redis_text_string(text, "ERROR");
     redis_text_real(text, table->error);
+    if (is_forgetful) {
+        redis_text_string(text, "KIND");
+        redis_text_string(text, "forgetful");
+    }
     if (!is_capped) return;
     redis_text_string(text, "MAXMEMORY");
     redis_text_count(text, table->memory_bytes / table->partition_count);
@@ -136,10 +151,12 @@ int redis_description_write(struct redis_table *table) {
         while (table->seed == 0) {
             if (getrandom(&table->seed, sizeof table->seed, 0) < 0) table->seed = 0;
         }
+        bool is_forgetful = table->window_kind == LETHE_WINDOW_FORGETFUL;
         snprintf(words, sizeof words,
                  "lethe-table %d partitions %zu seed 0x%" PRIx64 " window_ms %" PRIu64
-                 " error %.17g",
-                 VERSION, table->partition_count, table->seed, table->window_ms, table->error);
+                 " error %.17g%s",
+                 is_forgetful ? FORGETFUL_VERSION : VERSION, table->partition_count, table->seed,
+                 table->window_ms, table->error, is_forgetful ? " kind forgetful" : "");
         redis_text_begin(&text, 4);
         redis_text_string(&text, "SET");
         redis_text_string(&text, table->name);

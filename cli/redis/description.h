@@ -1,5 +1,5 @@
 /* description.h - what a server says a table is: how many partitions, by which seed ids are spread,
- * the window and the error. */
+ * the window, its kind and the error. */
 #ifndef LETHE_CLI_REDIS_DESCRIPTION_H
 #define LETHE_CLI_REDIS_DESCRIPTION_H
 
@@ -16,6 +16,7 @@ struct redis_description {
     size_t partitions;
     uint64_t seed, window_ms;
     double error;
+    lethe_window_kind window_kind;
     /* Of a table with several partitions: as it is in the server. */
     char text[REDIS_DESCRIPTION_BYTES];
 };

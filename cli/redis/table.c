@@ -59,6 +59,14 @@ static int adopt(struct redis_table *table, const struct redis_description *foun
                             "out, or choose another --table",
                             table->shown, found->error, options->error);
     }
+    bool is_forgetful = found->window_kind == LETHE_WINDOW_FORGETFUL;
+    if (options->forgetful == (is_forgetful ? LETHE_SWITCH_OFF : LETHE_SWITCH_ON)) {
+        return message_fail(EXIT_USAGE,
+                            "%s has a window of the %s kind, which cannot be changed; leave "
+                            "--window-kind out, or choose another --table",
+                            table->shown, is_forgetful ? "forgetful" : "quotient");
+    }
+    table->window_kind = found->window_kind;
     table->partition_count = found->partitions;
     table->seed = found->seed;
     table->window_ms = found->window_ms;
@@ -96,6 +104,8 @@ static int find(struct redis_table *table, const struct redis_table_options *opt
         table->partition_count = options->partitions > 0 ? (size_t)options->partitions : partitions;
         table->window_ms = options->window_ms > 0 ? options->window_ms : NEW_WINDOW_MS;
         table->error = options->error > 0 ? options->error : NEW_ERROR;
+        table->window_kind =
+            options->forgetful == LETHE_SWITCH_ON ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT;
         code = make_anew(table, &found);
     }
     if (code != EXIT_DONE) return code;

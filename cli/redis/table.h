@@ -4,7 +4,7 @@
  * A table NAME with one partition is the once-table NAME. With more partitions, they are the
  * once-tables NAME:{tag}, with tags whose slots are spread evenly over a cluster's. NAME is then a
  * string that describes the table: the number of partitions, the seed by which ids are hashed, the
- * window and the error. It is written once and never changed. A counter's value is the sum over all
+ * window, the error, and the kind of the window if it is the forgetful one. It is written once and never changed. A counter's value is the sum over all
  * partitions, so a counter that every event changes is spread as well.
  *
  * Functions return EXIT_DONE, or the exit code of what is wrong, after saying so. */
@@ -12,7 +12,7 @@
 #define LETHE_CLI_REDIS_TABLE_H
 
 #include "frame/arguments.h"
-#include "lethe/window.h"
+#include "lethe/store.h"
 #include "redis/client.h"
 #include "redis/text.h"
 
@@ -24,6 +24,7 @@ struct redis_table_options {
     uint64_t partitions, window_ms, memory_bytes;
     double error;
     lethe_policy policy;
+    lethe_switch forgetful; /* the kind of the window */
     struct redis_client_options client;
 };
 
@@ -42,6 +43,7 @@ struct redis_table {
     uint64_t window_ms, memory_bytes;
     double error;
     lethe_policy policy;
+    lethe_window_kind window_kind;
     struct redis_partition *partitions;
     bool is_new;       /* it was not there when this run began */
     bool is_untouched; /* nothing was ever counted in it */

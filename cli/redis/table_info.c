@@ -37,6 +37,8 @@ static void add_number(struct redis_table_stats *stats, const char *name, const 
     lethe_window_stats *window = &stats->window;
     uint64_t number = number_of(value);
     double real = real_of(value);
+    if (strcmp(name, "kind") == 0 && value->str != NULL && strcmp(value->str, "forgetful") == 0)
+        window->kind = LETHE_WINDOW_FORGETFUL;
     if (strcmp(name, "window_ms") == 0) window->window_ms = number;
     if (strcmp(name, "clock_ms") == 0) raise(&stats->clock_ms, number);
     if (strcmp(name, "oldest_age_ms") == 0) raise(&window->oldest_age_ms, number);

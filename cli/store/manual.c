@@ -172,7 +172,8 @@ static const char *const stat_description[] = {
 };
 
 static const char *const stat_json[] = {
-    "For a store: store, counters (an estimate), window_ms, error (the error allowed, of the "
+    "For a store: store, counters (an estimate), window_ms, window_kind, error (the error allowed, "
+    "of the "
     "window and the ledger together), error_estimate (the current error), window_error, "
     "ledger_error, exact, check_payload, event_time, forever, ledger_bytes, clock_ms, applied, "
     "duplicates, late, future, refused (with overflow and invalid), mismatched, commits, folded, "
@@ -181,7 +182,8 @@ static const char *const stat_json[] = {
     "With a sketch, also sketch_bytes, sketch_top, sketch_total (the sum of all keys), "
     "sketch_error and sketch_delta: an estimate is too high by more than sketch_error with a "
     "probability of at most sketch_delta.",
-    "For a table: table, partitions, counters, window_ms, error, error_estimate, clock_ms, "
+    "For a table: table, partitions, counters, window_ms, window_kind, error, error_estimate, "
+    "clock_ms, "
     "applied, duplicates, refused, ids, oldest_age_ms, memory_bytes, window_bytes, may_be_evicted "
     "and strain. With several partitions, counters is the sum over them, and a counter in several "
     "partitions is counted several times. strain says which promises cannot be kept at the moment: "

@@ -24,6 +24,10 @@ const char *stat_date(uint64_t ms, struct human_text *out) {
     return out->text;
 }
 
+const char *stat_kind(lethe_window_kind kind) {
+    return kind == LETHE_WINDOW_FORGETFUL ? "forgetful" : "quotient";
+}
+
 /* Draws the periods of the log, the newest first, several in a row if there are many: how old the
  * ids in them are at most, how many there are, and a bar as long as their share of the fullest
  * row. */
@@ -77,7 +81,8 @@ static void print_text(const char *folder, const lethe_store_stats *stats) {
     struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     row_print("store", "%s", folder);
     print_counters(stats);
-    row_print("window", "%s", human_duration(stats->window.window_ms, &a));
+    row_print("window", "%s, %s kind", human_duration(stats->window.window_ms, &a),
+              stat_kind(stats->window.kind));
     row_print("error allowed", "%s", human_probability(allowed_error(stats), &a));
     row_print("mode", "%s%s, %s", stats->exact ? "exact" : "approximate",
               stats->check_payload ? ", payloads checked" : "",
@@ -117,6 +122,7 @@ static void print_json(const char *folder, const lethe_store_stats *stats) {
         json_real(&json, "sketch_delta", stats->sketch_delta);
     }
     json_integer(&json, "window_ms", stats->window.window_ms);
+    json_string(&json, "window_kind", stat_kind(stats->window.kind));
     json_real(&json, "error", allowed_error(stats));
     json_real(&json, "error_estimate", store_error_estimate(stats));
     json_real(&json, "window_error", stats->window.error_target);

@@ -14,7 +14,8 @@ static void print_text(const struct redis_table *table, const struct redis_table
     row_print("partitions", "%zu", table->partition_count);
     row_print("counters", "%s%" PRIu64, table->partition_count > 1 ? "at most " : "",
               stats->counters);
-    row_print("window", "%s", human_duration(table->window_ms, &a));
+    row_print("window", "%s, %s kind", human_duration(table->window_ms, &a),
+              stat_kind(table->window_kind));
     row_print("error allowed", "%s, now %s", human_probability(table->error, &a),
               human_probability(window->error_estimate, &b));
     row_print("clock", "%s", stat_date(stats->clock_ms, &a));
@@ -33,6 +34,7 @@ static void print_json(const struct redis_table *table, const struct redis_table
     json_integer(&json, "partitions", table->partition_count);
     json_integer(&json, "counters", stats->counters);
     json_integer(&json, "window_ms", table->window_ms);
+    json_string(&json, "window_kind", stat_kind(table->window_kind));
     json_real(&json, "error", table->error);
     json_real(&json, "error_estimate", stats->window.error_estimate);
     json_integer(&json, "clock_ms", stats->clock_ms);

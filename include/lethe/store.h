@@ -38,6 +38,7 @@
 #include "lethe/hash.h"
 #include "lethe/policy.h"
 #include "lethe/status.h"
+#include "lethe/window.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,7 +71,7 @@ typedef enum lethe_switch {
  *   event_time    on or off, once an operation was applied: the remembered ids go by one clock
  *   forever       off; or on, while exact is not switched off
  *   exact         off, while check_payload is not switched off; or on, with forever
- *   sketch_bytes, sketch_top   any value other than that of the existing store
+ *   sketch_bytes, sketch_top, forgetful   any value other than that of the existing store
  * Everything else may change whenever the store is opened: W and the error; exact, on (its index is
  * made from the log) and off; check_payload, on (it compares what was applied since the store
  * became exact) and off; forever, on (it takes over what the window and the log remember).
@@ -139,6 +140,12 @@ typedef struct lethe_store_options {
     uint64_t seed;
     /* NULL -> the default. RocksDB has its own. */
     const lethe_allocator *allocator;
+
+    /* Of a new store: the window is the forgetful Bloom filter of the paper,
+     * LETHE_WINDOW_FORGETFUL, and not the quotient kind. The promises are the same; it is slower
+     * and larger. max_memory_bytes is then 66 KiB or more. */
+    lethe_switch forgetful;
+    uint32_t reserved;
 } lethe_store_options;
 
 /* Opens a store: replays the part of the log that the counters on disk don't have yet, and fills
@@ -360,7 +367,7 @@ typedef struct lethe_store_window {
     uint64_t memory_bytes;
     /* LETHE_STRAIN_...; 0 in a reader. */
     uint32_t strain;
-    uint32_t reserved;
+    lethe_window_kind kind;
 } lethe_store_window;
 
 /* The ids of all time, with forever; zero without it. In a reader as of the last checkpoint,

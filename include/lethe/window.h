@@ -188,6 +188,14 @@ LETHE_API void lethe_window_prefetch(const lethe_window *window, lethe_hash id);
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_remove(lethe_window *window, lethe_hash id,
                                                             uint64_t now_ms);
 
+/* For the forgetful kind, which can't remove an id: makes room for one id at now_ms, so that an
+ * addition at that time cannot fail, unless something was added to the window in between. A caller
+ * whose operation may still fail tests the id, makes room, carries the operation out, and adds the
+ * id last. If there is no room, that counts as a refused addition.
+ * Cost: as add. Errors: LETHE_EINVAL (also for the quotient kind), LETHE_EFULL, LETHE_ENOMEM. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_make_room(lethe_window *window, lethe_hash id,
+                                                               uint64_t now_ms);
+
 /* Gives the window the time when there is nothing to add, so that it can free memory. Frees at most
  * `budget` segments (or filters) per stripe; 0 only lets time pass. *more becomes whether there is
  * more to free. Answers never depend on this call. Cost: O(budget). Errors: LETHE_EINVAL. */

@@ -88,8 +88,8 @@ static bool create(redis_context *context, redis_string *name, const struct valu
     store_value(context, &change->opened, name, value);
     if (type->on_made != NULL) type->on_made(context);
     effect_begin(&change->effect, value);
-    effect_u8(&change->effect, 'C');
     if (type->write_options != NULL) {
+        effect_u8(&change->effect, STEP_CREATE);
         type->write_options(options, &change->effect);
     } else {
         options_write(type->options, options, &change->effect);

@@ -2,7 +2,7 @@
  *
  * An effect is checked from its first byte to its last before anything is done, and is accepted
  * only from the replication link or the log: a client must not set a value's clock. The steps C,
- * M, N and W mean the same for every type and are repeated here, the others by the type's
+ * c, M, N and W mean the same for every type and are repeated here, the others by the type's
  * `repeat`. */
 #include "change/repeat.h"
 
@@ -17,12 +17,13 @@
 #include "types.h"
 #include "value/value.h"
 
-static bool repeat_creation(const struct value_type *type, struct value **value,
+static bool repeat_creation(const struct value_type *type, uint8_t step, struct value **value,
                             struct effect_reader *reader, uint64_t clock_ms, bool apply) {
     union options options;
     type->default_options(&options);
-    bool is_read = type->read_options != NULL ? type->read_options(reader, &options)
-                                              : options_read(type->options, reader, &options);
+    bool is_read = type->read_options != NULL
+                       ? step == STEP_CREATE && type->read_options(reader, &options)
+                       : options_read(type->options, step, reader, &options);
     if (!is_read || !reader->is_valid) return false;
     if (!apply) return true;
     if (make_value(type, &options, value) != LETHE_OK) return false;
@@ -71,9 +72,9 @@ static bool repeat_step(const struct value_type *type, struct value **value,
                         bool *is_made) {
     uint8_t code = effect_read_u8(reader);
     bool exists = *value != NULL || (!apply && *is_made);
-    if (code == 'C') {
+    if (code == STEP_CREATE || code == STEP_CREATE_LATE) {
         *is_made = true;
-        return !exists && repeat_creation(type, value, reader, clock_ms, apply);
+        return !exists && repeat_creation(type, code, value, reader, clock_ms, apply);
     }
     if (!exists) return false;
     if (code == 'M' && type->merge != NULL) return repeat_merge(type, *value, reader, apply);

@@ -123,10 +123,28 @@ void option_names(const struct option *table, char names[OPTION_NAMES_BYTES]) {
 
 /* --- Effects */
 
+static bool is_zero(const struct option *option, const void *options) {
+    int word;
+    assert(option->kind == OPTION_WORD);
+    memcpy(&word, (const unsigned char *)options + option->offset, sizeof word);
+    return word == 0;
+}
+
+/* Whether a late option has another value than 0. */
+static bool is_late(const struct option *table, const void *options) {
+    for (const struct option *option = table; option->token != NULL; option++) {
+        if (option->is_late && !is_zero(option, options)) return true;
+    }
+    return false;
+}
+
 void options_write(const struct option *table, const void *options, struct effect *effect) {
+    bool with_late = is_late(table, options);
+    effect_u8(effect, with_late ? STEP_CREATE_LATE : STEP_CREATE);
     for (const struct option *option = table; option->token != NULL; option++) {
         const unsigned char *field = (const unsigned char *)options + option->offset;
         int word;
+        if (option->is_late && !with_late) continue;
         switch (option->kind) {
         case OPTION_SMALL:
             effect_bytes(effect, field, sizeof(uint32_t));
@@ -141,12 +159,19 @@ void options_write(const struct option *table, const void *options, struct effec
     }
 }
 
-bool options_read(const struct option *table, struct effect_reader *reader, void *options) {
+bool options_read(const struct option *table, uint8_t step, struct effect_reader *reader,
+                  void *options) {
+    bool with_late = step == STEP_CREATE_LATE, has_late = false;
     for (const struct option *option = table; option->token != NULL; option++) {
         unsigned char *field = (unsigned char *)options + option->offset;
         uint64_t large;
         uint32_t small;
         int word, known = 0;
+        has_late |= option->is_late;
+        if (option->is_late && !with_late) {
+            memset(field, 0, sizeof word);
+            continue;
+        }
         switch (option->kind) {
         case OPTION_SMALL:
             small = effect_read_u32(reader);
@@ -164,73 +189,36 @@ bool options_read(const struct option *table, struct effect_reader *reader, void
             memcpy(field, &large, sizeof large);
         }
     }
-    return true;
+    return has_late || !with_late;
 }
 
 /* --- Options of types with a window */
 
 static const char *const policies[] = {
     [LETHE_POLICY_REFUSE] = "refuse", [LETHE_POLICY_DEGRADE] = "degrade", NULL};
-static_assert(sizeof(lethe_policy) == sizeof(int), "an OPTION_WORD is an int");
+static const char *const kinds[] = {
+    [LETHE_WINDOW_QUOTIENT] = "quotient", [LETHE_WINDOW_FORGETFUL] = "forgetful", NULL};
+static_assert(sizeof(lethe_policy) == sizeof(int) && sizeof(lethe_window_kind) == sizeof(int),
+              "an OPTION_WORD is an int");
 
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_window_options, field_)
 
 const struct option window_options[] = {
-    {.token = "WINDOW",
-     .name = "milliseconds",
-     .unit = "milliseconds",
-     FIELD(OPTION_LARGE, window_ms),
-     .least = 1000,
-     .most = UINT64_C(2592000000),
-     .fallback = "lethe.window-ms (600000)",
-     .meaning = "The window W: for how long an {item} is remembered"},
-    {.token = "ERROR",
-     .name = "error",
+#include "command/window_rows.inc.h"
+    {0},
+};
+
+const struct option once_options[] = {
+#include "command/window_rows.inc.h"
+    {.token = "KIND",
+     .name = "kind",
      .unit = "",
-     FIELD(OPTION_FRACTION, error),
-     .least_fraction = 1e-12,
-     .most_fraction = 0.1,
-     .fallback = "lethe.error (1e-09)",
-     .meaning = "The probability that a fresh {item} is taken for a duplicate; "
-                "halving it costs about one bit per {item}"},
-    {.token = "SLACK",
-     .name = "slack",
-     .unit = "",
-     FIELD(OPTION_FRACTION, slack),
-     .least_fraction = 0.02,
-     .most_fraction = 1,
-     .fallback = "lethe.slack (0.25)",
-     .meaning = "How much longer than W an {item} may be remembered, as a share of W; "
-                "less costs memory"},
-    {.token = "CAPACITY",
-     .name = "{item}s",
-     .unit = "",
-     FIELD(OPTION_LARGE, capacity),
-     .least = 0,
-     .most = UINT64_C(1) << 36,
-     .fallback = "lethe.capacity (0)",
-     .meaning = "The number of {item}s expected within W; with 0 it starts small and grows"},
-    {.token = "MAXMEMORY",
-     .name = "bytes",
-     .unit = "bytes",
-     FIELD(OPTION_LARGE, max_memory_bytes),
-     .least = 0,
-     .most = INT64_MAX,
-     .fallback = "lethe.max-memory (0)",
-     .meaning = "The cap on the memory of the remembered {item}s; 0 for no cap"},
-    {.token = "SEED",
-     .name = "seed",
-     .unit = "",
-     FIELD(OPTION_SEED, seed),
-     .fallback = "random",
-     .meaning = "The seed of the hash; values that are to be merged need the same"},
-    {.token = "POLICY",
-     .name = "policy",
-     .unit = "",
-     FIELD(OPTION_WORD, policy),
-     .words = policies,
-     .fallback = "lethe.policy (refuse)",
-     .meaning = "What happens at the cap: fresh {item}s are refused, or the error rises"},
+     FIELD(OPTION_WORD, kind),
+     .is_late = true,
+     .words = kinds,
+     .fallback = "lethe.window-kind (quotient)",
+     .meaning = "How ids are remembered: by the forgetful quotient filter, or by the paper's "
+                "forgetful Bloom filter, which is larger and slower and takes no {item} back"},
     {0},
 };
 

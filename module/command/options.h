@@ -37,6 +37,9 @@ struct option {
     /* The range of numbers, and that of fractions. */
     uint64_t least, most;
     double least_fraction, most_fraction;
+    /* A word of a later version. In an effect it is left out where it is 0, so that what earlier
+     * versions know has the bytes that they know, and anything else is refused by them. */
+    bool is_late;
     /* Of OPTION_WORD: words[i] means i. NULL ends them. */
     const char *const *words;
     /* The default, and what the option means, as sentences without a full stop. */
@@ -54,13 +57,17 @@ void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]);
 /* Writes the names, such as "WIDTH, DEPTH and SEED". */
 void option_names(const struct option *table, char names[OPTION_NAMES_BYTES]);
 
-/* All options of a table, to an effect and from one. False when a word is not known; numbers are
- * looked at by the type's make. */
-void options_write(const struct option *table, const void *options, struct effect *effect);
-bool options_read(const struct option *table, struct effect_reader *reader, void *options);
+/* The step of an effect that makes a value, without the late options and with them. */
+enum { STEP_CREATE = 'C', STEP_CREATE_LATE = 'c' };
 
-/* Options of types with a window: a lethe_window_options. */
-extern const struct option window_options[];
+/* The step and all options of a table, to an effect; and the options from one, after the step.
+ * False when a word is not known, or the step; numbers are looked at by the type's make. */
+void options_write(const struct option *table, const void *options, struct effect *effect);
+bool options_read(const struct option *table, uint8_t step, struct effect_reader *reader,
+                  void *options);
+
+/* Options of types with a window: a lethe_window_options. Those of once-tables include its kind. */
+extern const struct option window_options[], once_options[];
 void window_options_default(void *options);
 uint64_t window_planned_bytes(const void *options);
 

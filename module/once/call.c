@@ -1,7 +1,8 @@
 /* module/once/call.c - ONCE.CALL: any write command, once.
  *
  * The id is remembered before the command runs, so that no command is done whose id is then refused
- * for lack of memory. If the command fails, the id is taken back. Both happen within one command of
+ * for lack of memory. If the command fails, the id is taken back. In a window that takes none back,
+ * room is made for the id, and it is remembered afterwards. Both happen within one command of
  * the server, so nobody sees what is in between. The command's own replication and the table's
  * effect are sent as one transaction.
  *
@@ -223,7 +224,7 @@ static void finish_call(redis_context *context, redis_string *name, struct call 
         unmake(context, opened->key, name);
         return;
     }
-    if (!has_succeeded) (void)!once_forget(table, &call->change->effect, call->id);
+    once_end(table, &call->change->effect, call->id, has_succeeded);
     finish_change(context, call->change, name, has_succeeded ? "once.call" : NULL);
 }
 
@@ -268,8 +269,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
         change->opened.is_new = false;
         effect_begin(&change->effect, &table->head);
     }
-    uint8_t answer;
-    once_try(table, &change->effect, &call.id, 1, &answer);
+    uint8_t answer = once_begin(table, &change->effect, call.id);
     if (answer != LETHE_ANSWER_FRESH) {
         finish_change(context, change, arguments[1], NULL);
         return reply_uncalled(context, answer);

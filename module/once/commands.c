@@ -343,7 +343,7 @@ const struct command once_commands[] = {
         .arguments = ARGUMENTS(TABLE, ID),
         .replies = REPLIES({.when = "it was remembered", .resp2 = "1"},
                            {.when = "it was not", .resp2 = "0"}),
-        .errors = ERRORS({.text = NULL}),
+        .errors = ERRORS({ERROR_FORGET, "The table's KIND is forgetful"}),
         .details =
             "Counters keep their values. Forgetting an id that was never remembered may forget "
             "another one, with the probability of the table's ERROR.",

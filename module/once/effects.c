@@ -12,6 +12,9 @@
  * I2      Where a replica's window answers differently (because it ran out of memory, say), the
  *         master's answer is enforced: fresh ids are recorded, refused ones are not.
  * I3      Counters are set to the master's values.
+ * I4      A window of the forgetful kind takes no id back. An id that is not to stay never enters it:
+ *         a master makes room for an id and adds it when its operation is done, and a replica
+ *         only makes room where its master refused an id or did not add it.
  * WHY     A duplicate sends a T as well. It changes nothing, but it moves the replication
  *         offset: a client that gets "duplicate" and then waits for replicas (WAIT) waits for
  *         the original too, which came before. Otherwise the original could still be lost with
@@ -60,6 +63,28 @@ lethe_status once_forget(struct once *table, struct effect *effect, lethe_hash i
     effect_u8(effect, 'F');
     effect_hash(effect, id);
     return status;
+}
+
+uint8_t once_begin(struct once *table, struct effect *effect, lethe_hash id) {
+    uint8_t answer = LETHE_ANSWER_FRESH;
+    if (!table->is_forgetful || once_is_duplicate(table, id)) {
+        once_try(table, effect, &id, 1, &answer);
+    } else if (lethe_window_make_room(table->window, id, table->head.clock_ms) != LETHE_OK) {
+        answer = LETHE_ANSWER_REFUSED;
+        note_try(effect, &id, 1, &answer);
+    }
+    return answer;
+}
+
+void once_end(struct once *table, struct effect *effect, lethe_hash id, bool is_done) {
+    uint8_t answer = LETHE_ANSWER_REFUSED;
+    if (!table->is_forgetful) {
+        if (!is_done) (void)!once_forget(table, effect, id);
+    } else if (is_done) {
+        once_try(table, effect, &id, 1, &answer);
+    } else {
+        note_try(effect, &id, 1, &answer);
+    }
 }
 
 /* Small numbers of either sign in few bytes: seven bits per byte, the lowest first; the upper
@@ -121,10 +146,28 @@ static void settle(struct once *table, lethe_hash id, uint8_t wanted, uint8_t go
         (void)!lethe_window_remove(table->window, id, now_ms);
 }
 
+/* One after another, and without those that must not enter the window (I4). */
+static void repeat_each(struct once *table, const struct items *ids, const uint8_t *wanted) {
+    for (size_t i = 0; i < ids->count; i++) {
+        lethe_hash id = ids->hashes[i];
+        if (wanted[i] == LETHE_ANSWER_REFUSED) {
+            (void)!lethe_window_make_room(table->window, id, table->head.clock_ms);
+            continue;
+        }
+        ask_window(table, &id, 1, &ids->answers[i]);
+        settle(table, id, wanted[i], ids->answers[i]);
+    }
+}
+
 static void repeat_tries(struct once *table, const unsigned char *data, uint32_t count,
                          const uint8_t *wanted) {
     struct items ids;
     items_copy(&ids, data, count);
+    if (table->is_forgetful && memchr(wanted, LETHE_ANSWER_REFUSED, count) != NULL) {
+        repeat_each(table, &ids, wanted);
+        items_give(&ids);
+        return;
+    }
     ask_window(table, ids.hashes, count, ids.answers);
     for (uint32_t i = 0; i < count; i++)
         settle(table, ids.hashes[i], wanted[i], ids.answers[i]);

@@ -17,6 +17,10 @@ struct once {
     uint64_t seed;
     /* How often the window forgets. */
     uint64_t period_ms;
+    /* The window is of the forgetful kind: no id can be taken back. */
+    bool is_forgetful;
+    /* It has more expired filters to free. */
+    bool has_more;
 };
 
 /* --- Opening: open.c */
@@ -49,8 +53,13 @@ bool once_is_duplicate(const struct once *table, lethe_hash id);
 /* Asks the window whether ids are fresh, remembers them if so, and appends that to the effect. */
 void once_try(struct once *table, struct effect *effect, const lethe_hash *ids, size_t count,
               uint8_t *answers);
-/* Takes an id back that once_try found fresh, and appends that. */
+/* Takes an id back, unless the window is of the forgetful kind, and appends that. */
 lethe_status once_forget(struct once *table, struct effect *effect, lethe_hash id);
+
+/* The same as once_try for the id of an operation that may still fail. If it is fresh, once_end
+ * says whether the operation was done; in between, the table's clock must stand still. */
+uint8_t once_begin(struct once *table, struct effect *effect, lethe_hash id);
+void once_end(struct once *table, struct effect *effect, lethe_hash id, bool is_done);
 /* Appends a counter's value. */
 void once_note_counter(struct effect *effect, const struct counter *counter);
 /* Appends that a counter was removed. */

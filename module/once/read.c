@@ -100,6 +100,7 @@ void once_info(struct info *info, const void *value) {
     info_number(info, "parts", stats.parts);
     report_strain(info, stats.strain);
     info_number(info, "may_be_evicted", may_be_evicted);
+    info_word(info, "kind", table->is_forgetful ? "forgetful" : "quotient");
 }
 
 const struct info_field once_info_fields[] = {
@@ -124,5 +125,6 @@ const struct info_field once_info_fields[] = {
                "kept"},
     {"may_be_evicted",
      "1 if the server's maxmemory-policy may evict the table, and forget its ids"},
+    {"kind", "How ids are remembered: quotient or forgetful"},
     {NULL, NULL},
 };

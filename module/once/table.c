@@ -37,6 +37,7 @@ static void fill(struct once *table, lethe_window *window) {
     table->window = window;
     table->seed = stats.seed;
     table->period_ms = stats.period_ms;
+    table->is_forgetful = stats.kind == LETHE_WINDOW_FORGETFUL;
     counters_init(&table->counters, stats.seed);
 }
 
@@ -63,22 +64,35 @@ static void warn_of_eviction(redis_context *context) {
 
 /* --- Forgetting */
 
-/* To give one back takes half a millisecond. */
-enum { WORK_SEGMENTS = 2 };
+/* To give one segment back takes half a millisecond. How many filters are freed at once. */
+enum { WORK_SEGMENTS = 2, WORK_FILTERS = 4 };
 
 /* A window visits all its blocks in 31 periods, half a mebibyte whenever its clock moves. */
 #define PIECE_OF_A_LAP ((uint64_t)31 << 19)
+
+/* Which filters of the forgetful kind are dropped shows in what is saved, so it happens in effects
+ * only. */
+static void let_time_pass(void *value) {
+    struct once *table = value;
+    unsigned budget = table->is_forgetful ? WORK_FILTERS : 0;
+    (void)lethe_window_work(table->window, table->head.clock_ms, budget, &table->has_more);
+}
 
 /* No time passes: only memory of what was forgotten is given back, a few segments at a time. */
 static void give_back(void *value) {
     struct once *table = value;
     bool more;
+    if (table->is_forgetful) return;
     (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SEGMENTS, &more);
 }
 
 static bool is_due(const void *value, uint64_t now_ms) {
     const struct once *table = value;
     lethe_window_stats stats = window_stats(table->window, table->head.clock_ms);
+    if (table->is_forgetful) {
+        bool is_past = now_ms - stats.clock_ms >= table->period_ms || table->has_more;
+        return stats.parts > 0 && is_past;
+    }
     /* A large window's clock is moved more often, so that it never has much to do at once. */
     uint64_t pieces = 1 + stats.memory_bytes / PIECE_OF_A_LAP;
     bool is_late = now_ms / table->period_ms != stats.clock_ms / table->period_ms ||
@@ -151,8 +165,7 @@ static lethe_status load(void *value, lethe_source source) {
         fill(table, window); /* from here on both belong to the table */
         table->counters = counters;
         lethe_window_stats stats = window_stats(window, 0);
-        bool is_ours = stats.kind == LETHE_WINDOW_QUOTIENT && table->seed == head[0] &&
-                       stats.clock_ms == table->head.clock_ms;
+        bool is_ours = table->seed == head[0] && stats.clock_ms == table->head.clock_ms;
         return is_ours ? LETHE_OK : LETHE_ECORRUPT;
     }
     counters_drop(&counters);
@@ -217,7 +230,7 @@ const struct value_type once_type = {
     .handle = &handle,
     .commands = {once_commands},
     .create_word = "CREATE",
-    .options = window_options,
+    .options = once_options,
     .default_options = window_options_default,
     .planned_bytes = window_planned_bytes,
     .make = make,
@@ -234,7 +247,7 @@ const struct value_type once_type = {
     .allocations = allocations,
     .digest = digest,
     .defrag = defrag,
-    .let_time_pass = complete,
+    .let_time_pass = let_time_pass,
     .is_due = is_due,
     .give_back = give_back,
 };

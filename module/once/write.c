@@ -3,7 +3,8 @@
  *
  * All arguments are read before anything is changed. An operation whose sum would overflow fails
  * before its id is remembered, so that it can be sent again when there is room. The same holds
- * for a fresh operation while the server is out of memory.
+ * for a fresh operation while the server is out of memory. So no operation takes an id back here, and
+ * only FORGET needs a window from which an id can be removed.
  *
  * NOCREATE is placed where it cannot be taken for another argument: after the pairs or triples, or
  * before ids together with IDS. */
@@ -396,6 +397,10 @@ int once_forget_command(redis_context *context, redis_string **arguments, int co
     if (table == NULL) {
         redis.CloseKey(change.opened.key);
         return redis.ReplyWithLongLong(context, 0);
+    }
+    if (table->is_forgetful) {
+        abandon_change(&change);
+        return reply_error(context, ERROR_FORGET);
     }
     bool was_there = once_forget(table, &change.effect, once_hash(table, arguments[2])) == LETHE_OK;
     finish_change(context, &change, arguments[1], was_there ? "once.forget" : NULL);

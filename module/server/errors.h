@@ -44,6 +44,8 @@
 #define ERROR_EMPTY_ID "ERR an id is empty; nothing was changed"
 #define ERROR_DELTA "ERR a delta is not an integer or out of range"
 #define ERROR_OVERFLOW "ERR increment would overflow; nothing was changed"
+#define ERROR_FORGET \
+    "ERR a table of KIND forgetful can't forget a single id; make one of KIND quotient for that"
 #define ERROR_CURSOR "ERR invalid cursor"
 #define ERROR_SCAN_SYNTAX "ERR syntax error: the options are MATCH pattern and COUNT count"
 #define ERROR_TOP "ERR the number of counters is not an integer, or is negative"

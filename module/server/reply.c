@@ -40,6 +40,11 @@ void info_name(struct info *info, const char *name) {
     redis.ReplyWithCString(info->context, name);
 }
 
+void info_word(struct info *info, const char *name, const char *value) {
+    info_name(info, name);
+    redis.ReplyWithCString(info->context, value);
+}
+
 void info_number(struct info *info, const char *name, uint64_t value) {
     info_name(info, name);
     reply_count(info->context, value);

@@ -23,6 +23,7 @@ struct info {
     long count;
 };
 void info_name(struct info *info, const char *name);
+void info_word(struct info *info, const char *name, const char *value);
 void info_number(struct info *info, const char *name, uint64_t value);
 void info_fraction(struct info *info, const char *name, double value);
 

@@ -12,7 +12,7 @@
 static long long window_ms, capacity, max_memory_bytes, largest_value_bytes;
 static long long tick_ms = 100;
 static double error, slack;
-static int policy;
+static int policy, window_kind;
 
 struct setting settings[] = {
     {.name = "window-ms",
@@ -50,10 +50,18 @@ struct setting settings[] = {
      .meaning = "The cap on the memory of the remembered ids of a value; 0 for no cap",
      .value = &max_memory_bytes},
     {.name = "policy",
-     .kind = SETTING_POLICY,
+     .kind = SETTING_WORD,
+     .words = {[LETHE_POLICY_REFUSE] = "refuse", [LETHE_POLICY_DEGRADE] = "degrade"},
      .fallback = "refuse",
      .meaning = "What happens at that cap: fresh ids are refused, or the error rises",
      .value = &policy},
+    {.name = "window-kind",
+     .kind = SETTING_WORD,
+     .words = {[LETHE_WINDOW_QUOTIENT] = "quotient", [LETHE_WINDOW_FORGETFUL] = "forgetful"},
+     .fallback = "quotient",
+     .meaning = "How once-tables remember ids: by the quotient filter, or by the paper's Bloom "
+                "filter",
+     .value = &window_kind},
     {.name = "largest-value",
      .kind = SETTING_BYTES,
      .initial = 1LL << 32,
@@ -110,12 +118,12 @@ static int set_fraction(const char *name, redis_string *text, void *data, redis_
     return REDIS_ERROR;
 }
 
-static int get_policy(const char *name, void *data) {
+static int get_word(const char *name, void *data) {
     (void)name;
     return *(int *)((struct setting *)data)->value;
 }
 
-static int set_policy(const char *name, int value, void *data, redis_string **problem) {
+static int set_word(const char *name, int value, void *data, redis_string **problem) {
     (void)name;
     (void)problem;
     *(int *)((struct setting *)data)->value = value;
@@ -125,17 +133,16 @@ static int set_policy(const char *name, int value, void *data, redis_string **pr
 /* --- Registration */
 
 static int register_one(redis_context *context, struct setting *setting) {
-    static const char *names[] = {"refuse", "degrade"};
-    static const int values[] = {LETHE_POLICY_REFUSE, LETHE_POLICY_DEGRADE};
+    static const int values[] = {0, 1};
     switch (setting->kind) {
     case SETTING_FRACTION:
         return redis.RegisterStringConfig(context, setting->name, setting->fallback,
                                           REDIS_CONFIG_DEFAULT, get_fraction, set_fraction, NULL,
                                           setting);
-    case SETTING_POLICY:
-        return redis.RegisterEnumConfig(context, setting->name, LETHE_POLICY_REFUSE,
-                                        REDIS_CONFIG_DEFAULT, names, values, 2, get_policy,
-                                        set_policy, NULL, setting);
+    case SETTING_WORD:
+        return redis.RegisterEnumConfig(context, setting->name, values[0], REDIS_CONFIG_DEFAULT,
+                                        setting->words, values, 2, get_word, set_word, NULL,
+                                        setting);
     default:
         return redis.RegisterNumericConfig(
             context, setting->name, setting->initial,
@@ -152,8 +159,8 @@ bool settings_register(redis_context *context) {
 }
 
 void setting_range(const struct setting *setting, char range[SETTING_RANGE_BYTES]) {
-    if (setting->kind == SETTING_POLICY) {
-        snprintf(range, SETTING_RANGE_BYTES, "refuse or degrade");
+    if (setting->kind == SETTING_WORD) {
+        snprintf(range, SETTING_RANGE_BYTES, "%s or %s", setting->words[0], setting->words[1]);
     } else if (setting->kind == SETTING_FRACTION) {
         snprintf(range, SETTING_RANGE_BYTES, "%g to %g", setting->least_fraction,
                  setting->most_fraction);
@@ -166,7 +173,8 @@ void setting_range(const struct setting *setting, char range[SETTING_RANGE_BYTES
 
 lethe_window_options settings_defaults(void) {
     return LETHE_OPTIONS(
-        lethe_window_options, .window_ms = (uint64_t)window_ms, .error = error, .slack = slack,
+        lethe_window_options, .kind = (lethe_window_kind)window_kind,
+        .window_ms = (uint64_t)window_ms, .error = error, .slack = slack,
         .capacity = (uint64_t)capacity, .max_memory_bytes = (uint64_t)max_memory_bytes,
         .policy = (lethe_policy)policy, .seed = random_seed(), .allocator = &module_allocator);
 }

@@ -13,7 +13,7 @@ enum setting_kind {
     SETTING_NUMBER,
     SETTING_BYTES,    /* a number that may have a unit, such as 64mb */
     SETTING_FRACTION, /* the server has none, so it is a text */
-    SETTING_POLICY    /* refuse or degrade */
+    SETTING_WORD      /* one of two words */
 };
 
 /* One setting. */
@@ -24,6 +24,8 @@ struct setting {
     /* Of numbers: the default and the range. Of fractions: the range. */
     long long initial, least, most;
     double least_fraction, most_fraction;
+    /* Of words: words[i] means i, and the first is the default. */
+    const char *words[2];
     /* The default, and what the setting means, as a sentence without a full stop. */
     const char *fallback, *meaning;
     /* Where it is kept: a long long, double or int. */

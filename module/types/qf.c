@@ -66,7 +66,8 @@ static void default_options(void *wanted) {
 
 static bool read_options(struct effect_reader *reader, void *wanted) {
     lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
-    return options_read(options, reader, wanted) && ((lethe_quotient_options *)wanted)->seed != 0 &&
+    return options_read(options, STEP_CREATE, reader, wanted) &&
+           ((lethe_quotient_options *)wanted)->seed != 0 &&
            lethe_quotient_plan(wanted, &shape) == LETHE_OK;
 }
 

@@ -95,7 +95,7 @@ struct value_type {
     /* * After a command has made one. */
     void (*on_made)(redis_context *context);
 
-    /* Repeats a step of an effect, except C, M, N and W, which repeat.c knows. While apply is
+    /* Repeats a step of an effect, except C, c, M, N and W, which repeat.c knows. While apply is
      * false, the step is only checked, and value may be NULL. */
     bool (*repeat)(void *value, uint8_t code, struct effect_reader *reader, bool apply);
     /* * After each effect, here and on replicas. */

@@ -8,7 +8,9 @@ static void fill_window(lethe_store *store, lethe_store_window *out) {
                                 .error_target = store->options.error,
                                 .error_estimate = state->window_error,
                                 .ids = state->window_ids,
-                                .memory_bytes = state->window_memory_bytes};
+                                .memory_bytes = state->window_memory_bytes,
+                                .kind = state->forgetful ? LETHE_WINDOW_FORGETFUL
+                                                         : LETHE_WINDOW_QUOTIENT};
     if (store->ids.window == NULL) return;
     lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
     (void)lethe_window_info(store->ids.window, lethe_clock_now(&store->clock, state), &stats);

@@ -40,7 +40,7 @@ lethe_status lethe_engine_check_options(const lethe_store_options *options, leth
                                  "the ledger's error must be between 1e-15 and 0.1");
     }
     const lethe_switch switches[] = {options->exact, options->check_payload, options->event_time,
-                                     options->forever};
+                                     options->forever, options->forgetful};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if ((unsigned)switches[i] > LETHE_SWITCH_OFF) {
             return lethe_detail_fill(detail, LETHE_EINVAL,
@@ -105,6 +105,19 @@ lethe_status lethe_engine_resolve_modes(lethe_store *store, lethe_detail *detail
     return resolve_time(store, detail);
 }
 
+/* A window of either kind could be made from the log. But what its operator planned for, memory and
+ * speed, is not to change because an option was mistyped. */
+static lethe_status check_window_kind(const lethe_store *store, lethe_detail *detail) {
+    bool forgetful = store->state.forgetful;
+    lethe_switch other = forgetful ? LETHE_SWITCH_OFF : LETHE_SWITCH_ON;
+    if (store->options.forgetful != other || store->options.read_only) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EINVAL,
+                             "the store's window is of the %s kind, and the %s kind is asked for; "
+                             "leave that out, or name another folder",
+                             forgetful ? "forgetful" : "quotient",
+                             forgetful ? "quotient" : "forgetful");
+}
+
 lethe_status lethe_engine_check_kind(const lethe_store *store, lethe_detail *detail) {
     const lethe_store_options *options = &store->options;
     const lethe_state *state = &store->state;
@@ -127,5 +140,5 @@ lethe_status lethe_engine_check_kind(const lethe_store *store, lethe_detail *det
                                  "leave that out, or name another folder",
                                  state->sketch_top, options->sketch_top);
     }
-    return LETHE_OK;
+    return check_window_kind(store, detail);
 }

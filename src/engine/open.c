@@ -60,6 +60,7 @@ static lethe_status found_store(lethe_store *store, lethe_detail *detail) {
         return lethe_detail_fill(detail, LETHE_EIO, "the system has no random numbers");
     }
     store->state.seed |= store->state.seed == 0;
+    store->state.forgetful = store->options.forgetful == LETHE_SWITCH_ON;
     store->state.sketch_bytes = store->options.sketch_bytes;
     store->state.sketch_top = store->options.sketch_top;
     if (store->state.sketch_bytes == 0 && store->options.sketch_top != 0) {

@@ -12,6 +12,7 @@
 #include "core/allocator.h"
 #include "core/inline.h"
 #include "core/sized.h"
+#include "filter/forgetful/forgetful.h"
 
 lethe_window_options lethe_window_stripe_options(const lethe_window *window) {
     lethe_window_options options = window->options;
@@ -181,6 +182,15 @@ lethe_status lethe_window_remove(lethe_window *window, lethe_hash id, uint64_t n
     struct lethe_window_stripe *stripe =
         lethe_window_take(window, lethe_window_stripe_of(window, id));
     lethe_status status = lethe_chain_remove(&stripe->chain, id, now_ms);
+    lethe_window_give(window, stripe);
+    return status;
+}
+
+lethe_status lethe_window_make_room(lethe_window *window, lethe_hash id, uint64_t now_ms) {
+    if (window == NULL || !lethe_window_is_forgetful(window)) return LETHE_EINVAL;
+    struct lethe_window_stripe *stripe =
+        lethe_window_take(window, lethe_window_stripe_of(window, id));
+    lethe_status status = lethe_forgetful_make_room(stripe->forgetful, now_ms);
     lethe_window_give(window, stripe);
     return status;
 }

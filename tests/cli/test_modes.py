@@ -79,3 +79,21 @@ def test_one_event_far_ahead_at_the_end_of_a_batch(lethe, tmp_path):
     result = lethe("count", "--db", "s", "--window", "10m", "--json", "--batch", "10", *TIMED, "events")
     summary = json.loads(result.stdout)
     assert (summary["applied"], summary["future"], summary["late"]) == (90, 9, 0)
+
+
+def test_the_kind_of_the_window_is_the_stores(lethe):
+    count(lethe, "--window-kind", "forgetful", lines="a\tk\t1\n")
+    assert lethe("set", "--db", "s", "other", "1").returncode == DONE
+    count(lethe, lines="a\tk\t1\nb\tk\t1\n")
+    assert mode(lethe)["window_kind"] == "forgetful"
+    assert b"3d, forgetful kind" in lethe("stat", "--db", "s").stdout
+    refusal = count(lethe, "--window-kind", "quotient", lines="c\tk\t1\n", code=USAGE)
+    assert "of the forgetful kind, and the quotient kind is asked for; leave that out" in refusal
+    count(lethe, "--window-kind", "forgetful", "--exact", lines="c\tk\t1\nb\tk\t1\n")
+    assert lethe("backup", "--db", "s", "--to", "b").returncode == DONE
+    assert lethe("restore", "--from", "b", "--db", "t").returncode == DONE
+    restored = json.loads(lethe("stat", "--db", "t", "--json").stdout)
+    assert restored["window_kind"] == "forgetful" and restored["exact"]
+    assert value(lethe, "k") == 3
+    assert "--memory of 66KiB" in count(lethe, "--window-kind", "forgetful", "--memory", "64KiB", lines="", code=USAGE)
+    assert "memory cap of 66 KiB" in count(lethe, "--memory", "64KiB", lines="", code=USAGE)

@@ -79,6 +79,9 @@ def decode_effect(data):
         if code == "C":
             steps.append((code, struct.unpack_from("<QddQQQB", data, at)))
             at += 49
+        elif code == "c":
+            steps.append((code, struct.unpack_from("<QddQQQBB", data, at)))
+            at += 50
         elif code == "T":
             count, = struct.unpack_from("<I", data, at)
             at += 4

@@ -23,9 +23,13 @@ def still_knows(server):
     assert server.call("ONCE.INCRBY", "t", "marked", "x", 5) == [0, 5]
 
 
-def test_restart_from_a_snapshot(start):
+KINDS = pytest.mark.parametrize("kind", ["quotient", "forgetful"])
+
+
+@KINDS
+def test_restart_from_a_snapshot(start, kind):
     server = start()
-    fill(server)
+    fill(server, ["KIND", kind])
     before = server.digest()
     server.call("SAVE")
     server.restart()
@@ -33,10 +37,11 @@ def test_restart_from_a_snapshot(start):
     still_knows(server)
 
 
+@KINDS
 @pytest.mark.parametrize("preamble", ["yes", "no"])
-def test_restart_from_the_log(start, preamble):
+def test_restart_from_the_log(start, preamble, kind):
     server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble=preamble)
-    fill(server)
+    fill(server, ["KIND", kind])
     before = server.digest()
     server.restart() # SIGKILL
     assert server.digest() == before

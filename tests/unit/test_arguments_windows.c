@@ -43,6 +43,7 @@ static void windows(void **state) {
         REFUSAL(lethe_window_add_batch(NULL, &hash, 1, 0, &answers)),
         REFUSAL(lethe_window_add_batch(window, NULL, 1, 0, &answers)),
         REFUSAL(lethe_window_remove(NULL, hash, 0)),
+        REFUSAL(lethe_window_make_room(NULL, hash, 0)),
         REFUSAL(lethe_window_work(NULL, 0, 1, &more)),
         REFUSAL(lethe_window_work(window, 0, 1, NULL)),
         REFUSAL(lethe_window_info(NULL, 0, &stats)),

@@ -4,7 +4,7 @@
  *         passes W inside a chunk and ids come back just before and just after W; many
  *         operations are refused and repeated; some events are far ahead. The store is exact (at
  *         an error of 0.1: the window is wrong all the time), compares payloads, keeps ids for
- *         ever, or does none of it; it is closed and opened without options, or switched between
+ *         ever, or does none of it; its window is of either kind; it is closed and opened without options, or switched between
  *         the modes that allow it. The model decides one by one. Commits wait, so that most
  *         copies come before their original is durable. Arguments: seeds, calls a seed. */
 #include "support/test.h"
@@ -232,13 +232,14 @@ static void apply_batch(struct subject *subject) {
 }
 
 /* A new store, with one counter that is all but full. */
-static void found(struct subject *subject, uint64_t seed) {
+static void found(struct subject *subject, uint64_t seed, lethe_switch forgetful) {
     test_folder_make(&subject->folder);
     lethe_store_options options = options_of(subject->mode);
     options.window_ms = WINDOW_MS;
     options.event_time = LETHE_SWITCH_ON;
     options.create = true;
     options.seed = seed;
+    options.forgetful = forgetful;
     open_store(subject, options);
     lethe_bytes full = {"full", 4};
     assert_ok(lethe_store_set(subject->store, &full, &subject->full, 1));
@@ -247,13 +248,13 @@ static void found(struct subject *subject, uint64_t seed) {
                                               .commit_operations = seed % 2 == 0 ? 97 : 0});
 }
 
-static void run_seed(enum mode mode, uint64_t seed) {
+static void run_seed(enum mode mode, uint64_t seed, lethe_switch forgetful) {
     static struct subject subject;
     subject = (struct subject){.random = {.state = seed * MODES + mode},
                                .mode = mode,
                                .drawn_ms = START_MS,
                                .full = INT64_MAX - 2};
-    found(&subject, seed);
+    found(&subject, seed, forgetful);
     for (unsigned call = 0; call < calls; call++) {
         if (call % 6 == 5) reopen(&subject);
         apply_batch(&subject);
@@ -269,7 +270,8 @@ static void run_seed(enum mode mode, uint64_t seed) {
 
 static void run_seeds(enum mode mode) {
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        run_seed(mode, seed);
+        run_seed(mode, seed, LETHE_SWITCH_OFF);
+        run_seed(mode, seed, LETHE_SWITCH_ON);
     }
 }
 

@@ -233,17 +233,17 @@ class Once:
         self._creation = self._creation_of(**options) if options else None
 
     def _creation_of(self, window_ms=None, error=None, capacity=None, slack=None, seed=None, max_memory=None,
-                     policy=None):
+                     policy=None, kind=None):
         words = ["ONCE.CREATE", self.table]
         for name, value in (("WINDOW", window_ms), ("ERROR", error), ("CAPACITY", capacity), ("SLACK", slack),
-                            ("SEED", seed), ("MAXMEMORY", max_memory), ("POLICY", policy)):
+                            ("SEED", seed), ("MAXMEMORY", max_memory), ("POLICY", policy), ("KIND", kind)):
             if value is not None:
                 words += [name, value]
         return words
 
     def create(self, **options):
-        """Creates the table with window_ms, error, capacity, slack, seed, max_memory and policy, or with those given
-        before. It is no error if the table exists. If the table is lost later, it is created again in the same way."""
+        """Creates the table with window_ms, error, capacity, slack, seed, max_memory, policy and kind ("quotient" or
+        "forgetful"), or with those given before. It is no error if the table exists. If the table is lost later, it is created again in the same way."""
         if options or self._creation is None:
             self._creation = self._creation_of(**options)
         try:

@@ -8,7 +8,7 @@
 #include "core/detail.h"
 #include "os/clock.h"
 
-enum { STEPS_PER_WINDOW = 64, BATCH = 1024 };
+enum { STEPS_PER_WINDOW = 64, BATCH = 1024, LEAST_FORGETFUL_BYTES = 66 * 1024 };
 static const double SLACK = 0.25;
 
 void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms) {
@@ -23,12 +23,23 @@ static lethe_status make_window(lethe_ids *ids, const lethe_store_options *optio
                                 const lethe_state *state, lethe_detail *detail) {
     double kept = (double)ids->kept_ms, step = (double)ids->step_ms;
     uint64_t capacity = options->capacity;
-    if (capacity < state->log_ids) capacity = state->log_ids;
+    /* Under a cap the forgetful kind meets the log's ids as it first met them: with larger filters
+     * to begin with, it might have no room for what it had room for. */
+    bool grows_again = state->forgetful && options->max_memory_bytes > 0;
+    if (capacity < state->log_ids && !grows_again) capacity = state->log_ids;
     lethe_window_options window = LETHE_OPTIONS(
-        lethe_window_options, .window_ms = ids->kept_ms, .error = options->error,
+        lethe_window_options,
+        .kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT,
+        .window_ms = ids->kept_ms, .error = options->error,
         .slack = ((1 + SLACK) * (double)options->window_ms - step) / kept - 1, .capacity = capacity,
         .max_memory_bytes = options->max_memory_bytes, .policy = options->policy,
         .seed = state->seed, .allocator = options->allocator);
+    if (state->forgetful && window.max_memory_bytes > 0 &&
+        window.max_memory_bytes < LEAST_FORGETFUL_BYTES) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "a window of the forgetful kind needs a memory cap of 66 KiB at "
+                                 "least; raise it");
+    }
     lethe_status status = lethe_window_new(&window, &ids->window);
     if (status == LETHE_EFULL) {
         return lethe_detail_fill(detail, status,

@@ -2,7 +2,8 @@
  *
  * LAYOUT  Lethe's usual frame (core/codec.h), type CNTR; docs/format/store.md has the fields.
  * WHY     What an older version would not respect has a version of its own, so that it refuses the
- *         store: a sketch (2), and a time before which ids were forgotten (3). */
+ *         store: a sketch (2), a time before which ids were forgotten (3), and a window of the
+ *         forgetful kind (4). */
 #include "engine/log/state.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "core/codec.h"
 #include "core/detail.h"
 
-enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3 };
+enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3, FORGETFUL_VERSION = 4 };
 enum {
     PAYLOAD_BYTES = 8 * 20 + 16 + 4,
     SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12,
@@ -19,7 +20,7 @@ enum {
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
 
-enum { HAS_INDEX = 1, EXACT = 2, CHECK_PAYLOAD = 4, EVENT_TIME = 8, FOREVER = 16 };
+enum { HAS_INDEX = 1, EXACT = 2, CHECK_PAYLOAD = 4, EVENT_TIME = 8, FOREVER = 16, FORGETFUL = 32 };
 
 bool lethe_state_is_record(lethe_bytes key) {
     return key.size == KEY.size && memcmp(key.data, KEY.data, KEY.size) == 0;
@@ -28,10 +29,11 @@ bool lethe_state_is_record(lethe_bytes key) {
 static uint32_t flags_of(const lethe_state *state) {
     return (state->has_index ? HAS_INDEX : 0) | (state->exact ? EXACT : 0) |
            (state->check_payload ? CHECK_PAYLOAD : 0) | (state->event_time ? EVENT_TIME : 0) |
-           (state->forever ? FOREVER : 0);
+           (state->forever ? FOREVER : 0) | (state->forgetful ? FORGETFUL : 0);
 }
 
 static unsigned version_of(const lethe_state *state) {
+    if (state->forgetful) return FORGETFUL_VERSION;
     if (state->known_from_ms > 0) return KNOWN_VERSION;
     return state->sketch_bytes > 0 ? SKETCH_VERSION : VERSION;
 }
@@ -41,6 +43,7 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         [VERSION] = PAYLOAD_BYTES,
         [SKETCH_VERSION] = SKETCH_PAYLOAD_BYTES,
         [KNOWN_VERSION] = KNOWN_PAYLOAD_BYTES,
+        [FORGETFUL_VERSION] = KNOWN_PAYLOAD_BYTES,
     };
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
@@ -109,6 +112,7 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     out->check_payload = (flags & CHECK_PAYLOAD) != 0;
     out->event_time = (flags & EVENT_TIME) != 0;
     out->forever = (flags & FOREVER) != 0;
+    out->forgetful = (flags & FORGETFUL) != 0;
     if (lethe_decoder_version(decoder) >= SKETCH_VERSION) {
         out->sketch_top = lethe_decoder_get_u32(decoder);
         out->sketch_bytes = lethe_decoder_get_u64(decoder);
@@ -125,10 +129,11 @@ static bool is_sound_sketch(const lethe_state *state, unsigned version) {
            state->sketch_top <= LETHE_STATE_MOST_SKETCH_TOP;
 }
 
-static bool is_sound(const lethe_state *state) {
-    return state->folded <= state->commit && state->dropped <= state->commit &&
-           state->error >= 1e-12 && state->error <= 0.1 && state->window_ms >= 1000 &&
-           state->window_ms <= UINT64_C(2592000000) && state->known_from_ms <= state->clock_ms;
+static bool is_sound(const lethe_state *state, unsigned version) {
+    return state->forgetful == (version == FORGETFUL_VERSION) && state->folded <= state->commit &&
+           state->dropped <= state->commit && state->error >= 1e-12 && state->error <= 0.1 &&
+           state->window_ms >= 1000 && state->window_ms <= UINT64_C(2592000000) &&
+           state->known_from_ms <= state->clock_ms;
 }
 
 lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *detail) {
@@ -143,13 +148,13 @@ lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *
     }
     lethe_memory_reader reader = {.data = record.data, .size = record.size};
     lethe_decoder *decoder;
-    status =
-        lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, KNOWN_VERSION, NULL, &decoder);
+    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, FORGETFUL_VERSION, NULL,
+                                 &decoder);
     if (status == LETHE_OK) {
         unsigned version = lethe_decoder_version(decoder);
         decode(decoder, out);
         status = lethe_decoder_end(decoder);
-        if (status == LETHE_OK && (!is_sound(out) || !is_sound_sketch(out, version)))
+        if (status == LETHE_OK && (!is_sound(out, version) || !is_sound_sketch(out, version)))
             status = LETHE_ECORRUPT;
     }
     lethe_record_release(&record);

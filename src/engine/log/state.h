@@ -40,6 +40,8 @@ typedef struct lethe_state {
     bool forever;
     /* INDEX has every id that IDS has. */
     bool has_index;
+    /* The window is of the forgetful kind. It never changes. */
+    bool forgetful;
 
     /* Ids in IDS. */
     uint64_t log_ids;

@@ -18,7 +18,11 @@
  *         `fresh`.
  * I5      With a ledger, an id that was applied is known from then on: by the groups on their way
  *         to disk, and by the ledger from the moment they are durable. The window may have
- *         forgotten it by then. */
+ *         forgotten it by then.
+ * I6      A window that can't remove an id (the forgetful kind) is only tested ahead, and an id
+ *         enters it when all else is decided. Room for it is made before the values change, so
+ *         that nothing can fail after them. In exact mode the window only hints, and ids enter it
+ *         ahead as with the other kind. */
 #include "engine/operations/chunk.h"
 
 /* What is new to the window may be older than W: asks the ledger about the ids from `from` to `to`
@@ -60,6 +64,18 @@ static lethe_status ask_ledger_ahead(lethe_store *store, lethe_chunk *chunk) {
     return ask_ledger(store, chunk, 0, chunk->count);
 }
 
+/* Whether ids enter the window last (I6). */
+static bool adds_last(const lethe_store *store) {
+    return store->state.forgetful && !store->options.exact;
+}
+
+/* What was new to the window a step ago, an operation of the same step may have added. */
+static void ask_fresh_again(lethe_chunk *chunk, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) {
+        if (chunk->answers[i] == LETHE_ANSWER_FRESH) chunk->answers[i] = LETHE_ASK_AGAIN;
+    }
+}
+
 /* Asks the window about the next step of the clock, in one call. */
 static lethe_status ask_step(lethe_store *store, lethe_chunk *chunk) {
     size_t from = chunk->asked, to = end_of_step(store, chunk, from);
@@ -67,17 +83,38 @@ static lethe_status ask_step(lethe_store *store, lethe_chunk *chunk) {
     for (size_t i = from; i < to; i++) {
         chunk->recorded[i] = recorded_ms;
     }
+    const lethe_hash *hashes = chunk->hashes + from;
+    uint8_t *answers = chunk->answers + from;
     /* The answer LETHE_ANSWER_REFUSED says all that the status would. */
-    lethe_status status = lethe_window_add_and_test_batch(
-        store->ids.window, chunk->hashes + from, to - from, recorded_ms, chunk->answers + from);
+    lethe_status status =
+        adds_last(store)
+            ? lethe_window_test_batch(store->ids.window, hashes, to - from, recorded_ms, answers)
+            : lethe_window_add_and_test_batch(store->ids.window, hashes, to - from, recorded_ms,
+                                              answers);
     (void)status;
     chunk->asked = to;
     bool is_all = from == 0 && to == chunk->count;
-    return store->ids.ledger != NULL && is_all ? ask_ledger(store, chunk, from, to) : LETHE_OK;
+    status = store->ids.ledger != NULL && is_all ? ask_ledger(store, chunk, from, to) : LETHE_OK;
+    if (adds_last(store)) ask_fresh_again(chunk, from, to);
+    return status;
+}
+
+/* Asks about one operation whose id is added last. The ledger's answer is still true: what the
+ * window takes for a duplicate stays one. */
+static lethe_status ask_and_make_room(lethe_store *store, lethe_chunk *chunk, size_t at) {
+    lethe_window *window = store->ids.window;
+    lethe_answer answer = lethe_window_test(window, chunk->hashes[at], chunk->recorded[at]);
+    if (answer == LETHE_ANSWER_FRESH &&
+        lethe_window_make_room(window, chunk->hashes[at], chunk->recorded[at]) != LETHE_OK) {
+        answer = LETHE_ANSWER_REFUSED;
+    }
+    chunk->answers[at] = (uint8_t)answer;
+    return LETHE_OK;
 }
 
 /* The same about one operation, whose answer is no longer true. */
 static lethe_status ask_again(lethe_store *store, lethe_chunk *chunk, size_t at) {
+    if (adds_last(store)) return ask_and_make_room(store, chunk, at);
     lethe_answer answer;
     lethe_status status = lethe_window_add_and_test(store->ids.window, chunk->hashes[at],
                                                     chunk->recorded[at], &answer);
@@ -108,10 +145,12 @@ static lethe_status judge(lethe_store *store, lethe_chunk *chunk, size_t at, uin
     return LETHE_OK;
 }
 
-/* Logs the id of an operation that was applied. */
+/* Logs the id of an operation that was applied, and adds it to the window if it is not there. */
 static lethe_status log_id(lethe_store *store, lethe_group *group, const lethe_chunk *chunk,
                            size_t at, uint32_t digest) {
     lethe_status status = lethe_group_add_id(group, chunk->ids[at], chunk->recorded[at]);
+    if (status == LETHE_OK && adds_last(store))
+        status = lethe_window_add(store->ids.window, chunk->hashes[at], chunk->recorded[at]);
     if (status != LETHE_OK || !lethe_engine_keeps_pending(store)) return status;
     lethe_pending pending = {.id = chunk->ids[at],
                              .entry = {.clock_ms = chunk->clocks[at], .digest = digest}};
@@ -123,7 +162,7 @@ static lethe_status log_id(lethe_store *store, lethe_group *group, const lethe_c
  * share its place, which must not be forgotten, and the index shows that this one was not
  * applied. */
 static void take_back(lethe_store *store, lethe_chunk *chunk, size_t at) {
-    if (store->options.exact) return;
+    if (store->options.exact || adds_last(store)) return;
     /* An id that can't be distinguished from another stays: it is one of the false positives of
      * P2. */
     lethe_status status =

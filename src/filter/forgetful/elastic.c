@@ -20,7 +20,9 @@
  * I1      While is_open, members 0 and 1 take ids, and the period began at period_began_ms.
  * I2      own_ids > 0 only while an older neighbour contains those ids too (is_paired). When they
  *         have expired and the neighbour is dropped, own_ids is set to 0.
- * I3      The sum, over live pairs, of the products of their limits is at most e, except after a
+ * I3      A period that has begun takes one id at that time, however small its member is, and is kept
+ *         until then: room was made for that id (lethe_forgetful_make_room).
+ * I4      The sum, over live pairs, of the products of their limits is at most e, except after a
  *         merge or under LETHE_POLICY_DEGRADE at a cap.
  * LIMIT   Additions at one single instant show no rate. Then each new member is GROWTH times as
  *         large as the one before, and the last may be too large by that factor. */
@@ -87,13 +89,20 @@ static void close_period(lethe_forgetful *filter) {
     filter->period_ids = lethe_forgetful_hinted_ids(&filter->plan);
 }
 
+/* Whether the period has begun and taken no id yet, which it still may (I3). */
+static bool is_begun(const lethe_forgetful *filter, uint64_t now_ms) {
+    return filter->is_open && filter->members[0]->own_ids == 0 &&
+           now_ms - filter->period_began_ms <= filter->plan.options.window_ms;
+}
+
 /* Drops at most that many expired members. Returns whether more are left. */
 static bool drop_expired(lethe_forgetful *filter, size_t most, uint64_t now_ms) {
     size_t kept = 0, dropped = 0;
     bool more = false, was_needed = false; /* by the newer neighbour */
     for (size_t i = 0; i < filter->count; i++) {
         struct member *member = filter->members[i];
-        bool is_live = lethe_forgetful_elastic_is_live(filter, i, now_ms);
+        bool is_live = lethe_forgetful_elastic_is_live(filter, i, now_ms) ||
+                       (i == 0 && is_begun(filter, now_ms));
         if (is_live || was_needed || dropped == most) {
             if (!is_live && !was_needed) more = true;
             if (!is_live) {
@@ -124,8 +133,10 @@ static bool is_full(const lethe_forgetful *filter) {
 }
 
 bool lethe_forgetful_elastic_is_due(const lethe_forgetful *filter, uint64_t now_ms) {
-    return !filter->is_open || now_ms - filter->period_began_ms >= filter->plan.period_ms ||
-           is_full(filter);
+    if (!filter->is_open) return true;
+    uint64_t age_ms = now_ms - filter->period_began_ms;
+    if (age_ms == 0 && filter->members[0]->own_ids == 0) return false;
+    return age_ms >= filter->plan.period_ms || is_full(filter);
 }
 
 /* How a new period begins. */

@@ -201,13 +201,23 @@ static bool test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms
                             : lethe_forgetful_elastic_test(filter, hash, now_ms);
 }
 
-static lethe_status add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+lethe_status lethe_forgetful_make_room(lethe_forgetful *filter, uint64_t now_ms) {
+    now_ms = lethe_forgetful_time(filter, now_ms);
     lethe_status status = is_paper(filter) ? lethe_forgetful_paper_prepare(filter, now_ms)
                                            : lethe_forgetful_elastic_prepare(filter, now_ms);
     if (status == LETHE_EFULL) {
         filter->refused++;
         filter->was_refused = true;
     }
+    if (status == LETHE_OK) {
+        filter->clock_ms = now_ms;
+        filter->has_clock = true;
+    }
+    return status;
+}
+
+static lethe_status add(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
+    lethe_status status = lethe_forgetful_make_room(filter, now_ms);
     if (status == LETHE_OK) lethe_forgetful_put(filter, hash, now_ms);
     return status;
 }

@@ -121,6 +121,10 @@ bool lethe_forgetful_elastic_confirm(const lethe_forgetful *filter, size_t hub, 
 /* The ids per period according to the capacity option; 0 without it. */
 double lethe_forgetful_hinted_ids(const struct lethe_forgetful_plan *plan);
 
+/* Makes room for one hash at now_ms: adding it then can't fail. No room counts as a refusal.
+ * Errors: LETHE_EFULL, LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_forgetful_make_room(lethe_forgetful *filter, uint64_t now_ms);
+
 /* Adds a hash after the setting's prepare. */
 void lethe_forgetful_put(lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms);
 

@@ -20,6 +20,8 @@ typedef struct model_table {
     bool exists;
     /* FBF.*: ids only, and no witnesses. */
     bool is_filter;
+    /* ONCE.*: the window is of the forgetful kind, and takes no id back. */
+    bool is_forgetful;
     uint32_t window_ms;
     int64_t base_ms, fast_ms, slow_ms;
     /* It came from elsewhere, and no timer has seen it yet: its age is not known after a crash. */

@@ -65,7 +65,17 @@ static reply ask(command words, bool lacks_memory) {
     return answer;
 }
 
+static void forget_in_vain(const char *key, const char *name) {
+    command words = command_of("ONCE.FORGET", key, name, NULL);
+    if (!server_call(master(), &words).is_error) wrong("%s %s: FORGET is not refused", key, name);
+    command_free(&words);
+}
+
 static void forget(unsigned table, unsigned id, const char *key, const char *name) {
+    if (world.now.tables[table].is_forgetful) {
+        forget_in_vain(key, name);
+        return;
+    }
     model_answer expected = model_expect(&world.now.tables[table], id, now_ms());
     bool was_there = ask(command_of("ONCE.FORGET", key, name, NULL), false).numbers[0] == 1;
     if (expected != MODEL_EITHER && was_there != (expected == MODEL_DUPLICATE))
@@ -285,6 +295,10 @@ static void step_promote(void) {
     world.log_base[number] = world.lineage.count - master()->log.count;
     server_set_role(master(), false);
     slow_all(world.lag_ms[number]); /* what is late is taken for what has just been */
+    /* Their stamps are of another host, until the timer comes. */
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        world.now.tables[i].is_unstamped = true;
+    }
     for (unsigned i = 0; i < SERVERS; i++) {
         world.follows[i] =
             world.follows[i] && i != number && world.offset[i] <= world.lineage.count;
@@ -325,15 +339,19 @@ void make_table(unsigned table, bool is_filter) {
     char key[16], window[16];
     key_of(table, key);
     model_table *made = &world.now.tables[table];
+    /* Not drawn, so that the seeds do with other tables what they did. */
+    bool is_forgetful = !is_filter && (chance >> 33) % 3 == 0;
     *made = (model_table){.exists = true,
                           .is_filter = is_filter,
+                          .is_forgetful = is_forgetful,
                           .window_ms = (uint32_t)(draw(2) == 0 ? 20000 : 3600000)};
     for (unsigned id = 0; id < MODEL_IDS; id++) {
         model_forget(made, id);
     }
     snprintf(window, sizeof window, "%u", made->window_ms);
     command words = command_of(is_filter ? "FBF.RESERVE" : "ONCE.CREATE", key, "WINDOW", window,
-                               "ERROR", draw(2) == 0 ? "1e-9" : "1e-12", NULL);
+                               "ERROR", draw(2) == 0 ? "1e-9" : "1e-12",
+                               made->is_forgetful ? "KIND" : NULL, "forgetful", NULL);
     reply answer = server_call(master(), &words);
     if (answer.is_error) wrong("a table cannot be made: %s", answer.text);
     command_free(&words);

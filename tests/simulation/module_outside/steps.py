@@ -23,6 +23,7 @@ class Simulation:
         self.next_key += 1
         key = f"t{self.next_key}"
         words = ["ONCE.CREATE", key, "WINDOW", WINDOW_MS, "ERROR", draw.choice(["1e-9", "1e-12"])]
+        words += ["KIND", draw.choice(["quotient", "quotient", "forgetful"])]
         answer = self.fleet.call(self.master, *words)
         if isinstance(answer, Exception):
             raise Wrong(f"{words}: {answer}")

@@ -103,6 +103,7 @@ static void draw_more(struct plan *plan, uint64_t seed) {
     /* The last ones that fit, or those before they begin anew. */
     uint64_t last = one_in(&random, 2) ? UINT32_MAX : plan->tunables.stamp_limit;
     if (one_in(&random, 4)) plan->tunables.first_stamp = last - magnitude(&random, 1, 1000);
+    if (one_in(&random, 3)) plan->options.forgetful = LETHE_SWITCH_ON;
     if (plan->tunables.first_stamp < 2 || plan->tunables.first_stamp > UINT32_MAX)
         plan->tunables.first_stamp = 2;
 }
@@ -154,8 +155,9 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
 
 void plan_describe(const struct plan *plan) {
     const lethe_store_options *options = &plan->options;
-    verdict_tell("  %u clients at once%s, first stamp %llu", plan->clients,
+    verdict_tell("  %u clients at once%s%s, first stamp %llu", plan->clients,
                  plan->switches ? ", modes that change" : "",
+                 options->forgetful ? ", forgetful window" : "",
                  (unsigned long long)plan->tunables.first_stamp);
     verdict_tell("  a store by %s, window %llu ms, error %g%s%s%s%s, commits of %u after %llu ms",
                  options->event_time ? "event time" : "wall clock",

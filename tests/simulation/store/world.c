@@ -235,6 +235,7 @@ static lethe_store_options options_of(struct world *world) {
         if (world_one_in(world, 3)) options.event_time = LETHE_SWITCH_KEEP;
         if (world_one_in(world, 3)) options.exact = LETHE_SWITCH_KEEP;
         if (world_one_in(world, 3)) options.check_payload = LETHE_SWITCH_KEEP;
+        if (world->opens % 3 == 1) options.forgetful = LETHE_SWITCH_KEEP;
     }
     if (world->plan.adds_forever && world->opens > 1) world->asks_forever = true;
     options.forever = world->asks_forever ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
@@ -266,6 +267,10 @@ static bool try_to_open(struct world *world) {
     world->store = opening.store;
     world->exists = true;
     world->opens++;
+    if ((opening.stats.window.kind == LETHE_WINDOW_FORGETFUL) !=
+        (world->plan.options.forgetful == LETHE_SWITCH_ON)) {
+        verdict_fail("kind", "the store's window is not of its kind");
+    }
     check_clock(world, from_ms, machine_true_ms(), opening.stats.clock_ms);
     world->first_try_ms = 0;
     model_match(&world->model, &shown, true, "the store");

@@ -23,6 +23,7 @@ class Modes:
     exact: bool = False
     check_payload: bool = False
     forever: bool = False
+    is_forgetful: bool = False  # the window is of the forgetful kind, for the store's whole life
     has_sketch: bool = False  # so large for so few keys that its estimates are exact
 
 

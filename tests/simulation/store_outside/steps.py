@@ -36,6 +36,7 @@ class Simulation:
             modes.exact = draw.random() < 0.4
             modes.check_payload = modes.exact and draw.random() < 0.5
         modes.has_sketch = draw.random() < 0.2
+        modes.is_forgetful = draw.random() < 0.33
         return modes
 
     def close(self):
@@ -50,6 +51,7 @@ class Simulation:
         pairs += [["--exact"]] if self.modes.exact and not self.modes.check_payload else []
         pairs += [["--check-payload"]] if self.modes.check_payload else []
         pairs += [["--sketch", "4MiB"]] if self.modes.has_sketch else []
+        pairs += [["--window-kind", "forgetful"]] if self.modes.is_forgetful else []
         pairs += [["--forever"], ["--ledger-memory", "8MiB"]] if self.modes.forever else []
         return [word for pair in pairs if not self.exists or draw.random() < 0.2 for word in pair]
 
@@ -297,6 +299,9 @@ class Simulation:
             result = self.world.lethe(words[0], "--db", "store", *words[1:])
             if result.code != 0:
                 raise Wrong(str(result))
+            kind = "forgetful" if self.modes.is_forgetful else "quotient"
+            if words[0] == "stat" and result.json()["window_kind"] != kind:
+                raise Wrong(f"the window is not {kind}: {result}")
         if expected:
             key = draw.choice(sorted(expected))
             result = self.world.lethe("get", "--db", "store", key)
@@ -324,6 +329,16 @@ class Simulation:
         result = self.world.lethe("count", "--db", "store", "--json", *source.words(), data=source.content)
         if result.code != 2:
             raise Wrong(f"a switch of clocks is not refused: {result}")
+        compare(self.model.totals(), self.totals())
+
+    def step_wrong_kind(self, draw):
+        """Another kind of window than the store has is refused."""
+        if not self.exists:
+            return
+        kind = "quotient" if self.modes.is_forgetful else "forgetful"
+        result = self.world.lethe("count", "--db", "store", "--window-kind", kind, data=b"")
+        if result.code != 2:
+            raise Wrong(f"another kind of window is not refused: {result}")
         compare(self.model.totals(), self.totals())
 
     # Backups and damage.
@@ -408,7 +423,7 @@ class Simulation:
             compare(expected, found)
 
     WEIGHTS = {"step_pipe": 4, "step_file": 8, "step_compressed": 1, "step_growing": 1, "step_set": 1,
-               "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_backup": 1,
+               "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_wrong_kind": 0.3, "step_backup": 1,
                "step_restore": 1, "step_damage": 1}
 
     def step(self, draw):
