@@ -211,8 +211,8 @@ def test_a_file_that_is_cut_within_its_first_bytes(name, pack, lethe, tmp_path):
         is_known = size >= UNTEXTUAL[pack]
         for give in (from_file, from_pipe):
             answer, _ = getattr(Command(lethe, tmp_path), name)(give(lethe, tmp_path, data[:size]))
-            assert (answer.returncode == BAD_DATA) == is_known, (size, give, answer)
-            assert (b"cut short" in answer.stderr) == is_known
+            assert (b"cut short" in answer.stderr) == is_known, (size, give, answer)
+            assert answer.returncode == BAD_DATA or not is_known
 
 
 @pytest.mark.parametrize("pack", PACKED)

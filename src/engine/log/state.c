@@ -2,7 +2,10 @@
  *
  * LAYOUT  Lethe's usual frame (core/codec.h), type CNTR; docs/format/store.md has the fields.
  * WHY     What an older version would not respect has a version of its own, so that it refuses the
- *         store: a sketch (2), and a time before which ids were forgotten (3). */
+ *         store: a sketch (2), a time before which ids were forgotten (3), and numbers of
+ *         operations that overflowed or were invalid (4). A store is written in the first version
+ *         that holds all of it: one that has no need of the later ones stays readable by older
+ *         programs. */
 #include "engine/log/state.h"
 
 #include <string.h>
@@ -10,11 +13,12 @@
 #include "core/codec.h"
 #include "core/detail.h"
 
-enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3 };
+enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3, OUTCOMES_VERSION = 4 };
 enum {
     PAYLOAD_BYTES = 8 * 20 + 16 + 4,
     SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12,
-    KNOWN_PAYLOAD_BYTES = SKETCH_PAYLOAD_BYTES + 8
+    KNOWN_PAYLOAD_BYTES = SKETCH_PAYLOAD_BYTES + 8,
+    OUTCOMES_PAYLOAD_BYTES = KNOWN_PAYLOAD_BYTES + 16
 };
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
@@ -32,6 +36,7 @@ static uint32_t flags_of(const lethe_state *state) {
 }
 
 static unsigned version_of(const lethe_state *state) {
+    if (state->totals.overflow > 0 || state->totals.invalid > 0) return OUTCOMES_VERSION;
     if (state->known_from_ms > 0) return KNOWN_VERSION;
     return state->sketch_bytes > 0 ? SKETCH_VERSION : VERSION;
 }
@@ -41,6 +46,7 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         [VERSION] = PAYLOAD_BYTES,
         [SKETCH_VERSION] = SKETCH_PAYLOAD_BYTES,
         [KNOWN_VERSION] = KNOWN_PAYLOAD_BYTES,
+        [OUTCOMES_VERSION] = OUTCOMES_PAYLOAD_BYTES,
     };
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
@@ -68,6 +74,10 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         lethe_encoder_put_u64(encoder, state->sketch_bytes);
     }
     if (version >= KNOWN_VERSION) lethe_encoder_put_u64(encoder, state->known_from_ms);
+    if (version >= OUTCOMES_VERSION) {
+        lethe_encoder_put_u64(encoder, totals->overflow);
+        lethe_encoder_put_u64(encoder, totals->invalid);
+    }
     status = lethe_encoder_end(encoder);
     if (status == LETHE_OK) {
         lethe_batch_put(batch, disk, LETHE_FAMILY_STATE, KEY,
@@ -115,6 +125,10 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     }
     if (lethe_decoder_version(decoder) >= KNOWN_VERSION)
         out->known_from_ms = lethe_decoder_get_u64(decoder);
+    if (lethe_decoder_version(decoder) >= OUTCOMES_VERSION) {
+        totals->overflow = lethe_decoder_get_u64(decoder);
+        totals->invalid = lethe_decoder_get_u64(decoder);
+    }
 }
 
 static bool is_sound_sketch(const lethe_state *state, unsigned version) {
@@ -143,8 +157,8 @@ lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *
     }
     lethe_memory_reader reader = {.data = record.data, .size = record.size};
     lethe_decoder *decoder;
-    status =
-        lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, KNOWN_VERSION, NULL, &decoder);
+    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, OUTCOMES_VERSION, NULL,
+                                 &decoder);
     if (status == LETHE_OK) {
         unsigned version = lethe_decoder_version(decoder);
         decode(decoder, out);
