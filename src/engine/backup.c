@@ -4,7 +4,7 @@
  *         restore needs is replaced or removed before the copy was read back and found sound too.
  *         No copy is added to those of another store.
  * I2      The backup of a store with a ledger is two things. The latest copy of RocksDB's files
- *         decides which ledger goes with it: ledger-N, where N is their last commit. The ledger is
+ *         decides which ledger goes with it, by the state in it (ledger_backup.c). The ledger is
  *         copied first. So after a kill at any moment the latest backup is whole: the new one or
  *         the one before.
  * I3      A store is restored under another name, read, and then moved to its place, the folder
@@ -134,7 +134,7 @@ lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_d
     if (status == LETHE_OK && state.forever)
         status = lethe_ledger_backup(folder, backups, &state, detail);
     if (status == LETHE_OK) status = add_copy(disk, backups, &state, detail);
-    if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
+    if (status == LETHE_OK) lethe_ledger_prune(backups, &state);
     lethe_disk_close(disk);
     return status;
 }
