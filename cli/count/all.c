@@ -249,18 +249,20 @@ void count_introduce(struct counting *counting, const struct event_batch *batch)
     if (batch->pending_bytes > 0) tell_pending(counting, batch);
 }
 
+int count_fail_time(const struct counting *counting) {
+    return message_fail(EXIT_USAGE,
+                        "%s goes by the time of its events, and these have none; name the time "
+                        "field, as in --fields id=1,key=2,delta=3,time=4, or use another store",
+                        counting->folder);
+}
+
 static int count_batch(struct counting *counting, const struct event_batch *batch) {
     count_introduce(counting, batch);
     if (batch->count == 0 && !batch->has_mark) {
         counting->totals.unreadable += batch->rejected;
         return EXIT_DONE;
     }
-    if (counting->lacks_time && batch->count > 0) {
-        return message_fail(EXIT_USAGE,
-                            "%s goes by the time of its events, and these have none; name the time "
-                            "field, as in --fields id=1,key=2,delta=3,time=4, or use another store",
-                            counting->folder);
-    }
+    if (counting->lacks_time && batch->count > 0) return count_fail_time(counting);
     int code = settle(counting, COUNT_TICKETS - 1);
     return code == EXIT_DONE ? submit(counting, batch) : code;
 }

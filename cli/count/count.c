@@ -7,36 +7,30 @@
 #include "frame/interrupt.h"
 #include "store/store.h"
 
-struct marks {
-    struct resume_table table;
-    struct count_late *late;
-    bool is_short_of_memory;
-};
-
 static bool load_mark(void *context, const lethe_mark *mark) {
-    struct marks *marks = context;
+    struct count_marks *marks = context;
     if (marks->late != NULL) count_late_load(marks->late, mark);
     marks->is_short_of_memory = !resume_load(&marks->table, mark->name, mark->value);
     return !marks->is_short_of_memory;
 }
 
-static int load_marks(struct counting *counting, struct marks *marks) {
+int count_load_marks(struct counting *counting, struct count_marks *marks) {
     lethe_status status = lethe_store_marks(counting->store, load_mark, marks);
     if (marks->is_short_of_memory) status = LETHE_ENOMEM;
     if (status != LETHE_OK) {
         return store_fail_call(status, "read the marks of", counting->folder, counting->store);
     }
-    count_warn_of_marks(marks->table.not_understood, counting->folder);
     return EXIT_DONE;
 }
 
 /* With the store open. */
 static int count_into(struct counting *counting, const struct event_options *options,
                       const char *late_path) {
-    struct marks marks = {0};
+    struct count_marks marks = {0};
     int code = late_path != NULL ? count_late_open(late_path, &counting->late) : EXIT_DONE;
     marks.late = counting->late;
-    if (code == EXIT_DONE) code = load_marks(counting, &marks);
+    if (code == EXIT_DONE) code = count_load_marks(counting, &marks);
+    if (code == EXIT_DONE) count_warn_of_marks(marks.table.not_understood, counting->folder);
     if (code == EXIT_DONE && counting->late != NULL) {
         code = count_late_begin(counting->late, counting);
     }
@@ -72,7 +66,10 @@ int run_count(const struct arguments *arguments) {
     store_options.event_time = has_time ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
     store_options.capacity = count_expect(counting.folder, &inputs, &store_options);
     interrupt_begin();
-    code = store_open(counting.folder, &store_options, &counting.store);
+    code = count_check_switch(&counting, &store_options, &event_options);
+    if (code == EXIT_DONE) {
+        code = store_open(counting.folder, &store_options, &counting.store);
+    }
     if (code != EXIT_DONE) return code;
     lethe_store_info(counting.store, &stats);
     counting.has_sketch = stats.sketch_bytes > 0;

@@ -1,8 +1,9 @@
 /* count.h - what the parts of `lethe count` share.
  *
- * count.c begins and ends a run into a store, options.c reads the command line, files.c and
- * expect.c look at the files, all.c counts, late.c lists late events, totals.c and report.c say
- * what became of the events. count/redis.h is the same for a table in a server. */
+ * count.c begins and ends a run into a store, switch.c looks ahead before one, options.c reads the
+ * command line, files.c and expect.c look at the files, all.c counts, late.c lists late events,
+ * totals.c and report.c say what became of the events. count/redis.h is the same for a table in a
+ * server. */
 #ifndef LETHE_CLI_COUNT_COUNT_H
 #define LETHE_CLI_COUNT_COUNT_H
 
@@ -92,10 +93,32 @@ int count_check_files(const struct arguments *arguments, const char *folder, str
 uint64_t count_expect(const char *folder, const struct inputs *inputs,
                       const lethe_store_options *options);
 
+/* --- count.c: the marks of a store. */
+
+struct count_marks {
+    /* Of files that were read. */
+    struct resume_table table;
+    /* Takes in its own; may be NULL. */
+    struct count_late *late;
+    bool is_short_of_memory;
+};
+/* Reads the marks; the table is to be freed, whatever is returned. */
+int count_load_marks(struct counting *counting, struct count_marks *marks);
+
+/* --- switch.c: before the store is opened to write. */
+
+/* Looks whether the files can be read on, if the options would change how the store works: a run
+ * that is refused must leave the store as it was. */
+int count_check_switch(struct counting *counting, const lethe_store_options *store_options,
+                       const struct event_options *event_options);
+
 /* --- all.c: counting. */
 
 /* Counts all events of the reader into the store. Returns EXIT_DONE, also when a signal came. */
 int count_all(struct counting *counting);
+
+/* Says that the events lack the time that the store goes by. Returns EXIT_USAGE. */
+int count_fail_time(const struct counting *counting);
 
 /* Reports what there is to report of a batch before it is counted. */
 void count_introduce(struct counting *counting, const struct event_batch *batch);

@@ -41,6 +41,8 @@ struct dedup_note {
     char manner[64];
     /* Of the mark of each input; empty: it has none yet. */
     char (*names)[RESUME_NAME_BYTES];
+    /* Of each input, the place of a mark that it agrees with and leaves to another file; or 0. */
+    uint64_t *left_at;
 
     /* How much is delivered to --out. */
     bool has_delivered;

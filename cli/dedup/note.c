@@ -9,7 +9,7 @@
  *         empty, and its mark comes after its device, inode and time of birth in ns. Numbers are
  *         little-endian, of 64 bits.
  * LIMIT   The marks of the last 40 files or so. A file whose mark is gone is read again, and its
- *         lines are duplicates. */
+ *         lines are duplicates as long as they are remembered. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,8 @@ int dedup_note_load(struct dedup *dedup) {
     (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
     note->forgets = stats.window_ms > 0;
     note->names = calloc(dedup->inputs->count, sizeof *note->names);
-    if (note->names == NULL) return fail_memory();
+    note->left_at = calloc(dedup->inputs->count, sizeof *note->left_at);
+    if (note->names == NULL || note->left_at == NULL) return fail_memory();
     unsigned char bytes[LETHE_CASCADE_MAX_NOTE_BYTES];
     uint64_t sequence;
     size_t size;
@@ -97,7 +98,9 @@ int dedup_note_load(struct dedup *dedup) {
 void dedup_note_free(struct dedup_note *note) {
     resume_free(&note->table);
     free(note->names);
+    free(note->left_at);
     note->names = NULL;
+    note->left_at = NULL;
 }
 
 /* Says that other parts of the lines were compared, and what to do. */
@@ -129,7 +132,11 @@ static int use_mark(struct dedup_note *note, size_t input, const struct resume_e
      * for marks. */
     bool is_left = note->forgets && mark->has_blocks && !is_other &&
                    (identity == 0 || mark->file.identity != identity);
-    if (!is_left) memcpy(note->names[input], entry->name, RESUME_NAME_BYTES);
+    if (is_left) {
+        note->left_at[input] = mark->offset;
+    } else {
+        memcpy(note->names[input], entry->name, RESUME_NAME_BYTES);
+    }
     *goes_on = !note->from_start;
     return *goes_on && is_other ? fail_manner(note, input, mark) : EXIT_DONE;
 }
@@ -159,6 +166,8 @@ int dedup_note_reached(struct dedup_note *note, const struct line_place *place) 
     if (!place->has_mark) return EXIT_DONE;
     struct resume_mark mark = place->mark;
     char *name = note->names[place->input];
+    /* The mark that was left to another file says the same. */
+    if (name[0] == '\0' && mark.offset <= note->left_at[place->input]) return EXIT_DONE;
     memcpy(mark.manner, note->manner, sizeof note->manner);
     if (name[0] == '\0') resume_new_name(&note->table, &mark, name);
     return resume_put(&note->table, name, &mark) ? EXIT_DONE : fail_memory();

@@ -14,6 +14,12 @@ struct event_reader;
 int events_open(const struct inputs *inputs, const struct event_options *options,
                 struct resume_table *table, struct event_reader **out);
 
+/* Looks whether the files can be read on at the marks in the table, and reads no event; pipes and
+ * standard input are left alone. *is_unread becomes whether a file has bytes after its mark.
+ * Returns EXIT_DONE, or the code of what is wrong, after saying it. */
+int events_check(const struct inputs *inputs, const struct event_options *options,
+                 struct resume_table *table, bool *is_unread);
+
 /* Waits for a batch, or the end, for at most patience_ms, a second or less. Returns whether
  * events_next would return at once. */
 bool events_await(struct event_reader *reader, unsigned patience_ms);

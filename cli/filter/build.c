@@ -92,13 +92,19 @@ static int make_filter(const struct filter_kind *kind, const struct filter_setti
                         human_bytes(memory_bytes, &size));
 }
 
+struct building {
+    struct filter filter;
+    uint64_t lines;
+};
+
 /* A line_visit. */
 static int add_batch(void *context, struct line_reader *reader, const struct line_batch *batch) {
     (void)reader;
-    const struct filter *filter = context;
+    struct building *building = context;
     lethe_hash hashes[LINES_PER_BATCH];
-    lethe_hash_batch(filter_seed(filter), batch->lines, batch->count, hashes);
-    lethe_status status = filter_add(filter, hashes, batch->count);
+    lethe_hash_batch(filter_seed(&building->filter), batch->lines, batch->count, hashes);
+    lethe_status status = filter_add(&building->filter, hashes, batch->count);
+    building->lines += batch->count;
     if (status == LETHE_OK) return EXIT_DONE;
     return message_fail(EXIT_ENVIRONMENT,
                         "cannot add to the filter: %s; ask for a larger --capacity",
@@ -107,14 +113,16 @@ static int add_batch(void *context, struct line_reader *reader, const struct lin
 
 static int build(const struct inputs *inputs, const struct filter_kind *kind,
                  const struct filter_settings *settings, const char *out, bool json, bool quiet) {
-    struct filter filter;
-    int code = make_filter(kind, settings, &filter);
-    if (filter.kind == NULL) return code;
-    code = lines_each(inputs, !quiet, add_batch, &filter);
+    struct building building = {.lines = 0};
+    int code = make_filter(kind, settings, &building.filter);
+    if (building.filter.kind == NULL) return code;
+    code = lines_each(inputs, !quiet, add_batch, &building);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
-    if (code == EXIT_DONE) code = filter_save(&filter, out);
-    if (code == EXIT_DONE) filter_report(out, &filter, json, quiet);
-    filter_free(&filter);
+    if (code == EXIT_DONE) code = filter_save(&building.filter, out);
+    if (code == EXIT_DONE) {
+        filter_report(out, &building.filter, FILTER_ADDED, building.lines, json, quiet);
+    }
+    filter_free(&building.filter);
     return code;
 }
 

@@ -184,7 +184,7 @@ static void describe(const void *object, struct filter_facts *out) {
     lethe_cascade_stats stats = stats_of(filter);
     out->capacity = stats.capacity;
     out->planned_error = stats.error_target;
-    out->additions = stats.entries;
+    out->knows_additions = false; /* only of different fingerprints */
     out->distinct_estimate = (double)stats.entries;
     out->fill = (double)stats.entries / (double)stats.capacity;
     out->error_now = stats.error_estimate;

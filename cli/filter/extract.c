@@ -36,7 +36,7 @@ int run_filter_extract(const struct arguments *arguments) {
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
     if (code == EXIT_DONE) code = filter_save(&bloom, out);
     if (code == EXIT_DONE) {
-        filter_report(out, &bloom, arguments_has(arguments, "json"),
+        filter_report(out, &bloom, FILTER_MADE, 0, arguments_has(arguments, "json"),
                       arguments_has(arguments, "quiet"));
     }
     filter_free(&bloom);

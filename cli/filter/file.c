@@ -104,7 +104,7 @@ void filter_print_text(const char *path, const struct filter_facts *facts) {
         row_print("capacity", "not planned");
         row_print("planned error", "not planned");
     }
-    row_number("additions", facts->additions);
+    if (facts->knows_additions) row_number("additions", facts->additions);
     if (isfinite(facts->distinct_estimate)) {
         row_print("different", "about %.0f", facts->distinct_estimate);
     } else {
@@ -142,7 +142,11 @@ void filter_print_json(const char *path, const struct filter_facts *facts) {
         json_null(&json, "capacity");
         json_null(&json, "planned_error");
     }
-    json_integer(&json, "additions", facts->additions);
+    if (facts->knows_additions) {
+        json_integer(&json, "additions", facts->additions);
+    } else {
+        json_null(&json, "additions");
+    }
     json_real(&json, "distinct_estimate", facts->distinct_estimate);
     json_real(&json, "fill", facts->fill);
     json_real(&json, "error_estimate", facts->error_now);
@@ -173,13 +177,34 @@ static void put_shape(const struct filter_facts *facts, char *text, size_t size)
  * that were never added cannot be too many, and neither is what the estimate alone could be wrong
  * by. */
 static bool is_overfull(const struct filter_facts *facts) {
-    return facts->capacity > 0 && facts->additions > facts->capacity &&
+    return facts->capacity > 0 && (!facts->knows_additions || facts->additions > facts->capacity) &&
            facts->distinct_estimate > 1.02 * (double)facts->capacity;
 }
 
-void filter_report(const char *path, const struct filter *filter, bool json, bool quiet) {
+/* "1000 lines added, about 998 different". */
+static void put_work(const struct filter_facts *facts, enum filter_work work, uint64_t lines,
+                     const char *different, char *text, size_t size) {
+    const char *plural = lines == 1 ? "" : "s";
+    if (work == FILTER_REMOVED) {
+        snprintf(text, size, "%" PRIu64 " line%s removed, %s different left", lines, plural,
+                 different);
+    } else if (facts->knows_additions) {
+        snprintf(text, size, "%" PRIu64 " line%s added, %s different", lines, plural, different);
+    } else {
+        snprintf(text, size, "%s different lines", different);
+    }
+}
+
+void filter_report(const char *path, const struct filter *filter, enum filter_work work,
+                   uint64_t lines, bool json, bool quiet) {
     struct filter_facts facts;
     filter_describe(filter, &facts);
+    if (work == FILTER_ADDED) { /* not every structure counts them */
+        facts.additions = lines;
+        facts.knows_additions = true;
+    } else if (work == FILTER_MADE) {
+        lines = facts.additions;
+    }
     struct human_text size, error, planned, different;
     bool is_full = isinf(facts.distinct_estimate);
     snprintf(different.text, sizeof different.text, "about %.0f", facts.distinct_estimate);
@@ -187,11 +212,11 @@ void filter_report(const char *path, const struct filter *filter, bool json, boo
     if (json) {
         filter_print_json(path, &facts);
     } else if (!quiet) {
-        char shape[256];
+        char done[160], shape[256];
+        put_work(&facts, work, lines, different.text, done, sizeof done);
         put_shape(&facts, shape, sizeof shape);
-        message_note("%s: %" PRIu64 " line%s added, %s different; %s, %s, %s; current error %s",
-                     path, facts.additions, facts.additions == 1 ? "" : "s", different.text,
-                     facts.kind, shape, human_bytes(facts.memory_bytes, &size),
+        message_note("%s: %s; %s, %s, %s; current error %s", path, done, facts.kind, shape,
+                     human_bytes(facts.memory_bytes, &size),
                      human_probability(facts.error_now, &error));
     }
     if (is_overfull(&facts)) {

@@ -23,8 +23,17 @@ const char *filter_fact_label(const struct filter_fact *fact, struct human_text 
 void filter_print_text(const char *path, const struct filter_facts *facts);
 void filter_print_json(const char *path, const struct filter_facts *facts);
 
-/* Reports what was written: as JSON on standard output, or in a line on standard error unless
- * quiet; and warns if the filter holds more than it was planned for. */
-void filter_report(const char *path, const struct filter *filter, bool json, bool quiet);
+/* What a command did to the filter that it wrote. */
+enum filter_work {
+    FILTER_ADDED,   /* lines, to a new filter */
+    FILTER_REMOVED, /* lines, from a filter */
+    FILTER_MADE     /* of other filters */
+};
+
+/* Reports what was done, with so many lines, and what was written: as JSON on standard output, or
+ * in a line on standard error unless quiet; and warns if the filter holds more than it was planned
+ * for. */
+void filter_report(const char *path, const struct filter *filter, enum filter_work work,
+                   uint64_t lines, bool json, bool quiet);
 
 #endif

@@ -53,7 +53,9 @@ struct filter_facts {
     uint64_t seed;
     uint64_t capacity;    /* 0: not planned for a number of lines */
     double planned_error; /* with a capacity */
+    /* Lines that were added and not removed again, each as often as it was. */
     uint64_t additions;
+    bool knows_additions;
     double distinct_estimate; /* infinite: too many to tell */
     double fill;
     double error_now;

@@ -72,7 +72,8 @@ void filter_fact_number(struct filter_facts *facts, const char *name, uint64_t n
 void filter_describe(const struct filter *filter, struct filter_facts *out) {
     const struct filter_kind *kind = filter->kind;
     struct structure_facts facts = {.count = 0};
-    *out = (struct filter_facts){.kind = kind->name, .seed = filter_seed(filter)};
+    *out = (struct filter_facts){
+        .kind = kind->name, .seed = filter_seed(filter), .knows_additions = true};
     if (kind->structure->fields != NULL &&
         structure_report(kind->structure, filter->object, 0, &facts) == LETHE_OK) {
         out->capacity = structure_number(&facts, "capacity");

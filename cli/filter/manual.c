@@ -145,14 +145,15 @@ const struct command command_filter_test = {
 
 static const char *const filter_info_description[] = {
     "Reads the filter `F`, verifies it, and prints its kind, size and seed, what it was planned "
-    "for, and its state: how many lines were added, about how many of them were different, the "
-    "share of bits that are set, and the probability that an absent line is reported as present "
-    "(the current error).",
+    "for, and its state: how many lines were added and not removed again, about how many different "
+    "ones it holds, the share of bits that are set, and the probability that an absent line is "
+    "reported as present (the current error).",
     "The JSON object has the members file, kind, seed (a string), capacity, planned_error, "
     "additions, distinct_estimate, fill, error_estimate, memory_bytes and file_bytes, and the "
     "shape: bits and hashes (bloom, blocked), slots and remainder_bits (quotient), slots, hashes, "
     "slot_bits and spacing (gaussian), or fingerprint_bits (cascade). capacity and planned_error "
-    "are null for a filter made with `--bits`. distinct_estimate is null if all bits are set. In a "
+    "are null for a filter made with `--bits`. additions is null for a cascade filter, which "
+    "does not keep that number. distinct_estimate is null if all bits are set. In a "
     "file name, bytes that are not UTF-8 are replaced by U+FFFD.",
     NULL,
 };
@@ -179,11 +180,14 @@ const struct command command_filter_info = {
 
 static const char *const filter_remove_description[] = {
     "Removes every line of the files, or of standard input, from the filter `F`, once for each "
-    "time it occurs, and replaces `F` as a whole. Only filters of kind `quotient` can do this.",
+    "time it occurs, and replaces `F` as a whole. Filters of the kinds `quotient` and `cascade` "
+    "can do this.",
     "Remove only lines that were added. A line that the filter does not know is ignored, and a "
     "warning reports how many there were. But a line that was never added may be taken for "
     "present, with the error that `lethe filter info` reports. Removing it then removes another "
     "line, which may be reported as absent although it was added.",
+    "At the end, a line on standard error says how many lines were removed, and about how many "
+    "different ones are left.",
     NULL,
 };
 

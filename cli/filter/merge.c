@@ -87,7 +87,7 @@ int run_filter_merge(const struct arguments *arguments) {
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
     if (code == EXIT_DONE) code = filter_save(&filter, out);
     if (code == EXIT_DONE) {
-        filter_report(out, &filter, arguments_has(arguments, "json"),
+        filter_report(out, &filter, FILTER_MADE, 0, arguments_has(arguments, "json"),
                       arguments_has(arguments, "quiet"));
     }
     filter_free(&filter);

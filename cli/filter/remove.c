@@ -13,6 +13,7 @@
 
 struct removal {
     const struct filter *filter;
+    uint64_t removed;
     /* Lines that the filter did not have. */
     uint64_t missing;
 };
@@ -31,8 +32,10 @@ static int remove_batch(void *context, struct line_reader *reader, const struct 
         return message_fail(EXIT_ENVIRONMENT, "cannot remove from the filter: %s",
                             lethe_strerror(status));
     }
-    for (size_t i = 0; i < batch->count; i++)
-        removal->missing += !removed[i];
+    for (size_t i = 0; i < batch->count; i++) {
+        removal->removed += removed[i] != 0;
+        removal->missing += removed[i] == 0;
+    }
     return EXIT_DONE;
 }
 
@@ -62,7 +65,10 @@ int run_filter_remove(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = lines_each(&inputs, !quiet, remove_batch, &removal);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
     if (code == EXIT_DONE) code = filter_save(&filter, out);
-    if (code == EXIT_DONE) filter_report(out, &filter, arguments_has(arguments, "json"), quiet);
+    if (code == EXIT_DONE) {
+        filter_report(out, &filter, FILTER_REMOVED, removal.removed,
+                      arguments_has(arguments, "json"), quiet);
+    }
     filter_free(&filter);
     uint64_t missing = removal.missing;
     if (code != EXIT_DONE || missing == 0) return code;

@@ -27,7 +27,10 @@ static const char *const lethe_input[] = {
     "Input comes from the named files in order, or from standard input if no file is named; `-` "
     "names standard input. Input compressed by gzip, zstd, bzip2 or xz is recognised by its first "
     "bytes and decompressed, from a pipe too, and even if several compressed files were joined. "
-    "Compressed input that is cut short or damaged is an error.",
+    "Compressed input that is cut short or damaged is an error. Input that ends within these first "
+    "bytes is cut short if they are no text in UTF-8, or if it is a file whose name ends in `.gz`, "
+    "`.zst`, `.bz2` or `.xz` as its format's do; a file with such a name that is empty is cut "
+    "short too.",
     "A line ends with a newline, or with a carriage return and a newline as in files from Windows. "
     "Neither is part of the line. All other bytes are, including NUL. An empty line is a line like "
     "any other. The last line needs no newline. A line may be up to 1 GiB long, an event up to 1 "

@@ -10,7 +10,7 @@
  * Rules, the same for every command:
  *   - A file, or standard input, that begins as gzip, zstd, bzip2 or xz files do is decompressed.
  *     Several members one after the other are one input. A member that is cut short or damaged is
- *     EXIT_BAD_DATA, never an early end.
+ *     EXIT_BAD_DATA, never an early end; within its first bytes too (packing_cut_short).
  *   - A line ends with a newline. A carriage return before the newline is part of the line end, not
  *     of the line. Every other byte, also NUL, belongs to the line.
  *   - The last line needs no newline. In a file that may still grow, a command that remembers how

@@ -49,11 +49,18 @@ enum source_result place_find(struct stream *stream, const struct resume_table *
     return result;
 }
 
-uint64_t place_identity(const struct stream *stream) {
+/* The file of a stream, as the system knows it; zeroed if it is not a file. */
+static struct resume_file look(const struct stream *stream) {
     struct resume_file file = {0};
-    int descriptor = source_plain_file(stream->source);
-    if (descriptor >= 0) (void)resume_look(descriptor, &file);
-    return file.identity;
+    int descriptor = source_descriptor(stream->source);
+    if (descriptor < 0 || !resume_look(descriptor, &file)) return file;
+    if (source_plain_file(stream->source) < 0)
+        file.identity = resume_identify_packed(file.identity);
+    return file;
+}
+
+uint64_t place_identity(const struct stream *stream) {
+    return look(stream).identity;
 }
 
 /* Brings the track to a mark, without reading what came before it if the mark can do without. */
@@ -79,7 +86,6 @@ enum source_result place_go(struct stream *stream, const struct resume_mark *mar
 
 struct resume_mark place_mark(struct stream *stream, uint64_t line) {
     struct resume_mark mark = stream_mark(stream, line);
-    int file = source_plain_file(stream->source);
-    if (file >= 0) (void)resume_look(file, &mark.file);
+    mark.file = look(stream);
     return mark;
 }

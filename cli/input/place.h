@@ -24,7 +24,7 @@ struct place {
 enum source_result place_find(struct stream *stream, const struct resume_table *table,
                               uint64_t least, struct place *out, struct input_failure *failure);
 
-/* What identifies the file of a stream; 0 if it is compressed or not a file. */
+/* What identifies the file of a stream; 0 if it is not a file. */
 uint64_t place_identity(const struct stream *stream);
 
 /* Goes to a mark that was found. SOURCE_END when the file cannot be read up to there. */

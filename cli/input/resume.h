@@ -3,9 +3,9 @@
  * A file is known by its content, not by its name. A mark has three hashes: of the file's first
  * bytes, of the bytes just before the place that was reached, and of all that was read. So reading
  * continues there when the file has grown or was renamed by log rotation, and it is noticed when
- * the file was replaced or cut short. A file with the same inode, the same first bytes and the same
- * bytes before the place is taken for the file of the mark at once. For any other file the hash of
- * all that was read decides.
+ * the file was replaced or cut short. A file that is not compressed and has the same inode, the
+ * same first bytes and the same bytes before the place is taken for the file of the mark at once.
+ * For any other file the hash of all that was read decides.
  *
  * A store keeps one mark per file, durable in one step with the events before it. The name of a
  * mark comes from the file's first bytes when it was first seen, and stays while the file grows.
@@ -43,7 +43,8 @@ static inline bool resume_hash_equal(lethe_hash a, lethe_hash b) {
 
 /* The file that was read, as the system knows it. */
 struct resume_file {
-    /* From device, inode and time of birth. 0: not known, or the file is compressed. */
+    /* From device, inode and time of birth. 0: not known; so are those of compressed files in marks
+     * that an earlier version made. */
     uint64_t identity;
     /* When the mark was made. */
     uint64_t size, modified_ns;

@@ -26,6 +26,10 @@ uint64_t resume_identify(uint64_t device, uint64_t inode, uint64_t born_ns) {
     return lethe_hash_bytes(LETHE_DEFAULT_SEED, words, sizeof words).low | 1;
 }
 
+uint64_t resume_identify_packed(uint64_t identity) {
+    return lethe_hash_bytes(LETHE_DEFAULT_SEED, &identity, sizeof identity).low | 1;
+}
+
 bool resume_look(int descriptor, struct resume_file *out) {
     struct stat status;
     struct statx more;

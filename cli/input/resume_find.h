@@ -8,6 +8,10 @@
  * 0 where the file system does not know. Never 0. */
 uint64_t resume_identify(uint64_t device, uint64_t inode, uint64_t born_ns);
 
+/* The same of a compressed file. It differs, so that a text that is written over a compressed file
+ * is never taken for that file: sizes and places of the two have nothing to do with each other. */
+uint64_t resume_identify_packed(uint64_t identity);
+
 /* What the system says about an open file now. Returns false for what is not a regular file. */
 bool resume_look(int descriptor, struct resume_file *out);
 

@@ -211,6 +211,14 @@ static enum source_result recognise(struct source *source, struct input_failure 
         if (result == SOURCE_STOPPED || result == SOURCE_FAILED) return result;
         packing = packing_recognise(source->input, source->input_end, source->at_end, &is_open);
     }
+    const char *name = source->is_named ? source->path : NULL;
+    if (packing == NULL && source->at_end) {
+        packing = packing_cut_short(source->input, source->input_end, name);
+        if (packing != NULL) {
+            source->fault = UNPACK_CUT_SHORT;
+            source->input_at = source->input_end;
+        }
+    }
     return start_unpacking(source, packing, failure) ? SOURCE_MORE : SOURCE_FAILED;
 }
 

@@ -5,7 +5,9 @@
  *         the next member is begun.
  * I1      is_between is set exactly when a member has ended, all of it is written, and nothing of
  *         another was taken. The data may end there and nowhere else.
- * WHY     Ten bytes are compared for bzip2, whose magic "BZh" could be the first word of a text. */
+ * WHY     Ten bytes are compared for bzip2, whose magic "BZh" could be the first word of a text.
+ *         Where an input is cut off before that, a few of them say too little, and its name
+ *         decides. */
 #define ZLIB_CONST /* the input of a z_stream is const */
 #include "input/unpack.h"
 
@@ -34,7 +36,7 @@ struct unpacker {
 };
 
 struct packing {
-    const char *name, *tool;
+    const char *name, *tool, *ending;
     bool (*begin)(struct unpacker *unpacker);
     enum unpack_result (*step)(struct unpacker *unpacker, struct unpack_step *step);
     void (*end)(struct unpacker *unpacker);
@@ -167,28 +169,30 @@ static void end_xz(struct unpacker *unpacker) {
 
 /* --- All formats */
 
-static const struct packing gzip_packing = {"gzip", "gzip -dc", begin_gzip, step_gzip, end_gzip};
-static const struct packing zstd_packing = {"zstd", "zstd -dc --long=31", begin_zstd, step_zstd,
-                                            end_zstd};
-static const struct packing bzip2_packing = {"bzip2", "bzip2 -dc", begin_bzip2, step_bzip2,
-                                             end_bzip2};
-static const struct packing xz_packing = {"xz", "xz -dc", begin_xz, step_xz, end_xz};
+static const struct packing gzip_packing = {"gzip",     "gzip -dc", ".gz",
+                                            begin_gzip, step_gzip,  end_gzip};
+static const struct packing zstd_packing = {
+    "zstd", "zstd -dc --long=31", ".zst", begin_zstd, step_zstd, end_zstd};
+static const struct packing bzip2_packing = {"bzip2",     "bzip2 -dc", ".bz2",
+                                             begin_bzip2, step_bzip2,  end_bzip2};
+static const struct packing xz_packing = {"xz", "xz -dc", ".xz", begin_xz, step_xz, end_xz};
 
-/* How files begin. Bits that are 0 in the mask of the byte at `loose` may be anything. */
+/* How files begin. Bits that are 0 in the mask of the byte at `loose` may be anything. The first
+ * `untextual` bytes are not the beginning of any text in UTF-8. */
 static const struct {
     const struct packing *packing;
-    size_t size, loose;
+    size_t size, untextual, loose;
     unsigned char mask;
     unsigned char bytes[PACKING_MAGIC_BYTES];
 } magics[] = {
-    {&gzip_packing, 3, 0, 0xff, {0x1f, 0x8b, 8}},
-    {&zstd_packing, 4, 0, 0xff, {0x28, 0xb5, 0x2f, 0xfd}},
+    {&gzip_packing, 3, 2, 0, 0xff, {0x1f, 0x8b, 8}},
+    {&zstd_packing, 4, 2, 0, 0xff, {0x28, 0xb5, 0x2f, 0xfd}},
     /* A frame that holds no data: pzstd puts one before each other. */
-    {&zstd_packing, 4, 0, 0xf0, {0x50, 0x2a, 0x4d, 0x18}},
+    {&zstd_packing, 4, 4, 0, 0xf0, {0x50, 0x2a, 0x4d, 0x18}},
     /* A block, or none; after "BZh" comes a digit, the size of blocks. */
-    {&bzip2_packing, 10, 3, 0xf0, {'B', 'Z', 'h', 0x30, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59}},
-    {&bzip2_packing, 10, 3, 0xf0, {'B', 'Z', 'h', 0x30, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90}},
-    {&xz_packing, 6, 0, 0xff, {0xfd, '7', 'z', 'X', 'Z', 0}},
+    {&bzip2_packing, 10, 10, 3, 0xf0, {'B', 'Z', 'h', 0x30, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59}},
+    {&bzip2_packing, 10, 10, 3, 0xf0, {'B', 'Z', 'h', 0x30, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90}},
+    {&xz_packing, 6, 1, 0, 0xff, {0xfd, '7', 'z', 'X', 'Z', 0}},
 };
 
 enum { MAGICS = sizeof magics / sizeof magics[0] };
@@ -208,6 +212,20 @@ const struct packing *packing_recognise(const void *data, size_t size, bool is_a
         if (!agrees(data, size, i)) continue;
         if (size >= magics[i].size) return magics[i].packing;
         *is_open = !is_all;
+    }
+    return NULL;
+}
+
+static bool ends_in(const char *name, const char *ending) {
+    size_t size = name != NULL ? strlen(name) : 0, tail = strlen(ending);
+    return size > tail && strcmp(name + size - tail, ending) == 0;
+}
+
+const struct packing *packing_cut_short(const void *data, size_t size, const char *name) {
+    for (size_t i = 0; i < MAGICS; i++) {
+        const struct packing *packing = magics[i].packing;
+        if (size >= magics[i].size || !agrees(data, size, i)) continue;
+        if (size >= magics[i].untextual || ends_in(name, packing->ending)) return packing;
     }
     return NULL;
 }

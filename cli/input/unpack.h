@@ -21,6 +21,12 @@ enum { PACKING_MAGIC_BYTES = 10 };
  * will come. Otherwise *is_open is set if more bytes could still make it a format. */
 const struct packing *packing_recognise(const void *data, size_t size, bool is_all, bool *is_open);
 
+/* The format of an input that ends within the bytes that settle it; NULL if there is none. All that
+ * there is of it are size bytes, none perhaps. They are taken for the beginning of a format if they
+ * cannot be text in UTF-8, or if the file's name ends as is usual for the format; name may be
+ * NULL. */
+const struct packing *packing_cut_short(const void *data, size_t size, const char *name);
+
 /* "gzip", "zstd", "bzip2" or "xz". */
 const char *packing_name(const struct packing *packing);
 

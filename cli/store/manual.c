@@ -164,20 +164,23 @@ const struct command command_del = {
 };
 
 static const char *const stat_description[] = {
-    "Prints about how many counters there are (`lethe check` counts them exactly; a counter that "
-    "was changed in several runs may be counted more than once here), how many events had which "
-    "outcome over the store's life, and how much is on disk. A bar chart then shows the ids that "
-    "are remembered, by age. This works while `lethe count` is running.",
+    "Prints how many counters there are, how many events had which outcome over the store's life, "
+    "and how much is on disk. A bar chart then shows the ids that are remembered, by age. This "
+    "works while `lethe count` is running.",
+    "The number of counters is exact up to 100,000. Above that it is an estimate, and `about` "
+    "stands before it: a counter that was changed in several runs may be counted more than once "
+    "(`lethe check` counts exactly). In a store that an earlier version wrote to, refused includes "
+    "what overflowed or was invalid then.",
     NULL,
 };
 
 static const char *const stat_json[] = {
-    "For a store: store, counters (an estimate), window_ms, window_kind, error (the error allowed, "
-    "of the "
-    "window and the ledger together), error_estimate (the current error), window_error, "
-    "ledger_error, exact, check_payload, event_time, forever, ledger_bytes, clock_ms, applied, "
-    "duplicates, late, future, refused (with overflow and invalid), mismatched, commits, folded, "
-    "log_ids, log_bytes, changes_bytes, index_bytes, counters_bytes, and periods, an array of "
+    "For a store: store, counters, counters_exact (false: counters is an estimate), window_ms, "
+    "window_kind, error (the error allowed, of the window and the ledger together), error_estimate "
+    "(the current error), window_error, ledger_error, exact, check_payload, event_time, forever, "
+    "ledger_bytes, clock_ms, applied, duplicates, late, future, overflow, invalid, refused, "
+    "mismatched, commits, folded, log_ids, log_bytes, changes_bytes, index_bytes, counters_bytes, "
+    "and periods, an array of "
     "objects with first_ms, last_ms and ids.",
     "With a sketch, also sketch_bytes, sketch_top, sketch_total (the sum of all keys), "
     "sketch_error and sketch_delta: an estimate is too high by more than sketch_error with a "

@@ -12,7 +12,7 @@
 #include "store/counters.h"
 #include "store/stat.h"
 
-enum { ROWS = 16, BAR_COLUMNS = 40 };
+enum { ROWS = 16, BAR_COLUMNS = 40, COUNTED_AT_MOST = 100000 };
 
 const char *stat_date(uint64_t ms, struct human_text *out) {
     time_t seconds = (time_t)(ms / 1000);
@@ -58,11 +58,35 @@ static void draw_window(const lethe_store_stats *stats) {
     }
 }
 
-static void print_counters(const lethe_store_stats *stats) {
+/* How many counters there are: exactly where they are few, because the store's own estimate is far
+ * off there. */
+struct tally {
+    uint64_t counters;
+    bool is_exact;
+};
+
+/* A lethe_store_visit. */
+static bool count_counter(void *context, lethe_bytes key, int64_t value) {
+    (void)key;
+    (void)value;
+    struct tally *tally = context;
+    return ++tally->counters <= COUNTED_AT_MOST;
+}
+
+static lethe_status count_counters(lethe_store *store, const lethe_store_stats *stats,
+                                   struct tally *out) {
+    *out = (struct tally){.counters = 0};
+    if (stats->sketch_bytes > 0) return LETHE_OK;
+    lethe_status status = lethe_store_each(store, (lethe_bytes){0}, count_counter, out);
+    out->is_exact = out->counters <= COUNTED_AT_MOST;
+    if (!out->is_exact && stats->counters > out->counters) out->counters = stats->counters;
+    return status;
+}
+
+static void print_counters(const lethe_store_stats *stats, const struct tally *tally) {
     struct human_text size, chance;
     if (stats->sketch_bytes == 0) {
-        bool is_estimate = stats->counters_in_memory != stats->counters;
-        row_print("counters", "%s%" PRIu64, is_estimate ? "about " : "", stats->counters);
+        row_print("counters", "%s%" PRIu64, tally->is_exact ? "" : "about ", tally->counters);
         return;
     }
     row_print("sketch", "%s, the %" PRIu32 " most frequent keys listed",
@@ -77,10 +101,11 @@ static double allowed_error(const lethe_store_stats *stats) {
     return stats->window.error_target + stats->ledger.error_target;
 }
 
-static void print_text(const char *folder, const lethe_store_stats *stats) {
+static void print_text(const char *folder, const lethe_store_stats *stats,
+                       const struct tally *tally) {
     struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     row_print("store", "%s", folder);
-    print_counters(stats);
+    print_counters(stats, tally);
     row_print("window", "%s, %s kind", human_duration(stats->window.window_ms, &a),
               stat_kind(stats->window.kind));
     row_print("error allowed", "%s", human_probability(allowed_error(stats), &a));
@@ -98,6 +123,8 @@ static void print_text(const char *folder, const lethe_store_stats *stats) {
     row_number("duplicates", stats->duplicates);
     row_number("late", stats->late);
     row_number("future", stats->future);
+    row_number("overflow", stats->overflow);
+    row_number("invalid", stats->invalid);
     row_number("refused", stats->refused);
     row_number("mismatched", stats->mismatched);
     row_print("commits", "%" PRIu64 ", of which %" PRIu64 " are folded", stats->commits,
@@ -110,10 +137,12 @@ static void print_text(const char *folder, const lethe_store_stats *stats) {
     draw_window(stats);
 }
 
-static void print_json(const char *folder, const lethe_store_stats *stats) {
+static void print_json(const char *folder, const lethe_store_stats *stats,
+                       const struct tally *tally) {
     struct json json = json_begin(stdout);
     json_string(&json, "store", folder);
-    json_integer(&json, "counters", stats->counters);
+    json_integer(&json, "counters", tally->counters);
+    if (stats->sketch_bytes == 0) json_boolean(&json, "counters_exact", tally->is_exact);
     if (stats->sketch_bytes > 0) {
         json_integer(&json, "sketch_bytes", stats->sketch_bytes);
         json_integer(&json, "sketch_top", stats->sketch_top);
@@ -137,6 +166,8 @@ static void print_json(const char *folder, const lethe_store_stats *stats) {
     json_integer(&json, "duplicates", stats->duplicates);
     json_integer(&json, "late", stats->late);
     json_integer(&json, "future", stats->future);
+    json_integer(&json, "overflow", stats->overflow);
+    json_integer(&json, "invalid", stats->invalid);
     json_integer(&json, "refused", stats->refused);
     json_integer(&json, "mismatched", stats->mismatched);
     json_integer(&json, "commits", stats->commits);
@@ -167,13 +198,15 @@ int run_stat(const struct arguments *arguments) {
         code = stat_table(counters.table, json);
     } else {
         static lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+        struct tally tally;
         lethe_status status = lethe_store_info(counters.store, &stats);
+        if (status == LETHE_OK) status = count_counters(counters.store, &stats, &tally);
         if (status != LETHE_OK) {
             code = store_fail_call(status, "read the store", counters.name, counters.store);
         } else if (json) {
-            print_json(counters.name, &stats);
+            print_json(counters.name, &stats, &tally);
         } else {
-            print_text(counters.name, &stats);
+            print_text(counters.name, &stats, &tally);
         }
     }
     return counters_close(&counters, code);

@@ -396,7 +396,7 @@ typedef struct lethe_store_stats {
     uint64_t commits;
     uint64_t folded;
 
-    /* Outcomes over the store's life. Overflow and invalid count as refused. */
+    /* Outcomes over the store's life; overflow and invalid are at the end. */
     uint64_t applied;
     uint64_t duplicates;
     uint64_t late;
@@ -435,6 +435,10 @@ typedef struct lethe_store_stats {
     /* The oldest first. */
     uint64_t period_count;
     lethe_store_period periods[LETHE_PERIODS_SHOWN];
+
+    /* More outcomes. What versions before these fields counted of them is in `refused`. */
+    uint64_t overflow;
+    uint64_t invalid;
 } lethe_store_stats;
 
 /* On an error, the fields that are known are filled in all the same.

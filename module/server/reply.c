@@ -14,19 +14,23 @@ int reply_count(redis_context *context, uint64_t count) {
     return redis.ReplyWithLongLong(context, count < INT64_MAX ? (long long)count : INT64_MAX);
 }
 
-int reply_status(redis_context *context, lethe_status status) {
+const char *error_of_status(lethe_status status) {
     switch (status) {
     case LETHE_EFULL:
-        return reply_error(context, ERROR_FULL);
+        return ERROR_FULL;
     case LETHE_ENOMEM:
-        return reply_error(context, limits_have_refused() ? ERROR_NO_MEMORY_LEFT : ERROR_NO_MEMORY);
+        return limits_have_refused() ? ERROR_NO_MEMORY_LEFT : ERROR_NO_MEMORY;
     case LETHE_EINVAL:
-        return reply_error(context, ERROR_OPTION);
+        return ERROR_OPTION;
     case LETHE_EMISMATCH:
-        return reply_error(context, ERROR_MISMATCH);
+        return ERROR_MISMATCH;
     default:
-        return reply_error(context, ERROR_INTERNAL);
+        return ERROR_INTERNAL;
     }
+}
+
+int reply_status(redis_context *context, lethe_status status) {
+    return reply_error(context, error_of_status(status));
 }
 
 int reply_error_of(redis_context *context, const struct value_type *type, const char *text) {

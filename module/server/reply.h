@@ -10,7 +10,9 @@
 struct value_type;
 
 int reply_error(redis_context *context, const char *text);
-/* The error that belongs to a status other than LETHE_OK. */
+/* The error that belongs to a status other than LETHE_OK. To be asked once for each call of a
+ * structure, because limits_have_refused is. */
+const char *error_of_status(lethe_status status);
 int reply_status(redis_context *context, lethe_status status);
 /* A reply has 63 bits: a larger count is replied as the largest number that they hold. */
 int reply_count(redis_context *context, uint64_t count);

@@ -46,6 +46,7 @@ static int add(redis_context *context, redis_string **arguments, int count, bool
     struct items items;
     items_hash(&items, filter->seed, arguments + 2, (size_t)count - 2);
     lethe_status status = type->filter->add(filter, items.hashes, items.count, items.answers);
+    const char *reason = error_of_status(status); /* for every item that was refused */
     if (status == LETHE_ENOMEM) {
         note_added(&change.effect, &items);
     } else {
@@ -59,7 +60,7 @@ static int add(redis_context *context, redis_string **arguments, int count, bool
             is_changed = is_changed || is_fresh || type->filter->counts_duplicates;
             redis.ReplyWithLongLong(context, is_fresh);
         } else {
-            reply_status(context, status);
+            reply_error(context, reason);
         }
     }
     items_give(&items);

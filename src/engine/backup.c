@@ -4,7 +4,7 @@
  *         restore needs is replaced or removed before the copy was read back and found sound too.
  *         No copy is added to those of another store.
  * I2      The backup of a store with a ledger is two things. The latest copy of RocksDB's files
- *         decides which ledger goes with it: ledger-N, where N is their last commit. The ledger is
+ *         decides which ledger goes with it, by the state in it (ledger_backup.c). The ledger is
  *         copied first. So after a kill at any moment the latest backup is whole: the new one or
  *         the one before.
  * I3      A store is restored under another name, read, and then moved to its place, the folder
@@ -21,6 +21,7 @@
 #include "os/folder.h"
 #include "os/note.h"
 #include "os/sync.h"
+#include "os/temporary.h"
 
 enum { PATH_BYTES = LETHE_OS_PATH_BYTES };
 
@@ -57,34 +58,27 @@ static lethe_status refuse_place(const char *folder, const char *backups, lethe_
 }
 
 /* Makes a temporary folder in which a copy can be opened as a store, by links to its files. */
-static lethe_status show(const char *backups, uint32_t number, char *folder, size_t size,
+static lethe_status show(const char *backups, uint32_t number, lethe_os_temporary *out,
                          lethe_detail *detail) {
-    lethe_status status = lethe_os_folder_make_temporary(folder, size);
-    if (status != LETHE_OK) return explain(detail, status, "make a temporary folder in", folder);
-    return lethe_disk_backup_show(backups, number, folder, detail);
-}
-
-/* Removes that folder. */
-static void hide(const char *folder) {
-    char data[PATH_BYTES];
-    if (join(data, folder, "data")) lethe_os_folder_remove(data);
-    lethe_os_folder_remove(folder);
+    lethe_status status = lethe_os_temporary_make(out);
+    if (status != LETHE_OK) return explain(detail, status, "make", "a temporary folder");
+    return lethe_disk_backup_show(backups, number, out->path, detail);
 }
 
 /* A folder of backups belongs to one store, since only the latest copy in it is ever restored. A
  * copy that can't be read is in nobody's way. */
 static lethe_status refuse_another(const char *backups, uint64_t seed, lethe_detail *detail) {
-    char folder[256] = "";
+    lethe_os_temporary shown;
     uint32_t number = lethe_disk_backup_latest(backups);
     if (number == 0) return LETHE_OK;
     lethe_disk *disk = NULL;
     lethe_state state;
-    lethe_status status = show(backups, number, folder, sizeof folder, NULL);
+    lethe_status status = show(backups, number, &shown, NULL);
     if (status == LETHE_OK)
-        status = lethe_disk_open(folder, LETHE_DISK_READ, false, NULL, &disk, NULL);
+        status = lethe_disk_open(shown.path, LETHE_DISK_READ, false, NULL, &disk, NULL);
     if (status == LETHE_OK) status = lethe_state_load(disk, &state, NULL);
     lethe_disk_close(disk);
-    if (folder[0] != '\0') hide(folder);
+    lethe_os_temporary_remove(&shown);
     if (status != LETHE_OK || state.seed == seed) return LETHE_OK;
     return lethe_detail_fill(detail, LETHE_EINVAL,
                              "%s has backups of another store, which could not be restored any "
@@ -95,14 +89,14 @@ static lethe_status refuse_another(const char *backups, uint64_t seed, lethe_det
 /* Reads every byte of a copy, in place. */
 static lethe_status read_back(const char *backups, uint32_t number, const lethe_state *expected,
                               lethe_detail *detail) {
-    char folder[256] = "";
-    lethe_status status = show(backups, number, folder, sizeof folder, detail);
+    lethe_os_temporary shown;
+    lethe_status status = show(backups, number, &shown, detail);
     lethe_state state;
     lethe_store_health health;
-    if (status == LETHE_OK) status = lethe_disk_examine(folder, false, &state, &health, detail);
+    if (status == LETHE_OK) status = lethe_disk_examine(shown.path, false, &state, &health, detail);
     if (status == LETHE_OK && state.commit != expected->commit)
         status = lethe_detail_fill(detail, LETHE_ECORRUPT, "it is of another moment");
-    if (folder[0] != '\0') hide(folder);
+    lethe_os_temporary_remove(&shown);
     return status;
 }
 
@@ -140,7 +134,7 @@ lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_d
     if (status == LETHE_OK && state.forever)
         status = lethe_ledger_backup(folder, backups, &state, detail);
     if (status == LETHE_OK) status = add_copy(disk, backups, &state, detail);
-    if (status == LETHE_OK) lethe_ledger_prune(backups, state.forever ? state.commit : 0);
+    if (status == LETHE_OK) lethe_ledger_prune(backups, &state);
     lethe_disk_close(disk);
     return status;
 }

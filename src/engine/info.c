@@ -39,6 +39,8 @@ static void fill_state(const lethe_state *state, lethe_store_stats *out) {
     out->late = totals->late;
     out->future = totals->future;
     out->refused = totals->refused;
+    out->overflow = totals->overflow;
+    out->invalid = totals->invalid;
     out->mismatched = totals->mismatched;
     out->confirmed_false = totals->confirmed_false;
     out->log_ids = state->log_ids;

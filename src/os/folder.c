@@ -73,18 +73,6 @@ lethe_status lethe_os_folder_make(const char *path) {
                                                      : lethe_os_status_from_errno();
 }
 
-lethe_status lethe_os_folder_make_temporary(char *path, size_t size) {
-    const char *parent = "/dev/shm";
-    if (access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
-    int length = snprintf(path, size, "%s/lethe-XXXXXX", parent);
-    if (length < 0 || (size_t)length >= size) {
-        errno = ENAMETOOLONG;
-        return LETHE_EIO;
-    }
-    return mkdtemp(path) != NULL ? LETHE_OK : lethe_os_status_from_errno();
-}
-
 lethe_status lethe_os_folder_rename(const char *from, const char *to) {
     if (rename(from, to) != 0) return lethe_os_status_from_errno();
     return lethe_os_sync_parent(to);

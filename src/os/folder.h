@@ -29,9 +29,6 @@ LETHE_MUST_CHECK lethe_status lethe_os_folder_look(const char *path, lethe_os_fo
  * disk on return. Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_folder_make(const char *path);
 
-/* Makes a folder of its own for this process, in memory if the system has a place for that, and
- * among its temporary files otherwise. */
-LETHE_MUST_CHECK lethe_status lethe_os_folder_make_temporary(char *path, size_t size);
 /* Gives a folder its final name, durably; nothing may be there. Errors: LETHE_ENOSPACE,
  * LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_folder_rename(const char *from, const char *to);

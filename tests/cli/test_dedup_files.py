@@ -4,6 +4,8 @@
 Method: lethe that is blocked by a pipe that nobody reads, while files are changed; stores that write one file in turn; a killed
 run's remains put into a file."""
 
+import bz2
+import gzip
 import json
 import os
 import select
@@ -233,3 +235,64 @@ def test_two_growing_files_and_an_unended_line(tmp_path, dedup):
     with open(tmp_path / "pa", "a", encoding="utf-8") as file:
         file.write(" line\n")
     assert dedup("--memory", "4MiB", "pa", "pb").stdout == b"partial line\n"
+
+
+def resumed_at(lethe, *words):
+    result = lethe("dedup", "--json", "--db", "d", *words)
+    assert result.returncode == DONE and b"warning" not in result.stderr, result.stderr
+    return result.stdout, json.loads(result.stderr)["resumed_at"]
+
+
+def compressed(lines, ends=True):
+    return gzip.compress(b"".join(b"line %d\n" % i for i in range(lines))[:None if ends else -1])
+
+
+RUNS = 60  # more than there is room for marks
+
+
+@pytest.mark.parametrize("way", ["grows", "has no newline at its end", "has a copy without a newline"])
+def test_a_compressed_file_keeps_its_mark(way, lethe, tmp_path):
+    """With a window, too: marks of other files are not pushed out by run after run."""
+    kept = numbered(b"kept", 1000)
+    (tmp_path / "kept").write_bytes(kept)
+    assert lethe("dedup", "-q", "--db", "d", "--window", "1h", "kept").stdout == kept
+    path, copy = tmp_path / "f.gz", tmp_path / "g.gz"
+    path.write_bytes(compressed(100, ends=way == "grows"))
+    shutil.copy(path, copy)
+    resumed_at(lethe, "f.gz")
+    for run in range(RUNS):
+        if way == "grows":
+            with open(path, "r+b") as file:
+                file.write(compressed(101 + run))
+        output, place = resumed_at(lethe, "g.gz" if way.startswith("has a copy") and run % 2 == 0 else "f.gz")
+        assert output == (b"line %d\n" % (100 + run) if way == "grows" else b"") and place > 0
+    assert resumed_at(lethe, "kept") == (b"", len(kept))
+
+
+@pytest.mark.parametrize("way", ["recompressed", "renamed", "copied", "as a text", "another format"])
+def test_a_compressed_file_is_known_by_its_content(way, lethe, tmp_path):
+    text = gzip.decompress(compressed(3000))
+    path, name = tmp_path / "f.gz", "f.gz"
+    path.write_bytes(gzip.compress(text, 9))
+    resumed_at(lethe, "--window", "1h", "f.gz")
+    if way == "recompressed":
+        with open(path, "r+b") as file:
+            file.write(gzip.compress(text, 1))
+    elif way == "renamed":
+        name = "g.gz"
+        path.rename(tmp_path / name)
+    elif way == "copied":
+        name = "g.gz"
+        shutil.copy(path, tmp_path / name)
+    elif way == "as a text":
+        with open(path, "r+b") as file:
+            file.write(text)
+    else:
+        path.write_bytes(bz2.compress(text))
+    assert resumed_at(lethe, name) == (b"", len(text))
+    # What was replaced in place is read from its start, and so is what comes from a pipe.
+    (tmp_path / name).write_bytes(gzip.compress(text[:5000] + b"X" + text[5001:]))
+    output, place = resumed_at(lethe, name)
+    assert output.count(b"\n") == 1 and place == 0
+    result = lethe("dedup", "-q", "--db", "d", stdin=gzip.compress(text + b"more\n"))
+    assert result.stdout == b"more\n"

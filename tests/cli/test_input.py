@@ -191,6 +191,37 @@ def test_no_lines(name, pack, lethe, tmp_path):
             assert answer.returncode in (DONE, NEGATIVE) and (answer.stdout, answer.stderr) == (b"", b"")
 
 
+ENDINGS = {"gzip": ".gz", "zstd": ".zst", "bzip2": ".bz2", "xz": ".xz"}
+# So many first bytes of a format are no text in UTF-8.
+UNTEXTUAL = {"gzip": 2, "zstd": 2, "bzip2": 10, "xz": 1}
+
+
+@pytest.mark.parametrize("pack", PACKED)
+@pytest.mark.parametrize("name", ["count", "dedup", "dedup_db", "filter_build", "freq_build"])
+def test_a_file_that_is_cut_within_its_first_bytes(name, pack, lethe, tmp_path):
+    """Its name says what it was, or the bytes do: then it is damaged. Otherwise it is a text."""
+    data = PACKS[pack](text(LINES))
+    for size in range(12):
+        def named(*words, file=(), beginning=data[:size]):
+            (tmp_path / f"cut{ENDINGS[pack]}").write_bytes(beginning)
+            return lethe(*words, *file, f"cut{ENDINGS[pack]}")
+        answer, _ = getattr(Command(lethe, tmp_path), name)(named)
+        assert answer.returncode == BAD_DATA, size
+        assert f"cut{ENDINGS[pack]}: the {pack} data is cut short at byte {size} of".encode() in answer.stderr
+        is_known = size >= UNTEXTUAL[pack]
+        for give in (from_file, from_pipe):
+            answer, _ = getattr(Command(lethe, tmp_path), name)(give(lethe, tmp_path, data[:size]))
+            assert (b"cut short" in answer.stderr) == is_known, (size, give, answer)
+            assert answer.returncode == BAD_DATA or not is_known
+
+
+@pytest.mark.parametrize("pack", PACKED)
+def test_a_text_with_the_name_of_compressed_data(pack, lethe, tmp_path):
+    (tmp_path / f"text{ENDINGS[pack]}").write_bytes(b"B\n(\n")
+    answer = lethe("dedup", f"text{ENDINGS[pack]}")
+    assert (answer.returncode, answer.stdout) == (DONE, b"B\n(\n")
+
+
 # Lines that begin like compressed data, or like a byte order mark, and are none.
 NOT_MAGIC = [b"\x1f", b"\x1f\x8b", b"(\xb5/", b"(", b"BZ", b"BZh", b"BZh9", b"BZh91AY&S", b"BZhello world",
              b"\xfd7zXZ", b"P*M", b"\xef", b"\xef\xbb", b"\xff\xfe", b"\xff", b"\xfe\xffab", b"\0", b"\r", b"a\rb"]
@@ -198,7 +229,8 @@ NOT_MAGIC = [b"\x1f", b"\x1f\x8b", b"(\xb5/", b"(", b"BZ", b"BZh", b"BZh9", b"BZ
 
 @pytest.mark.parametrize("first", NOT_MAGIC, ids=repr)
 def test_lines_that_look_like_something_else(first, lethe, tmp_path):
-    for data in (first + b"\nsecond\n", first + b"\n", first):
+    is_cut = first in (b"\x1f\x8b", b"(\xb5/", b"\xfd7zXZ")  # no text, and nothing after it
+    for data in (first + b"\nsecond\n", first + b"\n", *(() if is_cut else (first,))):
         lines = [line.removesuffix(b"\r") for line in data.removesuffix(b"\n").split(b"\n")]
         for give in (from_file, from_pipe):
             answer = give(lethe, tmp_path, data)("dedup", "-q")

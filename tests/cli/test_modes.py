@@ -2,7 +2,10 @@
 
 Method: a store in each mode, a command that says nothing of modes, and then what the mode is for."""
 
+import gzip
 import json
+
+import pytest
 
 DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT, SKIPPED = range(6)
 START = 1_600_000_000_000
@@ -97,3 +100,43 @@ def test_the_kind_of_the_window_is_the_stores(lethe):
     assert value(lethe, "k") == 3
     assert "--memory of 66KiB" in count(lethe, "--window-kind", "forgetful", "--memory", "64KiB", lines="", code=USAGE)
     assert "memory cap of 66 KiB" in count(lethe, "--memory", "64KiB", lines="", code=USAGE)
+
+
+# What a run may be asked to switch, and what the store then says of itself.
+SWITCHES = {
+    "exact": (["--exact"], "exact"),
+    "payloads": (["--check-payload"], "check_payload"),
+    "for ever": (["--forever"], "forever"),
+    "window": (["--window", "1h"], "window_ms"),
+    "error": (["--error", "0.001"], "error"),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain file", "gzip"])
+@pytest.mark.parametrize("words, name", SWITCHES.values(), ids=SWITCHES)
+def test_a_run_that_is_refused_switches_nothing(words, name, packed, lethe, tmp_path):
+    """Because a file was read in another way, or lacks what is asked of it; whichever file that is."""
+    write = gzip.compress if packed else bytes
+    (tmp_path / "first").write_bytes(write(b"x\tk\t1\n"))
+    (tmp_path / "f").write_bytes(write(b"a\tk\t1\n"))
+    (tmp_path / "header").write_bytes(write(b"id,key\na,k\n"))
+    count(lethe, "f", lines="")
+    before = mode(lethe)
+    assert "was read up to byte" in count(lethe, *words, "--csv", "first", "f", lines="", code=USAGE)
+    count(lethe, *words, "--csv", "--fields", "id=nothing,key=key", "header", lines="", code=BAD_DATA)
+    assert mode(lethe)[name] == before[name]
+    count(lethe, *words, "f", lines="")
+    assert mode(lethe)[name] != before[name]
+    # Now it is so, and a run that asks for it again is refused by the file alone.
+    count(lethe, *words, "--csv", "f", lines="", code=USAGE)
+    count(lethe, "first", "f", lines="")
+    assert value(lethe, "k") == 2
+
+
+def test_events_without_a_time_switch_nothing(lethe, tmp_path):
+    count(lethe, *TIMED, lines=f"a\tk\t1\t{START}\n")
+    (tmp_path / "f").write_bytes(b"b\tk\t1\n")
+    assert "time=4" in count(lethe, "--exact", "f", lines="", code=USAGE)
+    assert not mode(lethe)["exact"]
+    count(lethe, "--exact", lines="")  # no events: the switch is all that is asked for
+    assert mode(lethe)["exact"]

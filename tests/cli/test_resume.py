@@ -3,6 +3,7 @@
 
 Method: small files of each format, plain and compressed, read again and again with and without changes."""
 
+import bz2
 import gzip
 import json
 import os
@@ -121,6 +122,89 @@ def test_each_file_has_all_of_the_one_before(form, packed, count, total, tmp_pat
         summary = count(*options, *(reversed(names) if night == 4 else names))
         assert (summary["applied"], summary["duplicates"]) == (300, 0), (night, summary)
     assert total() == 1500
+
+
+def rewrite(path, data):
+    """In place: the file keeps its inode."""
+    with open(path, "r+b") as file:
+        file.write(data)
+        file.truncate()
+
+
+def lines_of(*numbers):
+    return b"".join(b"id-%06d\tk\t1\n" % i for i in range(*numbers))
+
+
+@pytest.fixture
+def marks(lethe):
+    def run(db="d"):
+        return json.loads(lethe("check", "--json", "--db", db).stdout)["marks"]
+    return run
+
+
+def test_a_compressed_file_has_one_mark(count, total, marks, tmp_path):
+    """However often it grows: by members at its end, or compressed as a whole."""
+    path = tmp_path / "f.gz"
+    path.write_bytes(b"")
+    for night in range(6):
+        if night % 2 == 0:
+            with open(path, "ab") as file:
+                file.write(gzip.compress(lines_of(night * 300, night * 300 + 300)))
+        else:
+            rewrite(path, gzip.compress(lines_of(night * 300 + 300), night))
+        summary = count("f.gz")
+        assert (summary["applied"], summary["duplicates"], summary["messages"].count("warning")) == (300, 0, 0)
+        assert marks() == 1
+    # Compressed in another way, renamed, copied, through a pipe, as a text.
+    rewrite(path, gzip.compress(lines_of(1800), 1))
+    os.rename(path, tmp_path / "g.gz")
+    shutil.copy(tmp_path / "g.gz", path)
+    (tmp_path / "f.bz2").write_bytes(bz2.compress(lines_of(1800)))
+    (tmp_path / "f").write_bytes(lines_of(1800))
+    for name in ("g.gz", "f.gz", "f.bz2", "f"):
+        assert count(name)["events"] == 0
+    piped = count(stdin=gzip.compress(lines_of(1800)))
+    assert (piped["applied"], piped["duplicates"], piped["resumed_at"]) == (0, 1800, 0)
+    assert total() == 1800 and marks() == 1
+
+
+@pytest.mark.parametrize("way", ["in place", "another inode"])
+def test_a_compressed_file_that_is_replaced(way, count, total, marks, tmp_path):
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(lines_of(1000)))
+    count("f.gz")
+    lines = lines_of(1000).splitlines(keepends=True)
+    lines[500] = b"id-new000\tk\t1\n"
+    if way == "another inode":
+        path.rename(tmp_path / "old.gz")
+        path.write_bytes(b"")
+    rewrite(path, gzip.compress(b"".join(lines)))
+    summary = count("f.gz")
+    assert (summary["applied"], summary["duplicates"]) == (1, 999) and "replaced" in summary["messages"]
+    assert (marks(), total()) == (2, 1001)
+    if way == "another inode":
+        assert count("old.gz", "f.gz")["events"] == 0
+
+
+def test_a_text_that_is_written_over_a_compressed_file(count, total, marks, tmp_path):
+    """It has the inode of the compressed file, and is longer; but its middle is another."""
+    path = tmp_path / "f"
+    path.write_bytes(gzip.compress(lines_of(1000)))
+    count("f")
+    lines = lines_of(1000).splitlines(keepends=True)
+    lines[500] = b"id-new000\tk\t1\n"
+    rewrite(path, b"".join(lines))
+    assert count("f")["applied"] == 1
+    assert (marks(), total()) == (2, 1001)
+
+
+def test_a_longer_compressed_file_leaves_the_shorter_its_mark(count, total, marks, tmp_path):
+    for night in range(3):
+        (tmp_path / f"f{night}.gz").write_bytes(gzip.compress(lines_of(300 * night + 300)))
+        assert count(f"f{night}.gz")["applied"] == 300
+        assert marks() == night + 1
+    assert count("f2.gz", "f1.gz", "f0.gz")["events"] == 0
+    assert total() == 900
 
 
 def test_a_list_of_late_events_is_counted(count, total, tmp_path):

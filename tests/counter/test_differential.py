@@ -84,6 +84,16 @@ def totals(folder):
             (line.split("\t") for line in result.stdout.decode().splitlines())}
 
 
+def check_stat(folder, expected, counters):
+    """The store itself knows what became of all events of all runs."""
+    result = subprocess.run([BINARIES / "lethe", "stat", "--db", folder, "--json"], stdout=subprocess.PIPE,
+                            check=True, timeout=60)
+    stat = json.loads(result.stdout)
+    known = [name for name in OUTCOMES if name != "unreadable"]
+    assert {name: stat[name] for name in known} == {name: expected[name] for name in known}
+    assert (stat["counters"], stat["counters_exact"]) == (counters, True)
+
+
 def judge_run(model, events, batch):
     """What becomes of each event. Those of a batch are submitted together, and the next three batches are known."""
     for place, (_, meaning) in enumerate(events):
@@ -97,16 +107,18 @@ def judge_run(model, events, batch):
 
 def compare(words, runs, batch=65536):
     """runs: lists of (line, what it means or None if it is no event)."""
-    model = Model()
+    model, became = Model(), collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         store = pathlib.Path(folder) / "store"
         for events in runs:
             expected = collections.Counter(judge_run(model, events, batch))
+            became += expected
             summary = run(store, words, [line for line, _ in events])
             assert summary["events"] == len(events)
             assert {name: summary[name] for name in OUTCOMES} == {
                 name: expected[name] for name in OUTCOMES}
         assert totals(store) == model.totals
+        check_stat(store, became, len(model.totals))
 
 
 identities = strategies.integers(0, 30).map(lambda number: f"id-{number}")

@@ -224,6 +224,35 @@ def test_a_sound_copy_of_a_ledger_is_not_replaced(stores, tmp_path):
     assert run("restore", "-q", "--from", tmp_path / "backups", "--db", tmp_path / "restored")[0] == 0
 
 
+def test_a_copy_of_a_store_that_went_its_own_way(tmp_path):
+    """It has the seed of the original and as many commits, and is backed up to the same folder. The latest backup is the copy's,
+    and so is its ledger: an id that has left the window is still known. Made by an earlier version, it is found too."""
+    one, two, backups = tmp_path / "one", tmp_path / "two", tmp_path / "backups"
+
+    def count(folder, *lines):
+        subprocess.run([BINARIES / "lethe", "count", "-q", "--db", folder, "--forever", "--window", "1s", "--ledger-memory",
+                        "8MiB", "--fields", "id=1,key=2,delta=3,time=4"], check=True, timeout=120,
+                       input="".join(f"{name}\tkey\t1\t{time}\n" for name, time in lines).encode())
+
+    start = 1_600_000_000_000
+    count(one, ("first", start))
+    shutil.copytree(one, two)
+    for folder in (one, two):
+        count(folder, (folder.name, start + 1), ("late", start + 3_600_000))
+        count(folder, ("last", start + 7_200_000))
+    commits = [json.loads(run("stat", "--json", "--db", folder)[1])["commits"] for folder in (one, two)]
+    assert commits[0] == commits[1]
+    for folder in (one, two):
+        assert run("backup", "-q", "--db", folder, "--to", backups)[0] == 0
+    (ledger,) = backups.glob("ledger-*")
+    for name in ("new", "old"):
+        assert run("restore", "-q", "--from", backups, "--db", tmp_path / name)[0] == 0
+        count(tmp_path / name, ("two", start + 7_200_000))
+        assert run("get", "-q", "--db", tmp_path / name, "key")[1] == "key\t4\n"
+        if name == "new":
+            ledger.rename(backups / f"ledger-{commits[1]}")
+
+
 def twins(tmp_path):
     """Two stores with ledgers and as many commits, of other ids."""
     folders = [tmp_path / name for name in ("one", "two")]

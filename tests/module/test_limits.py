@@ -106,6 +106,21 @@ def test_what_grows_in_pieces_stops_at_the_largest_size(server, words):
     assert server.call(words[1], "t", *range(-200, 0)) == [1] * 200
 
 
+def test_each_item_that_is_refused_has_the_reason(server):
+    """Not only the first one of a command."""
+    server.client.config_set("lethe.largest-value", 6 * MIB)
+    try:
+        server.call("FBF.RESERVE", "t", "SEED", 1)
+        answers, first = [], 0
+        while all(answer in (0, 1) for answer in answers):
+            answers = server.call("FBF.MADD", "t", *range(first, first + 1000))
+            first += 1000
+        refused = [str(answer) for answer in answers if answer not in (0, 1)]
+        assert len(refused) > 1 and all("lethe.largest-value" in text for text in refused), set(refused)
+    finally:
+        server.client.config_set("lethe.largest-value", 4 << 30)
+
+
 def test_names_of_counters_stop_at_the_largest_size(server):
     """A table's names are no blocks of a window; the timer sees what they take."""
     server.client.config_set("lethe.largest-value", 3 * MIB)

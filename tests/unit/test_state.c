@@ -109,6 +109,10 @@ static void the_bytes_are_golden(void **state) {
     other = plain;
     other.forgetful = true;
     check_version(other, "state-v4.bin");
+    other.forgetful = false;
+    other.totals.overflow = 23;
+    other.totals.invalid = 24;
+    check_version(other, "state-v4-outcomes.bin");
 }
 
 /* Puts other flags into a golden file, with the checksum that belongs to them. */
@@ -130,6 +134,7 @@ static void refuse_flags(const char *golden, uint32_t flags) {
     end(&fixture);
 }
 
+/* Nor is a version that older programs refuse written without a need. */
 static void the_kind_of_the_window_has_a_version(void **state) {
     (void)state;
     refuse_flags("state-v1.bin", 32);

@@ -150,15 +150,15 @@ static lethe_status open_database(lethe_disk *disk, const char *data, lethe_disk
  * left. All files are open then, and the links can go. status is that of opening it as it is. */
 static lethe_status open_shown(lethe_disk *disk, lethe_disk_mode mode, lethe_status status,
                                lethe_detail *detail) {
-    char shown[256];
-    if (lethe_disk_show_mended(disk, shown, sizeof shown) != LETHE_OK) {
+    lethe_os_temporary shown;
+    if (lethe_disk_show_mended(disk, &shown) != LETHE_OK) {
         return lethe_detail_fill(detail, status,
                                  "the disk failed while a table was taken into %s; open it to "
                                  "write once, which puts the table in its place",
                                  disk->folder);
     }
-    lethe_status again = open_database(disk, shown, mode, NULL);
-    lethe_os_folder_remove(shown);
+    lethe_status again = open_database(disk, shown.path, mode, NULL);
+    lethe_os_temporary_remove(&shown);
     return again == LETHE_OK ? LETHE_OK : status;
 }
 
@@ -239,7 +239,7 @@ static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *
         return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
     }
     disk->folder[strlen(folder)] = '\0';
-    lethe_status status = lethe_os_folder_make_temporary(disk->temporary, sizeof disk->temporary);
+    lethe_status status = lethe_os_temporary_make(&disk->temporary);
     if (status != LETHE_OK) {
         return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
                                  strerror(errno));
@@ -289,10 +289,10 @@ void lethe_disk_acknowledge(lethe_disk *disk, uint64_t commit) {
 
 /* RocksDB keeps a diary beside its data. Where it was built with assertions, as by Debian, it ends
  * the process when the diary can't be written, for example on a full disk. So the diary goes to
- * memory, and is removed as soon as it is open: a killed process leaves nothing of it. */
+ * memory, and is removed as soon as it is open. What a process leaves that is killed before that is
+ * removed by the next one. */
 static void remove_diary(lethe_disk *disk) {
-    if (disk->temporary[0] != '\0') lethe_os_folder_remove(disk->temporary);
-    disk->temporary[0] = '\0';
+    lethe_os_temporary_remove(&disk->temporary);
 }
 
 /* Has what is there inspected, without changing it. */

@@ -80,17 +80,17 @@ static lethe_status show_fold(const lethe_disk *disk, const char *shown) {
     return status;
 }
 
-lethe_status lethe_disk_show_mended(const lethe_disk *disk, char *out, size_t size) {
+lethe_status lethe_disk_show_mended(const lethe_disk *disk, lethe_os_temporary *out) {
     char *data;
     lethe_status status = lethe_os_real_path(disk->data, &data);
     if (status != LETHE_OK) return status;
-    status = lethe_os_folder_make_temporary(out, size);
+    status = lethe_os_temporary_make(out);
     if (status == LETHE_OK) {
-        struct showing showing = {.data = data, .shown = out};
+        struct showing showing = {.data = data, .shown = out->path};
         status = lethe_os_folder_each(data, show_file, &showing);
         if (status == LETHE_OK) status = showing.status;
-        if (status == LETHE_OK) status = show_fold(disk, out);
-        if (status != LETHE_OK) lethe_os_folder_remove(out);
+        if (status == LETHE_OK) status = show_fold(disk, out->path);
+        if (status != LETHE_OK) lethe_os_temporary_remove(out);
     }
     free(data);
     return status;

@@ -48,7 +48,7 @@ static rocksdb_options_t *options_for(lethe_disk *disk, enum lethe_family family
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_point_in_time_recovery);
     rocksdb_options_set_atomic_flush(options, 1);
     rocksdb_options_set_max_background_jobs(options, 2);
-    rocksdb_options_set_db_log_dir(options, disk->temporary);
+    rocksdb_options_set_db_log_dir(options, disk->temporary.path);
     rocksdb_options_set_info_log_level(options, 4); /* what is fatal */
     rocksdb_options_set_stats_dump_period_sec(options, 0);
     rocksdb_options_set_max_total_wal_size(options, lethe_tune.store_log_bytes);

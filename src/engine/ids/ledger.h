@@ -89,7 +89,7 @@ LETHE_MUST_CHECK lethe_status lethe_ledger_backup(const char *folder, const char
                                                   const lethe_state *state, lethe_detail *detail);
 LETHE_MUST_CHECK lethe_status lethe_ledger_restore(const char *backups, const char *folder,
                                                    const lethe_state *state, lethe_detail *detail);
-/* Removes the copies of other commits. */
-void lethe_ledger_prune(const char *backups, uint64_t commit);
+/* Removes the copies of other moments. */
+void lethe_ledger_prune(const char *backups, const lethe_state *state);
 
 #endif

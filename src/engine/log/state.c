@@ -2,8 +2,10 @@
  *
  * LAYOUT  Lethe's usual frame (core/codec.h), type CNTR; docs/format/store.md has the fields.
  * WHY     What an older version would not respect has a version of its own, so that it refuses the
- *         store: a sketch (2), a time before which ids were forgotten (3), and a window of the
- *         forgetful kind (4). */
+ *         store: a sketch (2), a time before which ids were forgotten (3), numbers of operations that
+ *         overflowed or were invalid, and a window of the forgetful kind (4). A store is written in
+ *         the first version that holds all of it: one that has no need of the later ones stays
+ *         readable by older programs. */
 #include "engine/log/state.h"
 
 #include <string.h>
@@ -11,11 +13,12 @@
 #include "core/codec.h"
 #include "core/detail.h"
 
-enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3, FORGETFUL_VERSION = 4 };
+enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3, LAST_VERSION = 4 };
 enum {
     PAYLOAD_BYTES = 8 * 20 + 16 + 4,
     SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12,
-    KNOWN_PAYLOAD_BYTES = SKETCH_PAYLOAD_BYTES + 8
+    KNOWN_PAYLOAD_BYTES = SKETCH_PAYLOAD_BYTES + 8,
+    LAST_PAYLOAD_BYTES = KNOWN_PAYLOAD_BYTES + 16
 };
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
@@ -32,8 +35,13 @@ static uint32_t flags_of(const lethe_state *state) {
            (state->forever ? FOREVER : 0) | (state->forgetful ? FORGETFUL : 0);
 }
 
+/* Whether there is something that only the last version holds. */
+static bool needs_last_version(const lethe_state *state) {
+    return state->totals.overflow > 0 || state->totals.invalid > 0 || state->forgetful;
+}
+
 static unsigned version_of(const lethe_state *state) {
-    if (state->forgetful) return FORGETFUL_VERSION;
+    if (needs_last_version(state)) return LAST_VERSION;
     if (state->known_from_ms > 0) return KNOWN_VERSION;
     return state->sketch_bytes > 0 ? SKETCH_VERSION : VERSION;
 }
@@ -43,7 +51,7 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         [VERSION] = PAYLOAD_BYTES,
         [SKETCH_VERSION] = SKETCH_PAYLOAD_BYTES,
         [KNOWN_VERSION] = KNOWN_PAYLOAD_BYTES,
-        [FORGETFUL_VERSION] = KNOWN_PAYLOAD_BYTES,
+        [LAST_VERSION] = LAST_PAYLOAD_BYTES,
     };
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
@@ -71,6 +79,10 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         lethe_encoder_put_u64(encoder, state->sketch_bytes);
     }
     if (version >= KNOWN_VERSION) lethe_encoder_put_u64(encoder, state->known_from_ms);
+    if (version >= LAST_VERSION) {
+        lethe_encoder_put_u64(encoder, totals->overflow);
+        lethe_encoder_put_u64(encoder, totals->invalid);
+    }
     status = lethe_encoder_end(encoder);
     if (status == LETHE_OK) {
         lethe_batch_put(batch, disk, LETHE_FAMILY_STATE, KEY,
@@ -119,6 +131,10 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     }
     if (lethe_decoder_version(decoder) >= KNOWN_VERSION)
         out->known_from_ms = lethe_decoder_get_u64(decoder);
+    if (lethe_decoder_version(decoder) >= LAST_VERSION) {
+        totals->overflow = lethe_decoder_get_u64(decoder);
+        totals->invalid = lethe_decoder_get_u64(decoder);
+    }
 }
 
 static bool is_sound_sketch(const lethe_state *state, unsigned version) {
@@ -130,10 +146,10 @@ static bool is_sound_sketch(const lethe_state *state, unsigned version) {
 }
 
 static bool is_sound(const lethe_state *state, unsigned version) {
-    return state->forgetful == (version == FORGETFUL_VERSION) && state->folded <= state->commit &&
-           state->dropped <= state->commit && state->error >= 1e-12 && state->error <= 0.1 &&
-           state->window_ms >= 1000 && state->window_ms <= UINT64_C(2592000000) &&
-           state->known_from_ms <= state->clock_ms;
+    return needs_last_version(state) == (version == LAST_VERSION) &&
+           state->folded <= state->commit && state->dropped <= state->commit &&
+           state->error >= 1e-12 && state->error <= 0.1 && state->window_ms >= 1000 &&
+           state->window_ms <= UINT64_C(2592000000) && state->known_from_ms <= state->clock_ms;
 }
 
 lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *detail) {
@@ -148,8 +164,8 @@ lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *
     }
     lethe_memory_reader reader = {.data = record.data, .size = record.size};
     lethe_decoder *decoder;
-    status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, FORGETFUL_VERSION, NULL,
-                                 &decoder);
+    status =
+        lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, LAST_VERSION, NULL, &decoder);
     if (status == LETHE_OK) {
         unsigned version = lethe_decoder_version(decoder);
         decode(decoder, out);

@@ -15,6 +15,8 @@
 /* Outcomes over the store's life. */
 typedef struct lethe_totals {
     uint64_t applied, duplicates, late, future, refused, mismatched, confirmed_false;
+    /* Earlier versions counted them as refused. */
+    uint64_t overflow, invalid;
 } lethe_totals;
 
 typedef struct lethe_state {

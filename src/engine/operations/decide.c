@@ -220,7 +220,11 @@ static void add_to_totals(lethe_totals *totals, lethe_outcome outcome) {
         totals->mismatched++;
         return;
     case LETHE_OUTCOME_OVERFLOW:
+        totals->overflow++;
+        return;
     case LETHE_OUTCOME_INVALID:
+        totals->invalid++;
+        return;
     case LETHE_OUTCOME_REFUSED:
     case LETHE_OUTCOME_LIMITED:
         totals->refused++;

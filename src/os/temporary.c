@@ -1,0 +1,104 @@
+/* os/temporary.c - folders that processes make for a moment.
+ *
+ * IDEA    Whoever makes a folder holds a lock of it (flock), which ends with the process however
+ *         that ends. A folder of this user that nobody holds was left by a process that was killed.
+ * I1      A folder is removed only by who holds its lock. Between making a folder and locking it,
+ *         another process may take it for a remains: then it is gone when the lock is there, and
+ *         another is made.
+ * WHY     Process numbers do not say who is alive: they are given again, and processes in
+ *         containers may share the place without knowing each other's.
+ * LIMIT   Anybody may write to the place. So links are not followed, and what belongs to somebody
+ *         else is left alone. */
+#include "os/temporary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/file.h"
+#include "os/folder.h"
+
+static const char PREFIX[] = "lethe-open-";
+enum { ATTEMPTS = 100 };
+
+static const char *place(void) {
+    const char *parent = "/dev/shm";
+    if (access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
+    return parent != NULL && parent[0] != '\0' ? parent : "/tmp";
+}
+
+static bool path_of(char *out, size_t size, const char *parent, const char *name,
+                    const char *ending) {
+    int length = snprintf(out, size, "%s/%s%s", parent, name, ending);
+    if (length > 0 && (size_t)length < size) return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+/* Opens and locks a folder that belongs to this user and is still there; -1 if that can't be. */
+static int claim(const char *path) {
+    struct stat status;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return -1;
+    bool is_ours = flock(folder, LOCK_EX | LOCK_NB) == 0 && fstat(folder, &status) == 0 &&
+                   status.st_nlink > 0 && status.st_uid == geteuid();
+    if (is_ours) return folder;
+    close(folder);
+    return -1;
+}
+
+/* Of a folder whose lock is held. */
+static void remove_claimed(const char *path) {
+    char data[LETHE_OS_PATH_BYTES];
+    if (lethe_os_path(data, "%s/data", path)) lethe_os_folder_remove(data);
+    lethe_os_folder_remove(path);
+}
+
+static void remove_remains(const char *parent) {
+    DIR *entries = opendir(parent);
+    if (entries == NULL) return;
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char path[LETHE_OS_PATH_BYTES];
+        if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0) continue;
+        if (!path_of(path, sizeof path, parent, entry->d_name, "")) continue;
+        int folder = claim(path);
+        if (folder < 0) continue;
+        remove_claimed(path);
+        close(folder);
+    }
+    closedir(entries);
+}
+
+lethe_status lethe_os_temporary_make(lethe_os_temporary *out) {
+    const char *parent = place();
+    *out = (lethe_os_temporary){.path = ""};
+    remove_remains(parent);
+    for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
+        char path[sizeof out->path];
+        if (!path_of(path, sizeof path, parent, PREFIX, "XXXXXX")) return LETHE_EIO;
+        if (mkdtemp(path) == NULL) return lethe_os_status_from_errno();
+        int folder = claim(path);
+        if (folder < 0) {
+            (void)rmdir(path);
+            continue;
+        }
+        memcpy(out->path, path, sizeof path);
+        out->descriptor = folder;
+        return LETHE_OK;
+    }
+    return LETHE_EIO;
+}
+
+void lethe_os_temporary_remove(lethe_os_temporary *temporary) {
+    if (temporary->path[0] == '\0') return;
+    remove_claimed(temporary->path);
+    close(temporary->descriptor);
+    *temporary = (lethe_os_temporary){.path = ""};
+}
