@@ -44,11 +44,12 @@ static bool path_of(char *out, size_t size, const char *parent, const char *name
 
 /* Opens and locks a folder that belongs to this user and is still there; -1 if that can't be. */
 static int claim(const char *path) {
-    struct stat status;
+    struct stat opened, named;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0) return -1;
-    bool is_ours = flock(folder, LOCK_EX | LOCK_NB) == 0 && fstat(folder, &status) == 0 &&
-                   status.st_nlink > 0 && status.st_uid == geteuid();
+    bool is_ours = flock(folder, LOCK_EX | LOCK_NB) == 0 && fstat(folder, &opened) == 0 &&
+                   lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+                   opened.st_ino == named.st_ino && opened.st_uid == geteuid();
     if (is_ours) return folder;
     close(folder);
     return -1;

@@ -260,11 +260,12 @@ def test_a_compressed_file_keeps_its_mark(way, lethe, tmp_path):
     path.write_bytes(compressed(100, ends=way == "grows"))
     shutil.copy(path, copy)
     resumed_at(lethe, "f.gz")
-    for run in range(RUNS):
+    has_copy = way.startswith("has a copy")
+    for run in range(2 * RUNS if has_copy else RUNS):  # each of the two is read so often
         if way == "grows":
             with open(path, "r+b") as file:
                 file.write(compressed(101 + run))
-        output, place = resumed_at(lethe, "g.gz" if way.startswith("has a copy") and run % 2 == 0 else "f.gz")
+        output, place = resumed_at(lethe, "g.gz" if has_copy and run % 2 == 0 else "f.gz")
         assert output == (b"line %d\n" % (100 + run) if way == "grows" else b"") and place > 0
     assert resumed_at(lethe, "kept") == (b"", len(kept))
 

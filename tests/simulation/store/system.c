@@ -276,7 +276,8 @@ static void fill_stat(const struct disk_node *node, struct stat *out) {
                          .st_size = (off_t)node->seen.size,
                          .st_mtim = {.tv_sec = (time_t)(node->written_ms / 1000),
                                      .tv_nsec = (long)(node->written_ms % 1000 * 1000000)},
-                         .st_ino = node->number};
+                         .st_ino = node->number,
+                         .st_uid = geteuid()};
 }
 
 int system_fstat(int descriptor, struct stat *out) {
