@@ -20,7 +20,7 @@ static const struct report_column columns[] = {
     {"error_target", "error", 7, -1},
     {"bits_per_id", "bits/id", 8, 2},
     {"floor_bits_per_id", "floor", 7, 2},
-    {"tables", "tables", 6, 0},
+    {"parts", "parts", 6, 0},
     {"missed", "missed", 6, 0},
 };
 

@@ -64,16 +64,16 @@ static void warn_of_eviction(redis_context *context) {
 /* --- Forgetting */
 
 /* To give one back takes half a millisecond. */
-enum { WORK_SEGMENTS = 2 };
+enum { WORK_SLABS = 2 };
 
 /* A window visits all its blocks in 31 periods, half a mebibyte whenever its clock moves. */
 #define PIECE_OF_A_LAP ((uint64_t)31 << 19)
 
-/* No time passes: only memory of what was forgotten is given back, a few segments at a time. */
+/* No time passes: only memory of what was forgotten is given back, a few slabs at a time. */
 static void give_back(void *value) {
     struct once *table = value;
     bool more;
-    (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SEGMENTS, &more);
+    (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SLABS, &more);
 }
 
 static bool is_due(const void *value, uint64_t now_ms) {
@@ -176,7 +176,7 @@ static size_t memory(const void *value) {
 static size_t allocations(const void *value) {
     const struct once *table = value;
     uint64_t bytes = window_stats(table->window, table->head.clock_ms).memory_bytes;
-    return table->counters.count + table->counters.segment_count + effort_of_bytes(bytes);
+    return table->counters.count + table->counters.slab_count + effort_of_bytes(bytes);
 }
 
 static void digest_counter(void *context, struct counter *counter) {

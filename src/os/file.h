@@ -1,4 +1,4 @@
-/* os/file.h - files as the library needs them: read one, replace one atomically.
+/* os/file.h - files as the library needs them: read one, replace one atomically, link to one.
  *
  * Errors come as lethe_status with errno kept for the caller that prints the message:
  * LETHE_ENOTFOUND for a missing file, LETHE_ENOSPACE for a full disk or quota, LETHE_EINVAL for
@@ -24,6 +24,13 @@ LETHE_MUST_CHECK lethe_status lethe_os_reader_read(lethe_os_reader *reader, void
 void lethe_os_reader_close(lethe_os_reader *reader);
 /* Reads a whole file as a string, which the caller frees. On error *out is NULL. */
 LETHE_MUST_CHECK lethe_status lethe_os_read_text(const char *path, char **out);
+
+/* Whether there is a file (or anything else) of that name. */
+bool lethe_os_exists(const char *path);
+/* Removes a file if there is one. */
+void lethe_os_remove(const char *path);
+/* Makes a symbolic link at path. Errors: LETHE_ENOSPACE, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_link(const char *target, const char *path);
 
 /* A file being written beside the one it will replace. */
 typedef struct lethe_os_replacement lethe_os_replacement;

@@ -1,6 +1,6 @@
 /* window/format.c - saves and loads windows: docs/format/window.md.
  *
- * The payload is the options and then each stripe: a chain of tables (chain_format.c), or, for the
+ * The payload is the options and then each stripe: a chain of parts (chain_format.c), or, for the
  * forgetful kind, a whole frame of a forgetful filter. */
 #include "core/codec.h"
 #include "core/io.h"
@@ -136,7 +136,7 @@ static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stri
         if (status == LETHE_ETYPE || status == LETHE_EVERSION) status = LETHE_ECORRUPT;
         if (status == LETHE_OK && !belongs(window, stripe->forgetful)) status = LETHE_ECORRUPT;
     } else {
-        /* The contents are accepted even if a table planned today would exceed the cap. */
+        /* The contents are accepted even if a part planned today would exceed the cap. */
         lethe_window_options empty = *share;
         empty.capacity = 0;
         empty.max_memory_bytes = 0;

@@ -13,6 +13,7 @@
 #include "core/detail.h"
 #include "engine/disk/internal.h"
 #include "os/file.h"
+#include "os/folder.h"
 
 enum { PATH_BYTES = LETHE_OS_PATH_BYTES, NAME_BYTES = 256 };
 

@@ -27,12 +27,12 @@
 #include <errno.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/detail.h"
 #include "engine/disk/internal.h"
+#include "os/file.h"
 #include "os/folder.h"
 #include "os/sync.h"
 
@@ -150,8 +150,8 @@ static lethe_status open_database(lethe_disk *disk, const char *data, lethe_disk
  * left. All files are open then, and the links can go. status is that of opening it as it is. */
 static lethe_status open_shown(lethe_disk *disk, lethe_disk_mode mode, lethe_status status,
                                lethe_detail *detail) {
-    char shown[256];
-    if (lethe_disk_show_mended(disk, shown, sizeof shown) != LETHE_OK) {
+    char shown[LETHE_OS_PATH_BYTES];
+    if (lethe_disk_show_mended(disk, shown) != LETHE_OK) {
         return lethe_detail_fill(detail, status,
                                  "the disk failed while a table was taken into %s; open it to "
                                  "write once, which puts the table in its place",
@@ -223,23 +223,15 @@ static lethe_status claim(lethe_disk *disk, lethe_detail *detail) {
     return LETHE_OK;
 }
 
-static bool join(char **out, const char *folder, const char *name) {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    *out = malloc(size);
-    if (*out == NULL) return false;
-    (void)snprintf(*out, size, "%s/%s", folder, name);
-    return true;
-}
-
 static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *detail) {
-    if (!join(&disk->folder, folder, "") || !join(&disk->data, folder, "data") ||
-        !join(&disk->lock, folder, "lethe.lock") ||
-        !join(&disk->acknowledgement, folder, "acknowledged") ||
-        !join(&disk->fold, folder, "fold.sst") || !join(&disk->begun, folder, "data.new")) {
-        return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
-    }
-    disk->folder[strlen(folder)] = '\0';
-    lethe_status status = lethe_os_folder_make_temporary(disk->temporary, sizeof disk->temporary);
+    bool fits = lethe_os_path(disk->folder, "%s", folder) &&
+                lethe_os_path(disk->data, "%s/data", folder) &&
+                lethe_os_path(disk->lock, "%s/lethe.lock", folder) &&
+                lethe_os_path(disk->acknowledgement, "%s/acknowledged", folder) &&
+                lethe_os_path(disk->fold, "%s/fold.sst", folder) &&
+                lethe_os_path(disk->begun, "%s/data.new", folder);
+    if (!fits) return lethe_detail_of_file(detail, LETHE_EIO, "look into", folder);
+    lethe_status status = lethe_os_folder_make_temporary(disk->temporary);
     if (status != LETHE_OK) {
         return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
                                  strerror(errno));
@@ -275,12 +267,9 @@ lethe_status lethe_disk_expect(const lethe_disk *disk, uint64_t commit, lethe_de
 }
 
 uint64_t lethe_disk_fingerprint(const char *folder) {
-    char *data;
-    if (!join(&data, folder, "data")) return 0;
-    uint64_t fingerprint =
-        lethe_os_folder_fingerprint(folder) + 3 * lethe_os_folder_fingerprint(data);
-    free(data);
-    return fingerprint;
+    char data[LETHE_OS_PATH_BYTES];
+    if (!lethe_os_path(data, "%s/data", folder)) return 0;
+    return lethe_os_folder_fingerprint(folder) + 3 * lethe_os_folder_fingerprint(data);
 }
 
 void lethe_disk_acknowledge(lethe_disk *disk, uint64_t commit) {
@@ -360,11 +349,5 @@ void lethe_disk_close(lethe_disk *disk) {
     remove_diary(disk);
     lethe_os_note_close(&disk->note);
     lethe_os_claim_give(&disk->claim);
-    free(disk->folder);
-    free(disk->data);
-    free(disk->lock);
-    free(disk->fold);
-    free(disk->acknowledgement);
-    free(disk->begun);
     free(disk);
 }

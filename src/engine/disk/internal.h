@@ -10,8 +10,9 @@
 #include <stdatomic.h>
 
 #include "engine/disk/disk.h"
-#include "os/folder.h"
+#include "os/claim.h"
 #include "os/note.h"
+#include "os/path.h"
 
 struct lethe_disk {
     lethe_disk_mode mode;
@@ -19,9 +20,11 @@ struct lethe_disk {
     _Atomic unsigned references;
 
     /* Paths: see disk.c, LAYOUT. */
-    char *folder, *data, *lock, *fold, *acknowledgement, *begun;
+    char folder[LETHE_OS_PATH_BYTES], data[LETHE_OS_PATH_BYTES], lock[LETHE_OS_PATH_BYTES];
+    char fold[LETHE_OS_PATH_BYTES], acknowledgement[LETHE_OS_PATH_BYTES];
+    char begun[LETHE_OS_PATH_BYTES];
     /* A folder for RocksDB's diary, while it opens. */
-    char temporary[256];
+    char temporary[LETHE_OS_PATH_BYTES];
     /* The number of the table that RocksDB did not find when it was last opened, and of the one
      * that was put in its place. */
     char missing[24], mended[24];
@@ -61,7 +64,7 @@ void lethe_disk_take_back(lethe_disk *disk);
 /* For readers, which change nothing: makes a temporary folder of links to the database's files,
  * with the table in its place. The caller removes the folder. Errors: LETHE_ENOTFOUND,
  * LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM; there is no folder then. */
-LETHE_MUST_CHECK lethe_status lethe_disk_show_mended(const lethe_disk *disk, char *out,
-                                                     size_t size);
+LETHE_MUST_CHECK lethe_status lethe_disk_show_mended(const lethe_disk *disk,
+                                                     char out[LETHE_OS_PATH_BYTES]);
 
 #endif

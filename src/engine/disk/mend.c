@@ -18,6 +18,8 @@
 
 #include "core/detail.h"
 #include "engine/disk/internal.h"
+#include "os/file.h"
+#include "os/folder.h"
 
 void lethe_disk_find_missing(lethe_disk *disk, const char *message) {
     disk->missing[0] = '\0';
@@ -80,11 +82,11 @@ static lethe_status show_fold(const lethe_disk *disk, const char *shown) {
     return status;
 }
 
-lethe_status lethe_disk_show_mended(const lethe_disk *disk, char *out, size_t size) {
+lethe_status lethe_disk_show_mended(const lethe_disk *disk, char out[LETHE_OS_PATH_BYTES]) {
     char *data;
     lethe_status status = lethe_os_real_path(disk->data, &data);
     if (status != LETHE_OK) return status;
-    status = lethe_os_folder_make_temporary(out, size);
+    status = lethe_os_folder_make_temporary(out);
     if (status == LETHE_OK) {
         struct showing showing = {.data = data, .shown = out};
         status = lethe_os_folder_each(data, show_file, &showing);

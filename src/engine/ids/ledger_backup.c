@@ -6,6 +6,7 @@
 #include "core/detail.h"
 #include "engine/ids/ledger.h"
 #include "os/copy.h"
+#include "os/file.h"
 #include "os/folder.h"
 
 static bool copy_path(const char *backups, uint64_t commit, char out[LETHE_OS_PATH_BYTES]) {
