@@ -95,17 +95,17 @@ bool option_parse(const struct option *option, const redis_string *value, void *
 }
 
 void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]) {
-    const char *space = option->unit[0] != '\0' ? " " : "";
+    const char *unit = option->unit != NULL ? option->unit : "", *space = *unit != '\0' ? " " : "";
     if (option->kind == OPTION_FRACTION) {
         snprintf(range, OPTION_RANGE_BYTES, "%g to %g%s%s", option->least_fraction,
-                 option->most_fraction, space, option->unit);
+                 option->most_fraction, space, unit);
     } else if (option->kind == OPTION_SEED) {
         snprintf(range, OPTION_RANGE_BYTES, "any 64-bit integer except 0");
     } else if (option->kind == OPTION_WORD) {
         snprintf(range, OPTION_RANGE_BYTES, "%s or %s", option->words[0], option->words[1]);
     } else {
         snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64 "%s%s", option->least,
-                 option->most, space, option->unit);
+                 option->most, space, unit);
     }
 }
 
@@ -186,7 +186,6 @@ const struct option window_options[] = {
      .meaning = "The window W: for how long an {item} is remembered"},
     {.token = "ERROR",
      .name = "error",
-     .unit = "",
      FIELD(OPTION_FRACTION, error),
      .least_fraction = 1e-12,
      .most_fraction = 0.1,
@@ -195,7 +194,6 @@ const struct option window_options[] = {
                 "halving it costs about one bit per {item}"},
     {.token = "SLACK",
      .name = "slack",
-     .unit = "",
      FIELD(OPTION_FRACTION, slack),
      .least_fraction = 0.02,
      .most_fraction = 1,
@@ -204,7 +202,6 @@ const struct option window_options[] = {
                 "less costs memory"},
     {.token = "CAPACITY",
      .name = "{item}s",
-     .unit = "",
      FIELD(OPTION_LARGE, capacity),
      .least = 0,
      .most = UINT64_C(1) << 36,
@@ -220,13 +217,11 @@ const struct option window_options[] = {
      .meaning = "The cap on the memory of the remembered {item}s; 0 for no cap"},
     {.token = "SEED",
      .name = "seed",
-     .unit = "",
      FIELD(OPTION_SEED, seed),
      .fallback = "random",
      .meaning = "The seed of the hash; values that are to be merged need the same"},
     {.token = "POLICY",
      .name = "policy",
-     .unit = "",
      FIELD(OPTION_WORD, policy),
      .words = policies,
      .fallback = "lethe.policy (refuse)",

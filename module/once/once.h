@@ -5,10 +5,9 @@
 
 #include "change/change.h"
 #include "command/command.h"
+#include "command/info.h"
 #include "once/counters.h"
 #include "value/value.h"
-
-struct info;
 
 struct once {
     struct value head;
@@ -72,7 +71,7 @@ redis_command_function once_incrby, once_mincrby, once_add, once_forget_command,
     once_mget, once_scan, once_top, once_seen, once_call;
 
 /* The fields of ONCE.INFO: struct value_type. */
-void once_info(struct info *info, const void *value);
+void once_gather_facts(redis_context *context, const void *value, void *facts);
 extern const struct info_field once_info_fields[];
 
 #endif
