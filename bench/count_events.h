@@ -1,4 +1,5 @@
-/* bench/count_events.h - a file of events with duplicates among them, and what counting it should give.
+/* bench/count_events.h - a file of events with duplicates among them, and what counting it should
+ * give.
  *
  * A line is an id like a UUID, a tab, a key, a tab, a delta from 1 to 9: all lines are of one
  * length, which those that read it in this program make use of. One in ten repeats a line from

@@ -89,6 +89,6 @@ static int run_window_memory(const struct bench_options *options) {
 
 const struct workload workload_window_memory = {
     .name = "window-memory",
-    .summary = "bits an id of windows for 10, 30, 100 and 120 million ids",
+    .summary = "bits per id of windows for 10, 30, 100 and 120 million ids",
     .run = run_window_memory,
 };

@@ -34,8 +34,8 @@ void event_gatherer_free(struct event_gatherer *gatherer) {
 /* What to do after the records in the buffer. */
 enum step { STEP_MORE = 0, STEP_FULL, STEP_FAILED };
 
-/* Counts a line as unreadable and keeps the reason; or, if that is asked for, ends the reading before
- * it. */
+/* Counts a line as unreadable and keeps the reason; or, if that is asked for, ends the reading
+ * before it. */
 static bool note_unreadable(struct event_gatherer *gatherer, struct event_batch *batch,
                             uint64_t line, const struct event_problem *problem) {
     if (gatherer->options->stops_on_error) {

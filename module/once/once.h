@@ -21,7 +21,7 @@ struct once {
 /* --- Opening: open.c */
 
 /* A change of a table by operations. While the server is out of memory, or the table is as large
- * as it may be, duplicates are answered as ever and nothing else is done: a client that retries
+ * as it may be, duplicates are answered as usual and nothing else is done: a client that retries
  * an operation must learn that it was applied. */
 struct once_change {
     struct change change;

@@ -41,8 +41,8 @@ LETHE_MUST_CHECK lethe_status lethe_os_replace_write(lethe_os_replacement *repla
 /* Syncs, renames over path, syncs the folder. *is_in_place becomes whether path is the new file
  * now. On failure it is false, path is as it was, and nothing is left beside it; except where only
  * the sync of the folder failed. Then it is true: path is the new file, whole, and after a power
- * cut it may be the old one again. Who keeps other files by what this one says must keep those of
- * both. Frees the replacement either way. */
+ * cut it may be the old one again. A caller that keeps other files because this one names them must
+ * then keep those of both. Frees the replacement either way. */
 LETHE_MUST_CHECK lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement,
                                                       bool *is_in_place);
 /* Drops what was written. Keeps errno. */

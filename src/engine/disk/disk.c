@@ -12,11 +12,11 @@
  *         sees one family ahead of another.
  * I3      RocksDB's log is read up to the first damaged record. What a crash cuts off or mangles
  *         there was not acknowledged, as a rule. The number in `acknowledged` shows whether it was:
- *         it is written after each commit, and never waited for. A log that ends before it is
- *         damaged, and the store is refused.
- * I4      What RocksDB reads from its log when it opens, it writes to tables and syncs before it is
- *         open; so it does unless avoid_flush_during_recovery is set. A sync of that log may have
- *         failed. It can then be read until the machine restarts, and is not on disk.
+ *         it is written after each commit, and never waited for. If the log ends before that
+ *         commit, it is damaged, and the store is refused.
+ * I4      Before RocksDB is open, it has written to tables, and synced, all that it read from its
+ *         log, unless avoid_flush_during_recovery is set. A sync of that log may have failed
+ *         earlier: then the log can be read until the machine restarts, and is not on disk.
  * WHY     Refusing every damaged end would refuse a store after any power cut. Accepting it, as
  *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
  *         bad.

@@ -1,4 +1,4 @@
-/* check.c - reading every byte of a cascade, and changing none.
+/* filter/cascade/check.c - reading every byte of a cascade, and changing none.
  *
  * WHY     Opening a cascade tidies it: files that a crash has left are removed, and the log is cut.
  *         Somebody who only wants to know whether a cascade is sound may not be allowed to change

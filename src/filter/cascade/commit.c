@@ -1,4 +1,4 @@
-/* commit.c - what survives: syncing the log, and replacing the manifest.
+/* filter/cascade/commit.c - what survives: syncing the log, and replacing the manifest.
  *
  * IDEA    A manifest is a snapshot: it says which runs there are, and from which key on each
  *         range's memory must be read from the log. Merges go on between two of them; the files

@@ -1,4 +1,4 @@
-/* log.c - records of keys, in files, of which a new one is begun from time to time.
+/* filter/cascade/log.c - records of keys, in a sequence of files.
  *
  * LAYOUT  A record:
  *         0   check      u64, XXH3-64 of the rest, seeded with the cascade's identity

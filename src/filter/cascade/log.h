@@ -1,4 +1,4 @@
-/* log.h - the log: what is in memory, in the order in which it came.
+/* filter/cascade/log.h - the log: what is in memory, in the order in which it came.
  *
  * Keys are numbered as they come. A record holds some that are inserted or removed together; files
  * hold records, and are named by the number of their first key. */

@@ -1,4 +1,4 @@
-/* manifest.c - the one file that is replaced: docs/format/cascade.md.
+/* filter/cascade/manifest.c - the one file that is replaced: docs/format/cascade.md.
  *
  * LAYOUT  a frame (core/codec.h) of type CASC, version 1: identity u64, capacity u64, error f64,
  *         seed u64, window u64, slack f64, fingerprint bits u32, range bits u32, exact u32, note

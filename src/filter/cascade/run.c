@@ -1,4 +1,4 @@
-/* run.c - reading a run's fences, and finding pages by them.
+/* filter/cascade/run.c - reading a run's fences, and finding pages by them.
  *
  * LAYOUT  A file of pages of 4 KiB: `pages` of numbers (page.c), then of fences, 510 each:
  *         0   check   u64, as in page.c

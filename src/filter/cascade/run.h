@@ -1,5 +1,5 @@
-/* run.h - a run: pages of ascending numbers in one file, and the first number of each page in
- * memory.
+/* filter/cascade/run.h - a run: pages of ascending numbers in one file, and the first number of
+ * each page in memory.
  *
  * The numbers of a run all lie in one range of fingerprints. A run is written once, and then only
  * read. */

@@ -1,4 +1,4 @@
-/* state.h - a cascade as its parts see it. */
+/* filter/cascade/state.h - a cascade as its parts see it. */
 #ifndef LETHE_CASCADE_STATE_H
 #define LETHE_CASCADE_STATE_H
 
