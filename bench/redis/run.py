@@ -152,7 +152,7 @@ def show(best, least, bytes_each, arguments, version):
         used = least[name, pipeline]
         print(f"{name:14} {pipeline:8} {rate:14,.0f} {rate / best['HINCRBY', pipeline]:11.0%} {used:8.2f} "
               f"{least['HINCRBY', pipeline] / used:11.0%}")
-    print(f"\nmemory at {arguments.ids} ids, bytes an id")
+    print(f"\nmemory at {arguments.ids} ids, bytes per id")
     for name, size in bytes_each.items():
         print(f"{name:36} {size:8.2f}   1/{bytes_each['Lua'] / size:.1f} of the script's")
 
