@@ -41,20 +41,11 @@ static_assert(sizeof(lethe_gaussian_spacing) == sizeof(int), "an OPTION_WORD is 
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(struct making, wanted.field_)
 
 static const struct option options[] = {
-    {.token = "CAPACITY",
-     .name = "items",
-     FIELD(OPTION_LARGE, capacity),
-     .least = 1,
-     .most = UINT64_C(1) << 40,
-     .fallback = "65536",
-     .meaning = "The number of items it is made for; not with SLOTS"},
-    {.token = "ERROR",
-     .name = "error",
-     FIELD(OPTION_FRACTION, error),
-     .least_fraction = 1e-15,
-     .most_fraction = 0.5,
-     .fallback = "0.01",
-     .meaning = "The false-positive rate of the Bloom filter inside at CAPACITY; not with SLOTS"},
+    OPTION_ROW_OF_CAPACITY(struct making, wanted.capacity,
+                           "The number of items it is made for; not with SLOTS"),
+    OPTION_ROW_OF_ERROR(
+        struct making, wanted.error,
+        "The false-positive rate of the Bloom filter inside at CAPACITY; not with SLOTS"),
     {.token = "SLOTS",
      .name = "slots",
      FIELD(OPTION_LARGE, slots),

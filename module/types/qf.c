@@ -26,21 +26,12 @@ VALUE_TYPE_LOADER(qf_type)
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_quotient_options, field_)
 
 static const struct option options[] = {
-    {.token = "CAPACITY",
-     .name = "items",
-     FIELD(OPTION_LARGE, capacity),
-     .least = 1,
-     .most = UINT64_C(1) << 40,
-     .fallback = "65536",
-     .meaning = "The number of different items it has room for; one that is added twice or more "
-                "takes the room of two"},
-    {.token = "ERROR",
-     .name = "error",
-     FIELD(OPTION_FRACTION, error),
-     .least_fraction = 1e-15,
-     .most_fraction = 0.5,
-     .fallback = "0.01",
-     .meaning = "The false-positive rate when the filter is full"},
+    OPTION_ROW_OF_CAPACITY(
+        lethe_quotient_options, capacity,
+        "The number of different items it has room for; one that is added twice or more "
+        "takes the room of two"),
+    OPTION_ROW_OF_ERROR(lethe_quotient_options, error,
+                        "The false-positive rate when the filter is full"),
     {.token = "GROW",
      .name = "items-at-most",
      FIELD(OPTION_LARGE, grow_to),
