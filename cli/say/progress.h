@@ -20,7 +20,7 @@ struct progress {
 void progress_begin(struct progress *progress, bool wanted, const char *items,
                     uint64_t bytes_total);
 
-/* Reports how much is done. Call it as often as is convenient, such as once per batch. */
+/* Tells how much is done; call it as often as is convenient, such as once a batch. */
 void progress_update(struct progress *progress, uint64_t items, uint64_t bytes);
 
 /* Whether the next update will draw: the time to find out what `more` should say. */
