@@ -15,7 +15,7 @@
 #include "keys.h"
 #include "zipf.h"
 
-enum { COPIES_IN_TEN = 1 };
+enum { DUPLICATES_IN_TEN = 1 };
 
 struct maker {
     struct count_events *events; /* shared with the parent */
@@ -55,7 +55,7 @@ static void put_key(char *to, uint32_t rank) {
         to[i] = (char)('0' + rank % 10);
 }
 
-static void put_line(struct maker *maker, char *to, uint64_t number, bool is_copy) {
+static void put_line(struct maker *maker, char *to, uint64_t number, bool is_duplicate) {
     uint64_t own = keys_scramble(maker->seed + keys_scramble(number));
     maker->zipf.state = own;
     uint32_t rank = zipf_next(&maker->zipf);
@@ -66,7 +66,7 @@ static void put_line(struct maker *maker, char *to, uint64_t number, bool is_cop
     to[COUNT_DELTA_AT - 1] = '\t';
     to[COUNT_DELTA_AT] = (char)('0' + delta);
     to[COUNT_DELTA_AT + 1] = '\n';
-    if (is_copy) return;
+    if (is_duplicate) return;
     maker->sums[rank] += delta;
     maker->events->sum += delta;
 }
@@ -78,9 +78,10 @@ static void write_events(struct maker *maker) {
     for (uint64_t i = 0; i < events->count; i++) {
         char line[COUNT_LINE_BYTES];
         uint64_t random = next_random(maker);
-        bool is_copy = i > 0 && random % 10 < COPIES_IN_TEN;
-        uint64_t number = is_copy ? next_random(maker) % events->originals : events->originals++;
-        put_line(maker, line, number, is_copy);
+        bool is_duplicate = i > 0 && random % 10 < DUPLICATES_IN_TEN;
+        uint64_t number =
+            is_duplicate ? next_random(maker) % events->originals : events->originals++;
+        put_line(maker, line, number, is_duplicate);
         bench_require(fwrite(line, 1, sizeof line, file) == sizeof line, "writing events");
     }
     /* Or the system would still be writing them while the first row is timed. */

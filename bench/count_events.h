@@ -1,4 +1,5 @@
-/* bench/count_events.h - a file of events with copies among them, and what counting it should give.
+/* bench/count_events.h - a file of events with duplicates among them, and what counting it should
+ * give.
  *
  * A line is an id like a UUID, a tab, a key, a tab, a delta from 1 to 9: all lines are of one
  * length, which those that read it in this program make use of. One in ten repeats a line from
@@ -27,7 +28,7 @@ struct count_events {
     char path[COUNT_PATH_BYTES / 2];
     char truth_path[COUNT_PATH_BYTES / 2]; /* each key and its sum, as `lethe list` prints them */
     uint64_t count;
-    uint64_t originals; /* of them: the others are copies */
+    uint64_t originals; /* of them: the others are duplicates */
     int64_t sum;        /* of the deltas of the originals */
 };
 

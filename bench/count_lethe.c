@@ -90,7 +90,7 @@ static uint64_t check_applied(const struct count_events *events, double error,
     uint64_t most = (uint64_t)(expected + 6 * sqrt(expected));
     bench_require(out->applied <= events->originals, "counting: an event was counted twice");
     uint64_t lost = events->originals - out->applied;
-    bench_require(lost <= most, "counting: too many new events were taken for copies");
+    bench_require(lost <= most, "counting: too many new events were taken for duplicates");
     return lost;
 }
 

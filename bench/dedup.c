@@ -1,7 +1,7 @@
 /* bench/dedup.c - each line once: `lethe dedup` beside sort -u with the same memory, and awk with
  * all it wants.
  *
- * Lines are ids like UUIDs, a tenth of them copies of earlier ones. Memory is that of the
+ * Lines are ids like UUIDs, a tenth of them duplicates of earlier ones. Memory is that of the
  * process. All in the C locale, where sort is fastest; it uses both cores, and so does lethe. 10
  * million lines; with --full 200 million, 7.4 GB, for which awk is left out: it would need 30
  * GB. Files are read twice by lethe; from a pipe, a filter on disk is asked. What it prints is
@@ -17,7 +17,7 @@
 #include "report.h"
 #include "shell.h"
 
-enum { COMMAND_BYTES = 3 * SHELL_PATH_BYTES, LINE_BYTES = 37, COPIES_IN_TEN = 1 };
+enum { COMMAND_BYTES = 3 * SHELL_PATH_BYTES, LINE_BYTES = 37, DUPLICATES_IN_TEN = 1 };
 
 static const struct report_column columns[] = {
     {"way", "way", 36, -2},        {"lines", "lines", 10, 0},   {"seconds", "seconds", 8, 2},
@@ -42,8 +42,8 @@ static uint64_t write_lines(const char *path, uint64_t count, uint64_t seed) {
     for (uint64_t i = 0; i < count; i++) {
         char line[LINE_BYTES + 1];
         uint64_t random = keys_scramble(seed + i);
-        bool is_copy = originals > 0 && random % 10 < COPIES_IN_TEN;
-        write_line(line, seed, is_copy ? random / 10 % originals : originals++);
+        bool is_duplicate = originals > 0 && random % 10 < DUPLICATES_IN_TEN;
+        write_line(line, seed, is_duplicate ? random / 10 % originals : originals++);
         bench_require(fwrite(line, 1, LINE_BYTES, file) == LINE_BYTES, "writing lines");
     }
     bench_require(fclose(file) == 0, "writing lines");
@@ -62,7 +62,7 @@ static void report_way(struct report *report, const char *way, uint64_t count,
                        });
 }
 
-/* Of new lines one in a million may be dropped, no copy may be printed: at most six standard
+/* Of new lines one in a million may be dropped, no duplicate may be printed: at most six standard
  * deviations less. */
 static void count_lines(const char *folder, uint64_t originals) {
     char command[COMMAND_BYTES];

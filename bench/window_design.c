@@ -1,12 +1,13 @@
-/* bench/window_design.c - how the quotient kind was chosen: ages in the slots, or a ring of tables?
+/* bench/window_design.c - how the quotient kind was chosen: ages in the slots, or a ring of
+ * filters?
  *
- * Ages   One table for the whole window whose entries carry their age: the window as it is.
- * Ring   One table a generation, entries without age. All are looked into, the newest is written,
- *        the oldest is dropped whole. Of g + 1 tables each holds 1/g of a window's ids and has 1/(g
+ * Ages   One part for the whole window whose entries carry their age: the window as it is.
+ * Ring   One part per generation, entries without age. All are looked into, the newest is written,
+ *        the oldest is dropped whole. Of g + 1 parts each holds 1/g of a window's ids and has 1/(g
  *        + 1) of the error, and an id is forgotten by W (1 + 1/g).
  *
- * The ring is made of the same tables with the same code, so that nothing but the design differs.
- * Its entries need neither ages nor stamps, so its bits are counted as of tables without.
+ * The ring is made of the same parts with the same code, so that nothing but the design differs.
+ * Its entries need neither ages nor stamps, so its bits are counted as of parts without.
  *
  * Beside the window stands what memory alone allows: a bare loop over as much memory, which does
  * nothing for an operation but read two random lines and write to one of them. In batches it
@@ -23,9 +24,9 @@
 #include "keys.h"
 #include "report.h"
 #include "retries.h"
-#include "window/table.h"
+#include "window/part.h"
 
-enum { BATCH = 1024, FILL_QUARTERS = 5, MAX_TABLES = 9, AHEAD = 32, LINE_BYTES = 64 };
+enum { BATCH = 1024, FILL_QUARTERS = 5, MAX_PARTS = 9, AHEAD = 32, LINE_BYTES = 64 };
 
 static const struct report_column columns[] = {
     {"design", "design", 18, -2},       {"ids", "ids", 9, 0},
@@ -37,9 +38,9 @@ static const struct report_column columns[] = {
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 struct ring {
-    lethe_table *tables[MAX_TABLES]; /* newest first */
+    lethe_part *parts[MAX_PARTS]; /* newest first */
     unsigned count;
-    struct lethe_table_shape shape; /* of each */
+    struct lethe_part_shape shape; /* of each */
     uint64_t period_ms, period_end_ms;
     const lethe_allocator *allocator;
 };
@@ -52,43 +53,43 @@ static void ring_init(struct ring *ring, uint64_t n, double error, unsigned coun
                           .allocator = allocator};
     /* A batch more, since a period begins with a batch and not within one. */
     uint64_t ids = n / (count - 1) + BATCH;
-    bench_require(lethe_table_plan(ids, error / count, 1, &ring->shape), "planning a table");
+    bench_require(lethe_part_plan(ids, error / count, 1, &ring->shape), "planning a part");
     for (unsigned i = 0; i < count; i++) {
-        ring->tables[i] = lethe_table_new(&ring->shape, 0, allocator);
-        bench_require(ring->tables[i] != NULL, "making a table");
+        ring->parts[i] = lethe_part_new(&ring->shape, 0, allocator);
+        bench_require(ring->parts[i] != NULL, "making a part");
     }
 }
 
 static void ring_drop(struct ring *ring) {
     for (unsigned i = 0; i < ring->count; i++)
-        lethe_table_free(ring->tables[i]);
+        lethe_part_free(ring->parts[i]);
 }
 
 static inline void ring_advance(struct ring *ring, uint64_t now_ms) {
     while (now_ms >= ring->period_end_ms) {
-        lethe_table_free(ring->tables[ring->count - 1]);
+        lethe_part_free(ring->parts[ring->count - 1]);
         for (unsigned i = ring->count - 1; i > 0; i--)
-            ring->tables[i] = ring->tables[i - 1];
-        ring->tables[0] = lethe_table_new(&ring->shape, 0, ring->allocator);
-        bench_require(ring->tables[0] != NULL, "making a table");
+            ring->parts[i] = ring->parts[i - 1];
+        ring->parts[0] = lethe_part_new(&ring->shape, 0, ring->allocator);
+        bench_require(ring->parts[0] != NULL, "making a part");
         ring->period_end_ms += ring->period_ms;
     }
 }
 
 static inline bool ring_check_and_record(struct ring *ring, lethe_hash id) {
     for (unsigned i = 0; i < ring->count; i++) {
-        if (ring->tables[i]->operations->test(ring->tables[i], id, 0)) return true;
+        if (ring->parts[i]->operations->test(ring->parts[i], id, 0)) return true;
     }
-    lethe_table_result result = ring->tables[0]->operations->insert(ring->tables[0], id, 0);
-    bench_require(result == LETHE_TABLE_ADDED, "recording an id");
+    lethe_part_result result = ring->parts[0]->operations->insert(ring->parts[0], id, 0);
+    bench_require(result == LETHE_PART_ADDED, "recording an id");
     return false;
 }
 
 /* What a ring made for the purpose would take: remainders, and a byte a block for how many there
  * are. */
 static uint64_t ring_bytes(const struct ring *ring) {
-    const struct lethe_table_shape *shape = &ring->shape;
-    return ring->count * shape->segments * shape->blocks *
+    const struct lethe_part_shape *shape = &ring->shape;
+    return ring->count * shape->slabs * shape->blocks *
            ((uint64_t)shape->queue.slots * shape->queue.bits + 8) / 8;
 }
 
@@ -130,9 +131,9 @@ static void feed_batches(struct subject *subject) {
         if (subject->window == NULL) {
             struct ring *ring = &subject->ring;
             ring_advance(ring, now_ms);
-            lethe_table_result result;
-            ok = ring->tables[0]->operations->add_and_test_batch(
-                     ring->tables, ring->count, ids, count, 0, answers, &result) == count;
+            lethe_part_result result;
+            ok = ring->parts[0]->operations->add_and_test_batch(
+                     ring->parts, ring->count, ids, count, 0, answers, &result) == count;
         } else {
             ok = lethe_window_add_and_test_batch(subject->window, ids, count, now_ms, answers) ==
                  LETHE_OK;
@@ -224,15 +225,15 @@ static void run_floor(struct report *report, const struct bench_options *options
                        });
 }
 
-/* A ring of that many tables, or with 0 the window. Returns whether nothing was missed. */
+/* A ring of that many parts, or with 0 the window. Returns whether nothing was missed. */
 static bool run_row(struct report *report, const struct bench_options *options, uint64_t n,
-                    double error, unsigned tables) {
+                    double error, unsigned parts) {
     struct subject subject = {.hash_seed = LETHE_DEFAULT_SEED};
     heap_init(&subject.heap);
     retries_init(&subject.stream, n, options->seed, 0);
     char name[32] = "ages in the slots";
     double slack;
-    if (tables == 0) {
+    if (parts == 0) {
         lethe_window_options shape =
             LETHE_OPTIONS(lethe_window_options, .window_ms = RETRIES_WINDOW_MS, .error = error,
                           .capacity = n, .allocator = &subject.heap.allocator);
@@ -241,15 +242,15 @@ static bool run_row(struct report *report, const struct bench_options *options, 
         bench_require(lethe_window_info(subject.window, 0, &stats) == LETHE_OK, "asking a window");
         slack = stats.slack;
     } else {
-        ring_init(&subject.ring, n, error, tables, &subject.heap.allocator);
-        snprintf(name, sizeof name, "ring of %u tables", tables);
-        slack = 1.0 / (tables - 1);
+        ring_init(&subject.ring, n, error, parts, &subject.heap.allocator);
+        snprintf(name, sizeof name, "ring of %u filters", parts);
+        slack = 1.0 / (parts - 1);
     }
     measure(&subject, feed_batches, FILL_QUARTERS);
     heap_reset_peak(&subject.heap);
     double batch = measure_best(&subject, feed_batches, options->runs);
     double single = measure_best(&subject, feed_single, options->runs);
-    uint64_t bytes = tables == 0 ? subject.heap.peak_bytes : ring_bytes(&subject.ring);
+    uint64_t bytes = parts == 0 ? subject.heap.peak_bytes : ring_bytes(&subject.ring);
     report_row(report, (struct report_cell[COLUMNS]){
                            REPORT_TEXT(name),
                            REPORT_NUMBER((double)n),
@@ -264,7 +265,7 @@ static bool run_row(struct report *report, const struct bench_options *options, 
     lethe_window_free(subject.window);
     ring_drop(&subject.ring);
     retries_drop(&subject.stream);
-    if (tables == 0) run_floor(report, options, n, error, bytes);
+    if (parts == 0) run_floor(report, options, n, error, bytes);
     return ok;
 }
 
@@ -290,6 +291,6 @@ static int run_window_design(const struct bench_options *options) {
 
 const struct workload workload_window_design = {
     .name = "window-design",
-    .summary = "the quotient window against a ring of tables, one a generation",
+    .summary = "the quotient window against a ring of filters, one per generation",
     .run = run_window_design,
 };

@@ -20,7 +20,7 @@ static const struct report_column columns[] = {
     {"error_target", "error", 7, -1},
     {"bits_per_id", "bits/id", 8, 2},
     {"floor_bits_per_id", "floor", 7, 2},
-    {"tables", "tables", 6, 0},
+    {"parts", "parts", 6, 0},
     {"missed", "missed", 6, 0},
 };
 
@@ -89,6 +89,6 @@ static int run_window_memory(const struct bench_options *options) {
 
 const struct workload workload_window_memory = {
     .name = "window-memory",
-    .summary = "bits an id of windows for 10, 30, 100 and 120 million ids",
+    .summary = "bits per id of windows for 10, 30, 100 and 120 million ids",
     .run = run_window_memory,
 };

@@ -16,7 +16,7 @@ Beside the operations per second there is what one takes of the CPU in the serve
 it, in microseconds: that depends less on what else the machine does, and on how fast the client is.
 
 Memory is how much more the server says it uses after a number of different ids (--ids), per id, and what is resident
-of it; and what MEMORY USAGE says of the table. The allocator rounds the window's segments up and never touches the
+of it; and what MEMORY USAGE says of the table. The allocator rounds the window's slabs up and never touches the
 rest, so the first is more than the other two. The window knew how many would come (CAPACITY), with an error of 1e-6."""
 
 import argparse
@@ -152,7 +152,7 @@ def show(best, least, bytes_each, arguments, version):
         used = least[name, pipeline]
         print(f"{name:14} {pipeline:8} {rate:14,.0f} {rate / best['HINCRBY', pipeline]:11.0%} {used:8.2f} "
               f"{least['HINCRBY', pipeline] / used:11.0%}")
-    print(f"\nmemory at {arguments.ids} ids, bytes an id")
+    print(f"\nmemory at {arguments.ids} ids, bytes per id")
     for name, size in bytes_each.items():
         print(f"{name:36} {size:8.2f}   1/{bytes_each['Lua'] / size:.1f} of the script's")
 

@@ -57,7 +57,7 @@ static const char *const bench_workloads[] = {
     "the paper's filter as published and an exact set: time, memory and error. It takes about 10 "
     "minutes.",
     "`window-memory`: bits per id of windows for 10, 30, 100 and 120 million ids.",
-    "`window-design`: the quotient window next to a ring of quotient tables, one per generation.",
+    "`window-design`: the quotient window next to a ring of quotient filters, one per generation.",
     NULL,
 };
 

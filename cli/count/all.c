@@ -190,7 +190,7 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
     static struct submission submission;
     submission = (struct submission){.counting = counting, .batch = batch};
     if (counting->has_time) announce(counting);
-    struct count_ticket ticket = {.totals = {.unreadable = batch->rejected}};
+    struct count_ticket ticket = {.totals = {.unreadable = batch->unreadable}};
     lethe_status status = decide(&submission, outcomes, &ticket.number);
     if (submission.code != EXIT_DONE) {
         counting->has_failed = true;
@@ -245,7 +245,7 @@ void count_introduce(struct counting *counting, const struct event_batch *batch)
                        batch->complaints[i].problem.text);
     }
     /* The reader keeps the reasons of the first few only. */
-    if (batch->rejected > batch->complaint_count) count_complain(counting, batch->path, 0, "");
+    if (batch->unreadable > batch->complaint_count) count_complain(counting, batch->path, 0, "");
     if (batch->pending_bytes > 0) tell_pending(counting, batch);
 }
 
@@ -259,7 +259,7 @@ int count_fail_time(const struct counting *counting) {
 static int count_batch(struct counting *counting, const struct event_batch *batch) {
     count_introduce(counting, batch);
     if (batch->count == 0 && !batch->has_mark) {
-        counting->totals.unreadable += batch->rejected;
+        counting->totals.unreadable += batch->unreadable;
         return EXIT_DONE;
     }
     if (counting->lacks_time && batch->count > 0) return count_fail_time(counting);

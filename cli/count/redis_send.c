@@ -212,7 +212,7 @@ static int send_batch(struct load *load, const struct event_batch *batch) {
         }
     }
     leg->outstanding--;
-    load->counting->totals.unreadable += batch->rejected;
+    load->counting->totals.unreadable += batch->unreadable;
     return code == EXIT_DONE ? load_work(load, 0) : code;
 }
 

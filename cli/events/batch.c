@@ -49,7 +49,7 @@ void event_batch_clear(struct event_batch *batch, size_t input, const char *path
     batch->input = input;
     batch->path = path;
     batch->count = 0;
-    batch->rejected = 0;
+    batch->unreadable = 0;
     batch->complaint_count = 0;
     batch->starts_input = false;
     batch->resumed_at = 0;

@@ -15,7 +15,7 @@
 
 enum {
     EVENTS_PER_BATCH = 4096,
-    /* A longer line is rejected. */
+    /* A longer line is unreadable. */
     EVENT_LINE_LIMIT_BYTES = 1 << 20,
     /* Of a batch's lines, and of what is unescaped from them. */
     EVENT_TEXT_BYTES = 4 << 20,
@@ -23,7 +23,7 @@ enum {
     EVENT_COMPLAINTS_SHOWN = 10
 };
 
-/* A line that was rejected. */
+/* A line that is unreadable. */
 struct event_complaint {
     uint64_t line;
     struct event_problem problem;
@@ -42,7 +42,7 @@ struct event_batch {
     size_t count;
 
     /* Lines that are not operations, and what is wrong with the first of them. */
-    size_t rejected;
+    size_t unreadable;
     const struct event_complaint *complaints;
     size_t complaint_count;
 

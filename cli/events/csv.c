@@ -93,7 +93,7 @@ bool event_is_header(const struct event_format *format, const lethe_bytes fields
 }
 
 /* Says that there is no such column, and why that may be. */
-static bool reject_header(lethe_bytes header, const char *name, struct event_problem *problem) {
+static bool explain_header(lethe_bytes header, const char *name, struct event_problem *problem) {
     struct event_excerpt excerpt;
     bool has_comma = memchr(header.data, ',', header.size) != NULL;
     bool has_another = memchr(header.data, ';', header.size) != NULL ||
@@ -117,7 +117,7 @@ static bool check_header(const struct event_format *format, lethe_bytes header,
                          struct event_problem *problem) {
     for (int role = 0; role < ROLE_COUNT; role++) {
         if (format->names[role][0] != '\0' && format->columns[role] == 0) {
-            return reject_header(header, format->names[role], problem);
+            return explain_header(header, format->names[role], problem);
         }
     }
     return true;

@@ -24,8 +24,8 @@ bool event_check_size(const char *what, lethe_bytes field, size_t limit,
 /* Whether a record that has these fields is the header once more, as in files that were put
  * together. */
 bool event_is_header(const struct event_format *format, const lethe_bytes fields[ROLE_COUNT]);
-bool event_reject_delta(lethe_bytes field, enum integer_problem reason,
-                        struct event_problem *problem);
+bool event_explain_delta(lethe_bytes field, enum integer_problem reason,
+                         struct event_problem *problem);
 
 EVENT_INLINE bool event_take_id(lethe_bytes id, struct event_problem *problem) {
     if (id.size - 1 < LETHE_ID_LIMIT_BYTES) return true;
@@ -40,7 +40,7 @@ EVENT_INLINE bool event_take_key(lethe_bytes key, struct event_problem *problem)
 EVENT_INLINE bool event_take_delta(lethe_bytes field, int64_t *delta,
                                    struct event_problem *problem) {
     enum integer_problem reason = integer_parse(field, delta);
-    return reason == INTEGER_FINE || event_reject_delta(field, reason, problem);
+    return reason == INTEGER_FINE || event_explain_delta(field, reason, problem);
 }
 
 /* Adds the operation whose changes have been written after those of the others. */
@@ -61,7 +61,7 @@ EVENT_INLINE enum event_result event_by_order(field_next next, void *cursor,
                                               struct event_problem *problem) {
     lethe_bytes id, field;
     if (next(cursor, &id, problem) != FIELD_FOUND || !event_take_id(id, problem)) {
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     size_t room = EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT - batch->change_count;
     for (size_t count = 0;; count++) {
@@ -70,11 +70,11 @@ EVENT_INLINE enum event_result event_by_order(field_next next, void *cursor,
         if (found == FIELD_NONE) {
             event_problem_set(problem, "there is an id but no key; write id, key and delta");
         }
-        if (found != FIELD_FOUND || !event_take_key(field, problem)) return EVENT_REJECTED;
+        if (found != FIELD_FOUND || !event_take_key(field, problem)) return EVENT_UNREADABLE;
         if (count == LETHE_CHANGES_LIMIT) {
             event_problem_set(problem, "more than %d keys in one event; write several events",
                               LETHE_CHANGES_LIMIT);
-            return EVENT_REJECTED;
+            return EVENT_UNREADABLE;
         }
         if (count == room) return EVENT_NO_ROOM;
         lethe_change *change = &batch->changes[batch->change_count + count];
@@ -85,7 +85,7 @@ EVENT_INLINE enum event_result event_by_order(field_next next, void *cursor,
             event_problem_set(problem, "the last of several keys has no delta; write one");
         }
         if (found != FIELD_FOUND || !event_take_delta(field, &change->delta, problem)) {
-            return EVENT_REJECTED;
+            return EVENT_UNREADABLE;
         }
     }
 }
@@ -102,14 +102,14 @@ EVENT_INLINE enum event_result event_by_column(const struct event_format *format
             event_problem_set(problem, "the line has no column %u; check it, and --fields",
                               (unsigned)column);
         }
-        if (found != FIELD_FOUND) return EVENT_REJECTED;
+        if (found != FIELD_FOUND) return EVENT_UNREADABLE;
         for (int role = 0; role < ROLE_COUNT; role++) {
             if (format->columns[role] == column) fields[role] = field;
         }
     }
     if (format->has_names && event_is_header(format, fields)) {
         event_problem_set(problem, "this is the header again; remove it");
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     if (batch->change_count == EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT) return EVENT_NO_ROOM;
     lethe_change *change = &batch->changes[batch->change_count];
@@ -120,7 +120,7 @@ EVENT_INLINE enum event_result event_by_column(const struct event_format *format
          !event_take_delta(fields[ROLE_DELTA], &change->delta, problem)) ||
         (format->columns[ROLE_TIME] != 0 &&
          !event_time_parse(fields[ROLE_TIME], &time_ms, problem))) {
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     return event_add(batch, fields[ROLE_ID], 1, time_ms);
 }

@@ -3,7 +3,8 @@
  * IDEA    A line is found by its newline. A CSV record is found byte by byte with the states below,
  *         because a newline inside quotes belongs to the record.
  * WHY     A CSV record with wrong quotes would swallow all lines after it. So it is cut at its
- *         first line end: the parser rejects that line, and the next one has its own chance. */
+ *         first line end: the parser finds that line unreadable, and the next one has its own
+ *         chance. */
 #include "events/frame.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* gather.c - takes records out of a stream and puts events into a batch.
  *
  * I1      A batch ends after a whole record. Each record is an operation of the batch, or counted
- *         as rejected, or the empty line at the end of a file.
+ *         as unreadable, or the empty line at the end of a file.
  * I2      When more is read, the unread bytes are at most a line of the longest length and one byte
  *         more: a longer line is thrown away piece by piece. */
 #include "events/gather.h"
@@ -34,17 +34,17 @@ void event_gatherer_free(struct event_gatherer *gatherer) {
 /* What to do after the records in the buffer. */
 enum step { STEP_MORE = 0, STEP_FULL, STEP_FAILED };
 
-/* Counts a line as rejected and keeps the reason; or, if that is asked for, ends the reading before
- * it. */
-static bool reject(struct event_gatherer *gatherer, struct event_batch *batch, uint64_t line,
-                   const struct event_problem *problem) {
+/* Counts a line as unreadable and keeps the reason; or, if that is asked for, ends the reading
+ * before it. */
+static bool note_unreadable(struct event_gatherer *gatherer, struct event_batch *batch,
+                            uint64_t line, const struct event_problem *problem) {
     if (gatherer->options->stops_on_error) {
         input_failure_set(&gatherer->failure, EXIT_BAD_DATA,
                           "%s:%" PRIu64 ": %s (stopped here; all lines before it are counted)",
                           inputs_name(batch->path), line, problem->text);
         return false;
     }
-    batch->rejected++;
+    batch->unreadable++;
     if (gatherer->complaints_made < EVENT_COMPLAINTS_SHOWN) {
         gatherer->complaints_made++;
         batch->complaint_room[batch->complaint_count++] =
@@ -53,10 +53,10 @@ static bool reject(struct event_gatherer *gatherer, struct event_batch *batch, u
     return true;
 }
 
-static bool reject_long(struct event_gatherer *gatherer, struct event_batch *batch) {
+static bool note_too_long(struct event_gatherer *gatherer, struct event_batch *batch) {
     struct event_problem problem;
     event_problem_set(&problem, "the line is longer than 1 MiB; is this a file of events?");
-    return reject(gatherer, batch, gatherer->line + 1, &problem);
+    return note_unreadable(gatherer, batch, gatherer->line + 1, &problem);
 }
 
 /* Throws away what is left of a line. Returns whether its end was found. */
@@ -88,7 +88,7 @@ static enum step leave_line(struct event_gatherer *gatherer, struct event_batch 
     struct event_problem problem;
     event_problem_set(&problem, "the file ended within this line when it was last read, and what "
                                 "there was of it is counted; write whole lines");
-    if (!reject(gatherer, batch, gatherer->line, &problem)) return STEP_FAILED;
+    if (!note_unreadable(gatherer, batch, gatherer->line, &problem)) return STEP_FAILED;
     gatherer->line--; /* it is counted again when its end is found */
     gatherer->is_discarding = true;
     return STEP_FULL;
@@ -101,7 +101,7 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
     lethe_bytes bytes = {.data = stream_data(stream), .size = record->size};
     uint64_t line = gatherer->line + 1;
     if (record->size > EVENT_LINE_LIMIT_BYTES) {
-        if (!reject_long(gatherer, batch)) return STEP_FAILED;
+        if (!note_too_long(gatherer, batch)) return STEP_FAILED;
     } else {
         struct event_problem problem;
         size_t limit = gatherer->options->batch_limit;
@@ -110,7 +110,7 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
         }
         enum event_result result = event_parse(&gatherer->format, bytes, line, batch, &problem);
         if (result == EVENT_NO_ROOM) return STEP_FULL;
-        if (result == EVENT_REJECTED && !reject(gatherer, batch, line, &problem)) {
+        if (result == EVENT_UNREADABLE && !note_unreadable(gatherer, batch, line, &problem)) {
             return STEP_FAILED;
         }
     }
@@ -129,7 +129,7 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
         enum step step = leave_line(gatherer, batch);
         if (step != STEP_FULL) return step;
     }
-    while (batch->rejected < EVENTS_PER_BATCH) {
+    while (batch->unreadable < EVENTS_PER_BATCH) {
         if (gatherer->is_discarding && !discard(gatherer)) return STEP_MORE;
         const char *data = stream_data(stream);
         size_t size = stream_size(stream);
@@ -137,7 +137,7 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
         if (!event_frame_find(&gatherer->frame, gatherer->format.kind == EVENTS_CSV, data, size,
                               EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
             if (size <= EVENT_LINE_LIMIT_BYTES) return STEP_MORE;
-            if (!reject_long(gatherer, batch)) return STEP_FAILED;
+            if (!note_too_long(gatherer, batch)) return STEP_FAILED;
             gatherer->is_discarding = true;
             gatherer->frame = (struct event_frame){0};
             continue;
@@ -177,7 +177,7 @@ static void fill_batch(struct event_gatherer *gatherer, struct event_batch *batc
             gatherer->is_open = false;
             return;
         }
-        bool has_content = batch->count > 0 || batch->rejected > 0;
+        bool has_content = batch->count > 0 || batch->unreadable > 0;
         if (has_content && source_would_wait(gatherer->stream.source)) return;
         enum source_result result = stream_fill(&gatherer->stream, &gatherer->failure);
         if (result == SOURCE_STOPPED || result == SOURCE_FAILED) {

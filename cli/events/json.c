@@ -100,7 +100,7 @@ static enum event_result take_object(const struct event_format *format, const js
     if (!json_is_object(object)) {
         event_problem_set(problem,
                           "the line is not a JSON object; write {\"id\": ..., \"key\": ...}");
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     if (batch->change_count == EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT) return EVENT_NO_ROOM;
     lethe_change *change = &batch->changes[batch->change_count];
@@ -115,7 +115,7 @@ static enum event_result take_object(const struct event_format *format, const js
         (event_format_has_time(format) &&
          (!take_text(format, ROLE_TIME, batch, &taken, problem) ||
           !event_time_parse(texts[ROLE_TIME], &time_ms, problem)))) {
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     change->key = texts[ROLE_KEY];
     return event_add(batch, texts[ROLE_ID], 1, time_ms);
@@ -137,12 +137,12 @@ enum event_result event_parse_json(const struct event_format *format, lethe_byte
         json_loadb(record.data, record.size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
     if (object == NULL && is_blank(record)) {
         event_problem_set(problem, "the line is empty; remove it");
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     if (object == NULL) {
         event_problem_set(problem, "not JSON at column %d: %s; write one object per line",
                           error.column, error.text);
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     enum event_result result = take_object(format, object, batch, problem);
     json_decref(object);

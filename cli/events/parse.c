@@ -1,6 +1,6 @@
 /* parse.c - parses a record by its format, and what the formats share.
  *
- * I1      A record that is rejected, or finds no room, leaves the batch as it was. */
+ * I1      A record that is unreadable, or finds no room, leaves the batch as it was. */
 #include "events/parse.h"
 
 #include <inttypes.h>
@@ -22,8 +22,8 @@ bool event_check_size(const char *what, lethe_bytes field, size_t limit,
     return true;
 }
 
-bool event_reject_delta(lethe_bytes field, enum integer_problem reason,
-                        struct event_problem *problem) {
+bool event_explain_delta(lethe_bytes field, enum integer_problem reason,
+                         struct event_problem *problem) {
     struct event_excerpt excerpt;
     if (field.size == 0) {
         event_problem_set(problem, "the delta is empty; write a whole number");
@@ -44,14 +44,14 @@ enum event_result event_parse(const struct event_format *format, lethe_bytes rec
                               struct event_batch *batch, struct event_problem *problem) {
     if (record.size == 0) {
         event_problem_set(problem, "the line is empty; remove it");
-        return EVENT_REJECTED;
+        return EVENT_UNREADABLE;
     }
     size_t text_used = batch->text_used;
     size_t place = batch->count;
     char *copy = event_batch_take(batch, record.size);
     memcpy(copy, record.data, record.size);
     record.data = copy;
-    enum event_result result = EVENT_REJECTED;
+    enum event_result result = EVENT_UNREADABLE;
     switch (format->kind) {
     case EVENTS_PLAIN:
         result = event_parse_plain(format, record, batch, problem);

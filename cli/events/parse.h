@@ -9,7 +9,7 @@ enum event_result {
     /* The batch has one more operation. */
     EVENT_TAKEN = 0,
     /* The problem says why. The batch is as before. */
-    EVENT_REJECTED,
+    EVENT_UNREADABLE,
     /* The batch is as before, and must be emptied first. */
     EVENT_NO_ROOM
 };

@@ -132,9 +132,7 @@ void filter_print_json(const char *path, const struct filter_facts *facts) {
     json_string(&json, "file", path);
     json_string(&json, "kind", facts->kind);
     print_shape_json(&json, facts);
-    char seed[32];
-    snprintf(seed, sizeof seed, "0x%016" PRIx64, facts->seed);
-    json_string(&json, "seed", seed);
+    json_hex(&json, "seed", facts->seed);
     if (facts->capacity > 0) {
         json_integer(&json, "capacity", facts->capacity);
         json_real(&json, "planned_error", facts->planned_error);

@@ -8,7 +8,7 @@
  *
  * Objects are the library's own (lethe_bloom and so on), passed as void pointers; a cascade's is
  * that of filter/cascade.c. Two kinds may share a type of file, as bloom and blocked do; then
- * the loaded object tells which of them it is. */
+ * the loaded object shows which of them it is. */
 #ifndef LETHE_CLI_FILTER_KIND_H
 #define LETHE_CLI_FILTER_KIND_H
 
@@ -73,7 +73,7 @@ struct filter_kind {
 
     /* Reads those options and looks whether all fit together. Says what is wrong: EXIT_USAGE. */
     int (*read_options)(const struct arguments *arguments, struct filter_settings *settings);
-    /* The structure's own options, all zero but for their size. */
+    /* The structure's own options, all zero except their size. */
     void (*fill_options)(const struct filter_settings *settings, void *options);
 
     /* Optional: instead of planning and making the structure from its options. LETHE_EINVAL: too

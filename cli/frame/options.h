@@ -4,7 +4,7 @@
 
 #include "frame/command.h"
 
-/* clang-format off: a field a line */
+/* clang-format off: one field per line */
 #define OPTION_QUIET                                                         \
     {                                                                        \
         .name = "quiet", .letter = 'q',                                      \

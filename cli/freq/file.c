@@ -138,9 +138,7 @@ void freq_print_json(const char *path, const struct freq_facts *facts) {
     json_integer(&json, "is_width", shape->is_width);
     json_integer(&json, "counter_bits", shape->counter_bits);
     json_string(&json, "removal", freq_removal_name(shape->removal));
-    char seed[32];
-    snprintf(seed, sizeof seed, "0x%016" PRIx64, shape->seed);
-    json_string(&json, "seed", seed);
+    json_hex(&json, "seed", shape->seed);
     json_real(&json, "epsilon", shape->epsilon);
     json_real(&json, "delta", shape->delta);
     json_integer(&json, "total", stats->total);

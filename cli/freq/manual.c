@@ -2,7 +2,7 @@
 #include "frame/commands.h"
 #include "freq/file.h"
 
-/* clang-format off: a field a line */
+/* clang-format off: one field per line */
 /* Which fields of a line hold the key and its weight. */
 #define FREQ_FIELD_OPTIONS                                                                 \
     {.name = "field",                                                                      \

@@ -53,7 +53,7 @@ struct resume_file {
 enum {
     /* So far no event of the file was counted or a duplicate. */
     RESUME_UNTAKEN = 1,
-    /* The place is inside a line that was rejected. */
+    /* The place is inside a line that is too long to be read. */
     RESUME_INSIDE = 2,
     /* Of a file that is written: all that was written to it is before the place. */
     RESUME_CLOSED = 4

@@ -107,8 +107,8 @@ struct redis_link_events {
     void (*on_refusal)(void *context, struct redis_link *link, const char *text);
 };
 
-/* Begins to connect. False when that failed at once; link->context->errstr is then gone, and *why
- * tells. */
+/* Begins to connect. False when that failed at once; link->context->errstr is then gone, and why
+ * has the reason. */
 bool redis_link_open(struct redis_link *link, const struct redis_url *url, uint64_t now_ms,
                      char why[128]);
 

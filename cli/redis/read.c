@@ -1,7 +1,7 @@
 /* read.c - reads counters from all partitions and adds them up.
  *
- * WHY     The largest counters of each partition do not tell the largest sums: with more than one
- *         partition, top reads them all, as list does. */
+ * WHY     The largest counters of each partition do not determine the largest sums: with more than
+ *         one partition, top reads them all, as list does. */
 #include "redis/read.h"
 
 #include <inttypes.h>

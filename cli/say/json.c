@@ -111,6 +111,11 @@ void json_integer(struct json *json, const char *key, uint64_t value) {
     fprintf(json->stream, "%" PRIu64, value);
 }
 
+void json_hex(struct json *json, const char *key, uint64_t value) {
+    print_key(json, key);
+    fprintf(json->stream, "\"0x%016" PRIx64 "\"", value);
+}
+
 void json_real(struct json *json, const char *key, double value) {
     if (!isfinite(value)) {
         json_null(json, key);

@@ -22,6 +22,8 @@ void json_string(struct json *json, const char *key, const char *value);
 /* A string of any bytes. If they are not UTF-8, a second member, KEY_hex, has them exactly. */
 void json_bytes(struct json *json, const char *key, lethe_bytes value);
 void json_integer(struct json *json, const char *key, uint64_t value);
+/* As a string such as "0x0123456789abcdef": not every reader of JSON keeps 64 bits of a number. */
+void json_hex(struct json *json, const char *key, uint64_t value);
 void json_signed(struct json *json, const char *key, int64_t value);
 void json_boolean(struct json *json, const char *key, bool value);
 void json_real(struct json *json, const char *key, double value);

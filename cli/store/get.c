@@ -67,7 +67,7 @@ static int get_operands(struct getting *getting, char *const *operands, size_t c
     return code;
 }
 
-/* Gets the keys of a file, one a line, escaped like those that are printed. */
+/* Gets the keys of a file, one per line, escaped like those that are printed. */
 static int get_lines(struct getting *getting, const struct inputs *inputs) {
     struct line_reader *reader;
     int code = lines_open(inputs, &reader);

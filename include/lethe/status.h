@@ -10,8 +10,8 @@
  * Arguments  NULL where an object or a result is needed is LETHE_EINVAL, and so is a count above
  *            zero with a NULL array. Functions that return no status say what they do with NULL.
  * Structs    Options and statistics may grow in later versions. Each such struct starts with its
- *            size, which the caller sets to sizeof the struct as he compiled it. LETHE_OPTIONS and
- *            LETHE_INIT do that. A struct that is smaller than the library's has zero in the
+ *            size, which the caller sets to sizeof the struct as it was compiled. LETHE_OPTIONS
+ *            and LETHE_INIT do that. A struct that is smaller than the library's has zero in the
  *            missing fields. A larger one is accepted as long as the fields that the library
  *            does not know are zero. In results the library writes only the fields that both know.
  *            A size of 0 is LETHE_EINVAL.

@@ -83,8 +83,8 @@ typedef struct lethe_store_options {
 
     /* W, 1 second to 30 days; 0 -> as the store has it, 3 days in a new one. When W becomes longer,
      * what was applied within the old W is recognised for the new one. What is older may be
-     * forgotten: with event time it stays LETHE_OUTCOME_LATE, by the wall clock a duplicate of it
-     * is counted. */
+     * forgotten: with event time it stays LETHE_OUTCOME_LATE; with the wall clock, a duplicate of
+     * it is counted. */
     uint64_t window_ms;
     /* e, [1e-12, 0.1]; 0 -> as the store has it, 1e-12 in a new one. */
     double error;

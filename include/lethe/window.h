@@ -108,7 +108,7 @@ typedef struct lethe_window_stats {
     /* The granularity of forgetting, and the number of periods that the window tells apart. */
     uint64_t period_ms;
     uint32_t generations;
-    /* The tables or filters that a test looks at. */
+    /* What a test looks at: the parts of the chain, or the forgetful filter's filters. */
     uint32_t parts;
 
     /* Ids that are remembered. */
@@ -146,7 +146,7 @@ LETHE_API lethe_answer lethe_window_test(const lethe_window *window, lethe_hash 
 
 /* Remembers an id from now_ms on, whether it is a duplicate or not.
  * Cost: as test. A few per cent of the calls move another entry, which takes a few more cache
- * misses. Now and then a segment of 2 to 4 MiB is allocated or freed.
+ * misses. Now and then a slab of 2 to 4 MiB is allocated or freed.
  * Errors: LETHE_EINVAL, LETHE_EFULL (policy), LETHE_ENOMEM; then the id is not remembered. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_add(lethe_window *window, lethe_hash id,
                                                          uint64_t now_ms);
@@ -197,7 +197,7 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_make_room(lethe_window *win
                                                                uint64_t now_ms);
 
 /* Gives the window the time when there is nothing to add, so that it can free memory. Frees at most
- * `budget` segments (or filters) per stripe; 0 only lets time pass. *more becomes whether there is
+ * `budget` slabs (or filters) per stripe; 0 only lets time pass. *more becomes whether there is
  * more to free. Answers never depend on this call. Cost: O(budget). Errors: LETHE_EINVAL. */
 LETHE_API lethe_status lethe_window_work(lethe_window *window, uint64_t now_ms, unsigned budget,
                                          bool *more);

@@ -232,22 +232,3 @@ int merge_command(redis_context *context, redis_string **arguments, int count) {
     finish_change(context, &into, arguments[1], event_of(type, "merge", event));
     return redis.ReplyWithSimpleString(context, "OK");
 }
-
-/* --- INFO */
-
-int info_command(redis_context *context, redis_string **arguments, int count) {
-    const struct value_type *type = type_of_command(arguments[0]);
-    if (count != 2) return redis.WrongArity(context);
-    struct opened opened;
-    if (!open_value(context, arguments[1], type, OPEN_TO_READ, &opened)) return REDIS_OK;
-    if (opened.value == NULL) {
-        redis.CloseKey(opened.key);
-        return reply_error_of(context, type, ERROR_NO_VALUE);
-    }
-    struct info info = {.context = context};
-    redis.ReplyWithMap(context, -1);
-    type->info(&info, opened.value);
-    redis.ReplySetMapLength(context, info.count);
-    redis.CloseKey(opened.key);
-    return REDIS_OK;
-}

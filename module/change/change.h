@@ -66,6 +66,6 @@ lethe_status make_value(const struct value_type *type, const union options *opti
 
 /* Commands that every type has: PREFIX.RESERVE key option value ..., PREFIX.INFO key, and, where
  * two values can be merged, PREFIX.MERGE into from. */
-redis_command_function create_command, info_command, merge_command;
+redis_command_function create_command, merge_command;
 
 #endif

@@ -6,8 +6,7 @@
  * own commands in much the same way.
  *
  * Texts are templates: {prefix} is the type's prefix, {noun} what it calls a value, {item} what it
- * remembers, {create} the
- * name of the command that makes one. So types share descriptions. */
+ * remembers, {create} the name of the command that makes one. So types share descriptions. */
 #ifndef LETHE_MODULE_COMMAND_COMMAND_H
 #define LETHE_MODULE_COMMAND_COMMAND_H
 
@@ -41,11 +40,6 @@ struct error_form {
     const char *text, *when;
 };
 
-/* A field of INFO. */
-struct info_field {
-    const char *name, *meaning;
-};
-
 /* How a command uses its keys. */
 enum {
     KEY_READS = REDIS_KEY_READ_ONLY | REDIS_KEY_ACCESS,
@@ -73,11 +67,15 @@ struct command {
     const char *since, *summary, *complexity;
     const struct argument *arguments;
     const struct reply_form *replies;
-    /* Besides WRONGTYPE, PARTIAL and a wrong number of arguments, which every command has. */
+    /* Besides WRONGTYPE, PARTIAL and a wrong number of arguments, which every command has; NULL if
+     * there are no others. */
     const struct error_form *errors;
     /* For its page: paragraphs, and a session that a test repeats ("> " before what is sent). */
     const char *details, *example;
 };
+
+/* The members for a command whose first argument is its one key. */
+#define ONE_KEY(flags_) .key_flags = flags_, .first_key = 1, .last_key = 1
 
 #define ARGUMENTS(...)          \
     (const struct argument[]) { \

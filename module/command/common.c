@@ -3,6 +3,7 @@
 #include "change/change.h"
 #include "change/repeat.h"
 #include "command/command.h"
+#include "command/info.h"
 #include "server/errors.h"
 #include "value/transfer.h"
 
@@ -12,9 +13,7 @@ const struct command common_commands[] = {
         .function = create_command,
         .flags = "write",
         .arity = -2,
-        .key_flags = KEY_CREATES,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_CREATES),
         .since = "0.1.0",
         .summary = "Makes an empty {noun} with options of its own",
         .complexity = "O(size)",
@@ -40,9 +39,7 @@ const struct command common_commands[] = {
         .function = info_command,
         .flags = "readonly",
         .arity = 2,
-        .key_flags = KEY_READS,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_READS),
         .since = "0.1.0",
         .summary = "Reports the state of a {noun}",
         .complexity = "O(1)",
@@ -63,9 +60,7 @@ const struct command common_commands[] = {
         .function = dump_command,
         .flags = "readonly",
         .arity = 3,
-        .key_flags = KEY_READS,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_READS),
         .is_dangerous = true,
         .since = "0.1.0",
         .summary = "Returns one piece of a saved {noun}, for {prefix}.LOAD",
@@ -98,9 +93,7 @@ const struct command common_commands[] = {
         .function = load_command,
         .flags = "write deny-oom",
         .arity = 5,
-        .key_flags = KEY_CHANGES,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_CHANGES),
         .is_dangerous = true,
         .since = "0.1.0",
         .summary = "Loads one piece of a {noun} that {prefix}.DUMP returned",
@@ -138,9 +131,7 @@ const struct command common_commands[] = {
         .function = effect_command,
         .flags = "write",
         .arity = 3,
-        .key_flags = KEY_CHANGES,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_CHANGES),
         .is_dangerous = true,
         .since = "0.1.0",
         .summary = "Internal: what a master did, for its replicas and its log",

@@ -95,17 +95,17 @@ bool option_parse(const struct option *option, const redis_string *value, void *
 }
 
 void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]) {
-    const char *space = option->unit[0] != '\0' ? " " : "";
+    const char *unit = option->unit != NULL ? option->unit : "", *space = *unit != '\0' ? " " : "";
     if (option->kind == OPTION_FRACTION) {
         snprintf(range, OPTION_RANGE_BYTES, "%g to %g%s%s", option->least_fraction,
-                 option->most_fraction, space, option->unit);
+                 option->most_fraction, space, unit);
     } else if (option->kind == OPTION_SEED) {
         snprintf(range, OPTION_RANGE_BYTES, "any 64-bit integer except 0");
     } else if (option->kind == OPTION_WORD) {
         snprintf(range, OPTION_RANGE_BYTES, "%s or %s", option->words[0], option->words[1]);
     } else {
         snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64 "%s%s", option->least,
-                 option->most, space, option->unit);
+                 option->most, space, unit);
     }
 }
 
@@ -212,7 +212,6 @@ const struct option once_options[] = {
 #include "command/window_rows.inc.h"
     {.token = "KIND",
      .name = "kind",
-     .unit = "",
      FIELD(OPTION_WORD, kind),
      .is_late = true,
      .words = kinds,

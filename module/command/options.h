@@ -29,7 +29,7 @@ enum option_kind {
  * effects. */
 struct option {
     const char *token;
-    /* Of its value, in the syntax; its unit, in ranges, or "". */
+    /* Of its value, in the syntax; its unit, in ranges, or NULL. */
     const char *name, *unit;
     enum option_kind kind;
     /* Of the field in the type's structure of options. */
@@ -45,6 +45,14 @@ struct option {
     /* The default, and what the option means, as sentences without a full stop. */
     const char *fallback, *meaning;
 };
+
+/* The last row of a type that can be merged. */
+#define OPTION_ROW_OF_SEED(type_, field_)                                                        \
+    {                                                                                            \
+        .token = "SEED", .name = "seed", .kind = OPTION_SEED, .offset = offsetof(type_, field_), \
+        .fallback = "random",                                                                    \
+        .meaning = "The seed of the hash; a {noun} can be merged only with one of the same seed" \
+    }
 
 enum { OPTION_COUNT_LIMIT = 8, OPTION_RANGE_BYTES = 64, OPTION_NAMES_BYTES = 96 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/info.h"
 #include "server/errors.h"
 #include "server/settings.h"
 #include "types.h"
@@ -128,7 +129,7 @@ static const struct error_form common_errors[] = {
 };
 
 static void print_forms(struct printer *printer, const struct error_form *form) {
-    for (; form->text != NULL; form++) {
+    for (; form != NULL && form->text != NULL; form++) {
         open_bracket(printer, NULL, '{');
         print_text(printer, "text", form->text);
         print_text(printer, "when", form->when);

@@ -4,7 +4,7 @@
  *         bucket h mod 2^(l+1), or, if there is no such bucket yet, in h mod 2^l. To grow,
  *         bucket n - 2^l is split in two; to shrink, the last bucket is merged back. The table
  *         is never moved as a whole, so no command waits for that.
- * LAYOUT  The array of buckets is in segments, so that it isn't moved either; a bucket is a
+ * LAYOUT  The array of buckets is in slabs, so that it isn't moved either; a bucket is a
  *         list.
  * SCAN    A cursor is a bucket's number with its bits read from the highest down. In that order
  *         all buckets that a bucket may be split into come right after it, and buckets that were
@@ -19,7 +19,7 @@
 #include <lethe/hash.h>
 #include <string.h>
 
-enum { SEGMENT_SHIFT = 7, SEGMENT_BUCKETS = 1 << SEGMENT_SHIFT, FEWEST_BUCKETS = 4 };
+enum { SLAB_SHIFT = 7, SLAB_BUCKETS = 1 << SLAB_SHIFT, FEWEST_BUCKETS = 4 };
 
 /* Drawn with the first table; 0 before. */
 static uint64_t salt;
@@ -31,7 +31,7 @@ void counters_init(struct counters *counters, uint64_t seed) {
 }
 
 static struct counter **bucket_at(const struct counters *counters, uint64_t index) {
-    return &counters->segments[index >> SEGMENT_SHIFT][index & (SEGMENT_BUCKETS - 1)];
+    return &counters->slabs[index >> SLAB_SHIFT][index & (SLAB_BUCKETS - 1)];
 }
 
 /* The largest power of two that is not more than the number of buckets, less one. */
@@ -51,16 +51,16 @@ static uint32_t hash_name(const struct counters *counters, const char *name, siz
 
 /* Makes room for one more bucket in the array. */
 static void reserve_bucket(struct counters *counters) {
-    if (counters->buckets < counters->segment_count * SEGMENT_BUCKETS) return;
-    if (counters->segment_count == counters->segment_capacity) {
-        counters->segment_capacity = 2 * counters->segment_capacity + 1;
-        counters->segments = redis.Realloc(counters->segments,
-                                           counters->segment_capacity * sizeof *counters->segments);
+    if (counters->buckets < counters->slab_count * SLAB_BUCKETS) return;
+    if (counters->slab_count == counters->slab_capacity) {
+        counters->slab_capacity = 2 * counters->slab_capacity + 1;
+        counters->slabs =
+            redis.Realloc(counters->slabs, counters->slab_capacity * sizeof *counters->slabs);
     }
-    size_t bytes = SEGMENT_BUCKETS * sizeof(struct counter *);
-    struct counter **segment = redis.Alloc(bytes);
-    memset(segment, 0, bytes);
-    counters->segments[counters->segment_count++] = segment;
+    size_t bytes = SLAB_BUCKETS * sizeof(struct counter *);
+    struct counter **slab = redis.Alloc(bytes);
+    memset(slab, 0, bytes);
+    counters->slabs[counters->slab_count++] = slab;
 }
 
 static void split_one(struct counters *counters) {
@@ -89,8 +89,8 @@ static void merge_one(struct counters *counters) {
         end = &(*end)->next;
     *end = *from;
     *from = NULL;
-    if (counters->buckets == (counters->segment_count - 1) * SEGMENT_BUCKETS)
-        redis.Free(counters->segments[--counters->segment_count]);
+    if (counters->buckets == (counters->slab_count - 1) * SLAB_BUCKETS)
+        redis.Free(counters->slabs[--counters->slab_count]);
 }
 
 void counters_drop(struct counters *counters) {
@@ -102,9 +102,9 @@ void counters_drop(struct counters *counters) {
             counter = next;
         }
     }
-    for (uint64_t i = 0; i < counters->segment_count; i++)
-        redis.Free(counters->segments[i]);
-    redis.Free(counters->segments);
+    for (uint64_t i = 0; i < counters->slab_count; i++)
+        redis.Free(counters->slabs[i]);
+    redis.Free(counters->slabs);
     counters_init(counters, counters->seed);
 }
 
@@ -195,8 +195,8 @@ void counters_each(const struct counters *counters, counters_visitor *visit, voi
 }
 
 size_t counters_memory(const struct counters *counters) {
-    return counters->bytes + counters->segment_capacity * sizeof *counters->segments +
-           counters->segment_count * SEGMENT_BUCKETS * sizeof(struct counter *);
+    return counters->bytes + counters->slab_capacity * sizeof *counters->slabs +
+           counters->slab_count * SLAB_BUCKETS * sizeof(struct counter *);
 }
 
 uint64_t counters_defrag(struct counters *counters, redis_defrag *defrag, uint64_t bucket) {

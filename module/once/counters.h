@@ -20,9 +20,9 @@ struct counter {
 };
 
 struct counters {
-    /* Segments of the array of buckets. */
-    struct counter ***segments;
-    uint64_t segment_count, segment_capacity;
+    /* Slabs of the array of buckets. */
+    struct counter ***slabs;
+    uint64_t slab_count, slab_capacity;
     uint64_t buckets;
 
     /* How many counters there are, and their memory. */

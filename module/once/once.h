@@ -5,10 +5,9 @@
 
 #include "change/change.h"
 #include "command/command.h"
+#include "command/info.h"
 #include "once/counters.h"
 #include "value/value.h"
-
-struct info;
 
 struct once {
     struct value head;
@@ -26,7 +25,7 @@ struct once {
 /* --- Opening: open.c */
 
 /* A change of a table by operations. While the server is out of memory, or the table is as large
- * as it may be, duplicates are answered as ever and nothing else is done: a client that retries
+ * as it may be, duplicates are answered as usual and nothing else is done: a client that retries
  * an operation must learn that it was applied. */
 struct once_change {
     struct change change;
@@ -81,7 +80,7 @@ redis_command_function once_incrby, once_mincrby, once_add, once_forget_command,
     once_mget, once_scan, once_top, once_seen, once_call;
 
 /* The fields of ONCE.INFO: struct value_type. */
-void once_info(struct info *info, const void *value);
+void once_gather_facts(redis_context *context, const void *value, void *facts);
 extern const struct info_field once_info_fields[];
 
 #endif

@@ -64,8 +64,8 @@ static void warn_of_eviction(redis_context *context) {
 
 /* --- Forgetting */
 
-/* To give one segment back takes half a millisecond. How many filters are freed at once. */
-enum { WORK_SEGMENTS = 2, WORK_FILTERS = 4 };
+/* To give one slab back takes half a millisecond. How many filters are freed at once. */
+enum { WORK_SLABS = 2, WORK_FILTERS = 4 };
 
 /* A window visits all its blocks in 31 periods, half a mebibyte whenever its clock moves. */
 #define PIECE_OF_A_LAP ((uint64_t)31 << 19)
@@ -78,12 +78,12 @@ static void let_time_pass(void *value) {
     (void)lethe_window_work(table->window, table->head.clock_ms, budget, &table->has_more);
 }
 
-/* No time passes: only memory of what was forgotten is given back, a few segments at a time. */
+/* No time passes: only memory of what was forgotten is given back, a few slabs at a time. */
 static void give_back(void *value) {
     struct once *table = value;
     bool more;
     if (table->is_forgetful) return;
-    (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SEGMENTS, &more);
+    (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SLABS, &more);
 }
 
 static bool is_due(const void *value, uint64_t now_ms) {
@@ -189,7 +189,7 @@ static size_t memory(const void *value) {
 static size_t allocations(const void *value) {
     const struct once *table = value;
     uint64_t bytes = window_stats(table->window, table->head.clock_ms).memory_bytes;
-    return table->counters.count + table->counters.segment_count + effort_of_bytes(bytes);
+    return table->counters.count + table->counters.slab_count + effort_of_bytes(bytes);
 }
 
 static void digest_counter(void *context, struct counter *counter) {
@@ -237,8 +237,8 @@ const struct value_type once_type = {
     .on_made = warn_of_eviction,
     .repeat = once_repeat,
     .complete = complete,
-    .info = once_info,
     .info_fields = once_info_fields,
+    .gather_facts = once_gather_facts,
     .load_from_snapshot = load_from_snapshot,
     .save = save,
     .load = load,

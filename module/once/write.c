@@ -389,15 +389,23 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
     return REDIS_OK;
 }
 
+/* Opens a table that exists. Replies 0 if there is none, and with what went wrong otherwise; NULL
+ * then. */
+static struct once *open_existing(redis_context *context, redis_string *key,
+                                  struct change *change) {
+    if (!open_to_change(context, key, &once_type, ABSENT_STAYS, change)) return NULL;
+    if (change->opened.value == NULL) {
+        redis.CloseKey(change->opened.key);
+        redis.ReplyWithLongLong(context, 0);
+    }
+    return change->opened.value;
+}
+
 int once_forget_command(redis_context *context, redis_string **arguments, int count) {
     if (count != 3) return redis.WrongArity(context);
     struct change change;
-    if (!open_to_change(context, arguments[1], &once_type, ABSENT_STAYS, &change)) return REDIS_OK;
-    struct once *table = change.opened.value;
-    if (table == NULL) {
-        redis.CloseKey(change.opened.key);
-        return redis.ReplyWithLongLong(context, 0);
-    }
+    struct once *table = open_existing(context, arguments[1], &change);
+    if (table == NULL) return REDIS_OK;
     if (table->is_forgetful) {
         abandon_change(&change);
         return reply_error(context, ERROR_FORGET);
@@ -410,12 +418,8 @@ int once_forget_command(redis_context *context, redis_string **arguments, int co
 int once_del(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
     struct change change;
-    if (!open_to_change(context, arguments[1], &once_type, ABSENT_STAYS, &change)) return REDIS_OK;
-    struct once *table = change.opened.value;
-    if (table == NULL) {
-        redis.CloseKey(change.opened.key);
-        return redis.ReplyWithLongLong(context, 0);
-    }
+    struct once *table = open_existing(context, arguments[1], &change);
+    if (table == NULL) return REDIS_OK;
     int removed = 0;
     for (int i = 2; i < count; i++) {
         struct name name = name_of(arguments[i]);

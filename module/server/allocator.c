@@ -8,9 +8,9 @@
  *         its aligned part holds by how much it was moved.
  * WHY     Large blocks are not overwritten with zeros: their pages are handed back to the
  *         system, which supplies zeros when they are first touched. A window that begins a table
- *         touches many of its segments within one command, and writing a segment takes a
+ *         touches many of its slabs within one command, and writing a slab takes a
  *         millisecond. Pages are also handed back when a block is released. That takes some time
- *         per page, but windows release only a few segments at a time and may need many at once. */
+ *         per page, but windows release only a few slabs at a time and may need many at once. */
 #include "server/allocator.h"
 
 #include <string.h>

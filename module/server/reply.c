@@ -38,23 +38,3 @@ int reply_error_of(redis_context *context, const struct value_type *type, const 
     expand(text, type, expanded, sizeof expanded);
     return reply_error(context, expanded);
 }
-
-void info_name(struct info *info, const char *name) {
-    info->count++;
-    redis.ReplyWithCString(info->context, name);
-}
-
-void info_word(struct info *info, const char *name, const char *value) {
-    info_name(info, name);
-    redis.ReplyWithCString(info->context, value);
-}
-
-void info_number(struct info *info, const char *name, uint64_t value) {
-    info_name(info, name);
-    reply_count(info->context, value);
-}
-
-void info_fraction(struct info *info, const char *name, double value) {
-    info_name(info, name);
-    redis.ReplyWithDouble(info->context, value);
-}

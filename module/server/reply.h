@@ -19,14 +19,4 @@ int reply_count(redis_context *context, uint64_t count);
 /* An error with the type's noun in the place of {noun}. */
 int reply_error_of(redis_context *context, const struct value_type *type, const char *text);
 
-/* What INFO replies, a map: a name, and then one reply. */
-struct info {
-    redis_context *context;
-    long count;
-};
-void info_name(struct info *info, const char *name);
-void info_word(struct info *info, const char *name, const char *value);
-void info_number(struct info *info, const char *name, uint64_t value);
-void info_fraction(struct info *info, const char *name, double value);
-
 #endif

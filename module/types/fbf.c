@@ -4,6 +4,7 @@
  * A key holds one filter: items are added, tested, and forgotten after the window. A single item
  * can't be removed. */
 #include "change/effect.h"
+#include "command/info.h"
 #include "command/options.h"
 #include "server/reply.h"
 #include "types.h"
@@ -62,24 +63,43 @@ static const struct filter_operations operations = {.add = add, .test = test};
 
 /* --- INFO */
 
-static void report(struct info *info, const void *value) {
+struct facts {
+    lethe_forgetful_stats stats;
+    uint64_t clock_ms, memory_bytes;
+};
+INFO_FACTS_FIT(struct facts);
+
+static void gather_facts(redis_context *context, const void *value, void *facts) {
     const struct held *held = value;
-    lethe_forgetful_stats stats = LETHE_INIT(lethe_forgetful_stats);
-    (void)lethe_forgetful_info(held->structure, value_time(&held->head), &stats);
-    info_number(info, "window_ms", stats.window_ms);
-    info_number(info, "clock_ms", held->head.clock_ms);
-    info_number(info, "oldest_age_ms", stats.oldest_age_ms);
-    info_number(info, "period_ms", stats.period_ms);
-    info_fraction(info, "slack", stats.slack);
-    info_fraction(info, "error_target", stats.error_target);
-    info_fraction(info, "error_estimate", stats.error_estimate);
-    info_number(info, "items", stats.ids_held);
-    info_number(info, "fresh", stats.fresh);
-    info_number(info, "duplicates", stats.duplicates);
-    info_number(info, "refused", stats.refused);
-    info_number(info, "memory_bytes", held_bytes(value));
-    info_number(info, "filters", stats.filters);
+    struct facts *out = facts;
+    (void)context;
+    *out = (struct facts){.stats = LETHE_INIT(lethe_forgetful_stats),
+                          .clock_ms = held->head.clock_ms,
+                          .memory_bytes = held_bytes(value)};
+    (void)lethe_forgetful_info(held->structure, value_time(&held->head), &out->stats);
 }
+
+static const struct info_field info_fields[] = {
+    INFO_ROW("window_ms", stats.window_ms, "The window W, in milliseconds"),
+    INFO_ROW("clock_ms", clock_ms, "The filter's own time"),
+    INFO_ROW("oldest_age_ms", stats.oldest_age_ms,
+             "The age of the oldest item, at most; 0 if there is none"),
+    INFO_ROW("period_ms", stats.period_ms,
+             "The length of a period: items are forgotten once per period"),
+    INFO_ROW("slack", stats.slack,
+             "How much longer than W an item may be remembered, as a share of W"),
+    INFO_ROW("error_target", stats.error_target, "The error that was asked for"),
+    INFO_ROW("error_estimate", stats.error_estimate, "The current error"),
+    INFO_ROW("items", stats.ids_held, "The number of items"),
+    INFO_ROW("fresh", stats.fresh, "The number of additions so far of items that were not there"),
+    INFO_ROW("duplicates", stats.duplicates,
+             "The number of additions so far of items that were there"),
+    INFO_ROW("refused", stats.refused,
+             "The number of additions so far for which there was no room"),
+    INFO_ROW("memory_bytes", memory_bytes, "Its memory"),
+    INFO_ROW("filters", stats.filters, "The number of Bloom filters that it consists of"),
+    {.name = NULL},
+};
 
 /* --- Time */
 
@@ -100,23 +120,6 @@ static bool is_due(const void *value, uint64_t now_ms) {
     return stats.filters > 0 && (now_ms - clock_ms >= stats.period_ms || held->has_more);
 }
 
-static const struct info_field info_fields[] = {
-    {"window_ms", "The window W, in milliseconds"},
-    {"clock_ms", "The filter's own time"},
-    {"oldest_age_ms", "The age of the oldest item, at most; 0 if there is none"},
-    {"period_ms", "The length of a period: items are forgotten once per period"},
-    {"slack", "How much longer than W an item may be remembered, as a share of W"},
-    {"error_target", "The error that was asked for"},
-    {"error_estimate", "The current error"},
-    {"items", "The number of items"},
-    {"fresh", "The number of additions so far of items that were not there"},
-    {"duplicates", "The number of additions so far of items that were there"},
-    {"refused", "The number of additions so far for which there was no room"},
-    {"memory_bytes", "Its memory"},
-    {"filters", "The number of Bloom filters that it consists of"},
-    {NULL, NULL},
-};
-
 const struct value_type fbf_type = {
     .name = "lethe-fbf",
     VALUE_TYPE_PREFIX("FBF"),
@@ -131,8 +134,8 @@ const struct value_type fbf_type = {
     .default_options = window_options_default,
     .planned_bytes = window_planned_bytes,
     .repeat = filter_repeat,
-    .info = report,
     .info_fields = info_fields,
+    .gather_facts = gather_facts,
     .let_time_pass = let_time_pass,
     .is_due = is_due,
 };

@@ -11,6 +11,7 @@
 
 #include "change/change.h"
 #include "command/command.h"
+#include "command/info.h"
 #include "command/options.h"
 #include "server/errors.h"
 #include "server/reply.h"
@@ -28,7 +29,6 @@ VALUE_TYPE_LOADER(fid_type)
 static const struct option options[] = {
     {.token = "WIDTH",
      .name = "width",
-     .unit = "",
      FIELD(OPTION_LARGE, width),
      .least = 1,
      .most = LETHE_SKETCH_MAX_WIDTH,
@@ -36,7 +36,6 @@ static const struct option options[] = {
      .meaning = "The number of counters in a row; WIDTH times DEPTH is at most 2^32"},
     {.token = "DEPTH",
      .name = "depth",
-     .unit = "",
      FIELD(OPTION_SMALL, depth),
      .least = 1,
      .most = LETHE_SKETCH_MAX_DEPTH,
@@ -44,7 +43,6 @@ static const struct option options[] = {
      .meaning = "The number of rows"},
     {.token = "BITS",
      .name = "bits",
-     .unit = "",
      FIELD(OPTION_SMALL, counter_bits),
      .least = 8,
      .most = 64,
@@ -52,18 +50,12 @@ static const struct option options[] = {
      .meaning = "The bits of a counter: 8, 16, 32 or 64"},
     {.token = "TOP",
      .name = "top",
-     .unit = "",
      FIELD(OPTION_SMALL, top),
      .least = 1,
      .most = LETHE_SKETCH_MAX_TOP,
      .fallback = "none",
      .meaning = "The number of most frequent items that FID.TOP can list"},
-    {.token = "SEED",
-     .name = "seed",
-     .unit = "",
-     FIELD(OPTION_SEED, seed),
-     .fallback = "random",
-     .meaning = "The seed of the hash; sketches that are to be merged need the same"},
+    OPTION_ROW_OF_SEED(lethe_sketch_options, seed),
     {0},
 };
 
@@ -208,19 +200,34 @@ static int top_command(redis_context *context, redis_string **arguments, int cou
 
 /* --- INFO */
 
-static void report(struct info *info, const void *value) {
-    const lethe_sketch *sketch = held_structure(value);
-    /* Not lethe_sketch_info, which looks at all counters: for a large sketch that takes seconds. */
-    lethe_sketch_shape shape = shape_of(sketch);
-    uint64_t total = lethe_sketch_total(sketch);
-    info_number(info, "width", shape.width);
-    info_number(info, "depth", shape.depth);
-    info_number(info, "counter_bits", shape.counter_bits);
-    info_number(info, "total", total);
-    info_number(info, "memory_bytes", held_bytes(value));
-    info_fraction(info, "error_above", shape.epsilon * (double)total);
-    info_number(info, "top", shape.top);
+struct facts {
+    lethe_sketch_shape shape;
+    uint64_t total, memory_bytes;
+    double error_above;
+};
+INFO_FACTS_FIT(struct facts);
+
+/* Without lethe_sketch_info, which looks at all counters: for a large sketch that takes seconds. */
+static void gather_facts(redis_context *context, const void *value, void *facts) {
+    struct facts *out = facts;
+    (void)context;
+    *out = (struct facts){.shape = shape_of(held_structure(value)),
+                          .total = lethe_sketch_total(held_structure(value)),
+                          .memory_bytes = held_bytes(value)};
+    out->error_above = out->shape.epsilon * (double)out->total;
 }
+
+static const struct info_field info_fields[] = {
+    INFO_ROW("width", shape.width, "The number of counters in a row"),
+    INFO_ROW("depth", shape.depth, "The number of rows"),
+    INFO_ROW("counter_bits", shape.counter_bits, "The bits of a counter"),
+    INFO_ROW("total", total, "The sum of all that was added, less what was removed"),
+    INFO_ROW("memory_bytes", memory_bytes, "Its memory"),
+    INFO_ROW("error_above", error_above,
+             "By how much an estimate may be too high, except in few cases"),
+    INFO_ROW("top", shape.top, "The number of most frequent items that it keeps"),
+    {.name = NULL},
+};
 
 /* --- Repeating what a master did */
 
@@ -251,17 +258,6 @@ static void digest(const void *value, redis_digest *digest) {
     digest_saved(save_answers, value, digest);
 }
 
-static const struct info_field info_fields[] = {
-    {"width", "The number of counters in a row"},
-    {"depth", "The number of rows"},
-    {"counter_bits", "The bits of a counter"},
-    {"total", "The sum of all that was added, less what was removed"},
-    {"memory_bytes", "Its memory"},
-    {"error_above", "By how much an estimate may be too high, except in few cases"},
-    {"top", "The number of most frequent items that it keeps"},
-    {NULL, NULL},
-};
-
 #define SKETCH ARGUMENT_KEY("key", "The key of the {noun}")
 #define ITEM                                                                 \
     {                                                                        \
@@ -283,9 +279,7 @@ static const struct command fid_commands[] = {
         .function = add_command,
         .flags = "write deny-oom fast",
         .arity = -4,
-        .key_flags = KEY_CHANGES,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_CHANGES),
         .since = "0.1.0",
         .summary = "Adds items, each a given number of times",
         .complexity = "O(number of items)",
@@ -308,9 +302,7 @@ static const struct command fid_commands[] = {
         .function = remove_command,
         .flags = "write fast",
         .arity = -4,
-        .key_flags = KEY_CHANGES,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_CHANGES),
         .since = "0.1.0",
         .summary = "Removes items that were added, each a given number of times",
         .complexity = "O(number of items)",
@@ -334,9 +326,7 @@ static const struct command fid_commands[] = {
         .function = count_command,
         .flags = "readonly fast",
         .arity = -3,
-        .key_flags = KEY_READS,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_READS),
         .since = "0.1.0",
         .summary = "Estimates how often items were added",
         .complexity = "O(number of items)",
@@ -345,7 +335,6 @@ static const struct command fid_commands[] = {
                                         .flags = REDIS_ARGUMENT_MULTIPLE,
                                         .meaning = "An item"}),
         .replies = REPLIES({.when = "always", .resp2 = "array: per item its estimate"}),
-        .errors = ERRORS({.text = NULL}),
         .details = "An estimate is never too low. FID.INFO has by how much it may be too high.",
         .example = "> FID.ADD a apple 3\n"
                    "1) (integer) 3\n"
@@ -359,9 +348,7 @@ static const struct command fid_commands[] = {
         .function = top_command,
         .flags = "readonly",
         .arity = 3,
-        .key_flags = KEY_READS,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_READS),
         .since = "0.1.0",
         .summary = "Lists the most frequent items of a sketch that was made with TOP",
         .complexity = "O(top log top)",
@@ -396,7 +383,7 @@ const struct value_type fid_type = {
     .default_options = default_options,
     .planned_bytes = planned_bytes,
     .repeat = repeat,
-    .info = report,
     .info_fields = info_fields,
+    .gather_facts = gather_facts,
     .digest = digest,
 };

@@ -25,6 +25,20 @@ struct filter_operations {
     void (*remove)(struct held *value, const lethe_hash *hashes, size_t count, uint8_t *was_there);
 };
 
+/* Rows of options of filters that do not forget. */
+#define OPTION_ROW_OF_CAPACITY(type_, field_, meaning_)                           \
+    {                                                                             \
+        .token = "CAPACITY", .name = "items", .kind = OPTION_LARGE,               \
+        .offset = offsetof(type_, field_), .least = 1, .most = UINT64_C(1) << 40, \
+        .fallback = "65536", .meaning = meaning_                                  \
+    }
+#define OPTION_ROW_OF_ERROR(type_, field_, meaning_)                                      \
+    {                                                                                     \
+        .token = "ERROR", .name = "error", .kind = OPTION_FRACTION,                       \
+        .offset = offsetof(type_, field_), .least_fraction = 1e-15, .most_fraction = 0.5, \
+        .fallback = "0.01", .meaning = meaning_                                           \
+    }
+
 extern const struct command filter_commands[], filter_removals[];
 
 redis_command_function filter_add, filter_madd, filter_test, filter_mtest, filter_remove,

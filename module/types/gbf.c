@@ -11,6 +11,7 @@
 
 #include "change/change.h"
 #include "command/command.h"
+#include "command/info.h"
 #include "command/options.h"
 #include "server/errors.h"
 #include "server/reply.h"
@@ -40,25 +41,13 @@ static_assert(sizeof(lethe_gaussian_spacing) == sizeof(int), "an OPTION_WORD is 
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(struct making, wanted.field_)
 
 static const struct option options[] = {
-    {.token = "CAPACITY",
-     .name = "items",
-     .unit = "",
-     FIELD(OPTION_LARGE, capacity),
-     .least = 1,
-     .most = UINT64_C(1) << 40,
-     .fallback = "65536",
-     .meaning = "The number of items it is made for; not with SLOTS"},
-    {.token = "ERROR",
-     .name = "error",
-     .unit = "",
-     FIELD(OPTION_FRACTION, error),
-     .least_fraction = 1e-15,
-     .most_fraction = 0.5,
-     .fallback = "0.01",
-     .meaning = "The false-positive rate of the Bloom filter inside at CAPACITY; not with SLOTS"},
+    OPTION_ROW_OF_CAPACITY(struct making, wanted.capacity,
+                           "The number of items it is made for; not with SLOTS"),
+    OPTION_ROW_OF_ERROR(
+        struct making, wanted.error,
+        "The false-positive rate of the Bloom filter inside at CAPACITY; not with SLOTS"),
     {.token = "SLOTS",
      .name = "slots",
-     .unit = "",
      FIELD(OPTION_LARGE, slots),
      .least = 1,
      .most = UINT64_C(1) << 40,
@@ -66,7 +55,6 @@ static const struct option options[] = {
      .meaning = "The number of slots"},
     {.token = "HASHES",
      .name = "hashes",
-     .unit = "",
      FIELD(OPTION_SMALL, hashes),
      .least = 1,
      .most = 64,
@@ -74,7 +62,6 @@ static const struct option options[] = {
      .meaning = "The number of hash functions; only with SLOTS"},
     {.token = "BITS",
      .name = "bits",
-     .unit = "",
      FIELD(OPTION_SMALL, slot_bits),
      .least = 1,
      .most = 64,
@@ -82,17 +69,11 @@ static const struct option options[] = {
      .meaning = "The bits of a slot: 1 to 8, 32 or 64; with 1 it is a classical Bloom filter"},
     {.token = "SPACING",
      .name = "spacing",
-     .unit = "",
      FIELD(OPTION_WORD, spacing),
      .words = spacings,
      .fallback = "even",
      .meaning = "How the bells of the hash functions are spread"},
-    {.token = "SEED",
-     .name = "seed",
-     .unit = "",
-     FIELD(OPTION_SEED, seed),
-     .fallback = "random",
-     .meaning = "The seed of the hash; filters that are to be merged need the same"},
+    OPTION_ROW_OF_SEED(struct making, wanted.seed),
     {0},
 };
 
@@ -202,24 +183,41 @@ static const struct filter_operations operations = {
 /* A sample takes a few milliseconds. To look at all slots of a large filter would take a second. */
 enum { SAMPLED_SLOTS = 1 << 18 };
 
-static void report(struct info *info, const void *value) {
-    lethe_gaussian_shape shape = shape_of(held_structure(value));
-    lethe_gaussian_stats stats = LETHE_INIT(lethe_gaussian_stats);
-    (void)lethe_gaussian_estimate(held_structure(value), SAMPLED_SLOTS, &stats);
-    info_number(info, "slots", shape.slots);
-    info_number(info, "hashes", shape.hashes);
-    info_number(info, "slot_bits", shape.slot_bits);
-    info_name(info, "spacing");
-    redis.ReplyWithCString(info->context, spacings[shape.spacing]);
-    info_number(info, "capacity", shape.capacity);
-    info_fraction(info, "error_target", shape.error);
-    info_fraction(info, "error_estimate", stats.error_estimate);
-    info_fraction(info, "bloom_error_estimate", stats.bloom_error);
-    info_number(info, "additions", stats.additions);
-    info_fraction(info, "items_estimate", stats.distinct_estimate);
-    info_fraction(info, "fill", stats.fill);
-    info_number(info, "memory_bytes", held_bytes(value));
+struct facts {
+    lethe_gaussian_shape shape;
+    lethe_gaussian_stats stats;
+    const char *spacing;
+    uint64_t memory_bytes;
+};
+INFO_FACTS_FIT(struct facts);
+
+static void gather_facts(redis_context *context, const void *value, void *facts) {
+    struct facts *out = facts;
+    (void)context;
+    *out = (struct facts){.shape = shape_of(held_structure(value)),
+                          .stats = LETHE_INIT(lethe_gaussian_stats),
+                          .memory_bytes = held_bytes(value)};
+    (void)lethe_gaussian_estimate(held_structure(value), SAMPLED_SLOTS, &out->stats);
+    out->spacing = spacings[out->shape.spacing];
 }
+
+static const struct info_field info_fields[] = {
+    INFO_ROW("slots", shape.slots, "The number of slots"),
+    INFO_ROW("hashes", shape.hashes, "The number of hash functions"),
+    INFO_ROW("slot_bits", shape.slot_bits, "The bits of a slot"),
+    INFO_ROW("spacing", spacing, "How the bells are spread: even or published"),
+    INFO_ROW("capacity", shape.capacity, "The number of items it was made for"),
+    INFO_ROW("error_target", shape.error,
+             "The false-positive rate that was asked for, of the Bloom filter inside"),
+    INFO_ROW("error_estimate", stats.error_estimate, "The false-positive rate now"),
+    INFO_ROW("bloom_error_estimate", stats.bloom_error,
+             "The false-positive rate now of the Bloom filter inside"),
+    INFO_ROW("additions", stats.additions, "The number of additions"),
+    INFO_ROW("items_estimate", stats.distinct_estimate, "The number of different items, estimated"),
+    INFO_ROW("fill", stats.fill, "The share of slots in use"),
+    INFO_ROW("memory_bytes", memory_bytes, "Its memory"),
+    {.name = NULL},
+};
 
 /* --- The Bloom filter inside */
 
@@ -260,31 +258,13 @@ static int extract_command(redis_context *context, redis_string **arguments, int
     return REDIS_OK;
 }
 
-static const struct info_field info_fields[] = {
-    {"slots", "The number of slots"},
-    {"hashes", "The number of hash functions"},
-    {"slot_bits", "The bits of a slot"},
-    {"spacing", "How the bells are spread: even or published"},
-    {"capacity", "The number of items it was made for"},
-    {"error_target", "The false-positive rate that was asked for, of the Bloom filter inside"},
-    {"error_estimate", "The false-positive rate now"},
-    {"bloom_error_estimate", "The false-positive rate now of the Bloom filter inside"},
-    {"additions", "The number of additions"},
-    {"items_estimate", "The number of different items, estimated"},
-    {"fill", "The share of slots in use"},
-    {"memory_bytes", "Its memory"},
-    {NULL, NULL},
-};
-
 static const struct command gbf_commands[] = {
     {
         .name = "EXTRACT",
         .function = extract_command,
         .flags = "readonly",
         .arity = 2,
-        .key_flags = KEY_READS,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_READS),
         .since = "0.1.0",
         .summary = "Returns the classical Bloom filter inside, as a saved file",
         .complexity = "O(size)",
@@ -315,6 +295,6 @@ const struct value_type gbf_type = {
     .read_options = read_options,
     .planned_bytes = planned_bytes,
     .repeat = filter_repeat,
-    .info = report,
     .info_fields = info_fields,
+    .gather_facts = gather_facts,
 };

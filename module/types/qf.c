@@ -12,6 +12,7 @@
 
 #include "change/change.h"
 #include "command/command.h"
+#include "command/info.h"
 #include "command/options.h"
 #include "server/reply.h"
 #include "types.h"
@@ -25,37 +26,20 @@ VALUE_TYPE_LOADER(qf_type)
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_quotient_options, field_)
 
 static const struct option options[] = {
-    {.token = "CAPACITY",
-     .name = "items",
-     .unit = "",
-     FIELD(OPTION_LARGE, capacity),
-     .least = 1,
-     .most = UINT64_C(1) << 40,
-     .fallback = "65536",
-     .meaning = "The number of different items it has room for; one that is added twice or more "
-                "takes the room of two"},
-    {.token = "ERROR",
-     .name = "error",
-     .unit = "",
-     FIELD(OPTION_FRACTION, error),
-     .least_fraction = 1e-15,
-     .most_fraction = 0.5,
-     .fallback = "0.01",
-     .meaning = "The false-positive rate when the filter is full"},
+    OPTION_ROW_OF_CAPACITY(
+        lethe_quotient_options, capacity,
+        "The number of different items it has room for; one that is added twice or more "
+        "takes the room of two"),
+    OPTION_ROW_OF_ERROR(lethe_quotient_options, error,
+                        "The false-positive rate when the filter is full"),
     {.token = "GROW",
      .name = "items-at-most",
-     .unit = "",
      FIELD(OPTION_LARGE, grow_to),
      .least = 1,
      .most = UINT64_C(1) << 40,
      .fallback = "it does not grow",
      .meaning = "The number of items up to which it doubles; at least CAPACITY"},
-    {.token = "SEED",
-     .name = "seed",
-     .unit = "",
-     FIELD(OPTION_SEED, seed),
-     .fallback = "random",
-     .meaning = "The seed of the hash; filters that are to be merged need the same"},
+    OPTION_ROW_OF_SEED(lethe_quotient_options, seed),
     {0},
 };
 
@@ -189,37 +173,38 @@ static lethe_status can_merge(const void *value, const void *other) {
 
 /* --- INFO */
 
-static void report(struct info *info, const void *value) {
-    lethe_quotient_shape shape = shape_of(held_structure(value));
-    lethe_quotient_stats stats = stats_of(held_structure(value));
-    info_number(info, "slots", shape.slots);
-    info_number(info, "remainder_bits", shape.remainder_bits);
-    info_number(info, "capacity", shape.capacity);
-    info_number(info, "grow_to", shape.grow_to);
-    info_fraction(info, "error_target", shape.error);
-    info_fraction(info, "error_estimate", stats.error_estimate);
-    info_number(info, "items", stats.distinct);
-    info_number(info, "total", stats.total);
-    info_fraction(info, "load", stats.load);
-    info_number(info, "counted", stats.counted);
-    info_number(info, "missed_removals", stats.missed_removals);
-    info_number(info, "memory_bytes", held_bytes(value));
+struct facts {
+    lethe_quotient_shape shape;
+    lethe_quotient_stats stats;
+    uint64_t memory_bytes;
+};
+INFO_FACTS_FIT(struct facts);
+
+static void gather_facts(redis_context *context, const void *value, void *facts) {
+    (void)context;
+    *(struct facts *)facts = (struct facts){.shape = shape_of(held_structure(value)),
+                                            .stats = stats_of(held_structure(value)),
+                                            .memory_bytes = held_bytes(value)};
 }
 
 static const struct info_field info_fields[] = {
-    {"slots", "The number of slots"},
-    {"remainder_bits", "The bits that a slot keeps of an item's hash"},
-    {"capacity", "The number of different items it was made for"},
-    {"grow_to", "The number of items up to which it doubles; 0: it does not grow"},
-    {"error_target", "The false-positive rate that was asked for"},
-    {"error_estimate", "The false-positive rate now"},
-    {"items", "The number of different items"},
-    {"total", "The number of items, each as often as it was added and not removed"},
-    {"load", "The share of slots in use"},
-    {"counted", "The number of items that are there more than once"},
-    {"missed_removals", "The number of removals of items that were not there"},
-    {"memory_bytes", "Its memory"},
-    {NULL, NULL},
+    INFO_ROW("slots", shape.slots, "The number of slots"),
+    INFO_ROW("remainder_bits", shape.remainder_bits,
+             "The bits that a slot keeps of an item's hash"),
+    INFO_ROW("capacity", shape.capacity, "The number of different items it was made for"),
+    INFO_ROW("grow_to", shape.grow_to,
+             "The number of items up to which it doubles; 0: it does not grow"),
+    INFO_ROW("error_target", shape.error, "The false-positive rate that was asked for"),
+    INFO_ROW("error_estimate", stats.error_estimate, "The false-positive rate now"),
+    INFO_ROW("items", stats.distinct, "The number of different items"),
+    INFO_ROW("total", stats.total,
+             "The number of items, each as often as it was added and not removed"),
+    INFO_ROW("load", stats.load, "The share of slots in use"),
+    INFO_ROW("counted", stats.counted, "The number of items that are there more than once"),
+    INFO_ROW("missed_removals", stats.missed_removals,
+             "The number of removals of items that were not there"),
+    INFO_ROW("memory_bytes", memory_bytes, "Its memory"),
+    {.name = NULL},
 };
 
 static const struct command qf_commands[] = {
@@ -228,9 +213,7 @@ static const struct command qf_commands[] = {
         .function = count_command,
         .flags = "readonly fast",
         .arity = -3,
-        .key_flags = KEY_READS,
-        .first_key = 1,
-        .last_key = 1,
+        ONE_KEY(KEY_READS),
         .since = "0.1.0",
         .summary = "Reports how often items were added and not removed",
         .complexity = "O(number of items)",
@@ -240,7 +223,6 @@ static const struct command qf_commands[] = {
                                 .flags = REDIS_ARGUMENT_MULTIPLE,
                                 .meaning = "An item"}),
         .replies = REPLIES({.when = "always", .resp2 = "array: per item an integer"}),
-        .errors = ERRORS({.text = NULL}),
         .details =
             "A count is never too low, and too high with the false-positive rate of the filter.",
         .example = "> QF.MADD a apple apple pear\n"
@@ -268,6 +250,6 @@ const struct value_type qf_type = {
     .planned_bytes = planned_bytes,
     .can_merge = can_merge,
     .repeat = filter_repeat,
-    .info = report,
     .info_fields = info_fields,
+    .gather_facts = gather_facts,
 };

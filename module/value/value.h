@@ -25,7 +25,6 @@ struct effect;
 struct effect_reader;
 struct filter_operations;
 struct holding;
-struct info;
 struct info_field;
 struct option;
 struct ticket;
@@ -103,9 +102,9 @@ struct value_type {
     lethe_status (*merge)(void *value, const void *other); /* * */
     /* * Whether a client may merge them: LETHE_OK, or why not. */
     lethe_status (*can_merge)(const void *value, const void *other);
-    /* The fields of PREFIX.INFO. */
-    void (*info)(struct info *info, const void *value);
+    /* PREFIX.INFO (command/info.h): its fields, and what fills the facts in which they are. */
     const struct info_field *info_fields;
+    void (*gather_facts)(redis_context *context, const void *value, void *facts);
 
     /* Calls value_from_snapshot: VALUE_TYPE_LOADER. */
     void *(*load_from_snapshot)(redis_io *io, int version);

@@ -6,8 +6,8 @@
  *         index[2b + 1] seven counts of nine bits: field i is the set bits of words 0..i
  *         One more pair, index[2 * blocks], holds the total.
  * I1      Bits at and after `bits` are zero, so that counts need no mask.
- * WHY     Nine bits hold counts up to 511, all that seven words before the last can add to 448
- *         need; a rank is one load of the pair and one popcount.
+ * WHY     Nine bits hold counts up to 511, and seven words have at most 448 set bits. A rank is
+ *         one load of the pair and one popcount.
  * LIMIT   The index describes the bits of the moment it was built.
  * PAPER   S. Vigna, Broadword implementation of rank/select queries, 2008 ("rank9"). */
 #include "core/bitvector.h"

@@ -16,8 +16,8 @@
  * I1      Nothing is believed before it is checked: the header has its own checksum, and the
  *         length must equal what the source really holds, before anything is allocated.
  * I2      After the first error nothing more is read or written.
- * WHY     The staging buffer makes small puts cheap. Bulk words bypass it, in pieces that are
- *         still in the cache when the sink takes them after the checksum did. */
+ * WHY     The staging buffer makes small puts cheap. Bulk words bypass it, in pieces so
+ *         small that they are still in the cache when the sink takes them, after the checksum. */
 #include "core/codec.h"
 
 #include <assert.h>

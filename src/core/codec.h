@@ -11,7 +11,7 @@
  *           lethe_decoder_status, then lethe_decoder_left to compare.
  * Trust     begin has checked the header and that the source really holds the payload, so
  *           memory bounded by lethe_decoder_left is memory bounded by real data. The payload's own
- *           checksum is known only at end: till then its fields may be anything. */
+ *           checksum is known only at end: until then its fields may be anything. */
 #ifndef LETHE_CORE_CODEC_H
 #define LETHE_CORE_CODEC_H
 

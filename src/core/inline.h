@@ -1,4 +1,4 @@
-/* core/inline.h - the two words about inlining.
+/* core/inline.h - which functions must be inlined, and which must not.
  *
  * Hot paths are written once and compiled for several shapes or instruction sets. That works only
  * if the compiler really inlines the common text, constants included, whatever its size. */

@@ -1,8 +1,8 @@
 /* core/salt.h - what hash tables in memory are keyed with.
  *
- * Where a key goes in a table must not be for its sender to choose: a file, or a stream of keys, in
- * which all fall on one place would take time that is quadratic in its length. The seeds of filters
- * and sketches are no help, since they are saved with them. Nothing that is saved, answered or
+ * The sender of keys must not be able to choose where they go in a table: a file or a stream of
+ * keys that all fall on one place would take time quadratic in its length. The seeds of filters and
+ * sketches cannot prevent this, since they are saved with them. Nothing that is saved, answered or
  * counted may depend on this number. */
 #ifndef LETHE_CORE_SALT_H
 #define LETHE_CORE_SALT_H

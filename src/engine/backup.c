@@ -11,13 +11,13 @@
  *         `data` last: a folder without it is no store.
  * WHY     A backup is needed when everything else is gone. That is worth reading all of it
  *         twice. */
-#include <errno.h>
 #include <string.h>
 
 #include "core/detail.h"
+#include "engine/check.h"
 #include "engine/disk/disk.h"
 #include "engine/ids/ledger.h"
-#include "engine/log/state.h"
+#include "os/file.h"
 #include "os/folder.h"
 #include "os/note.h"
 #include "os/sync.h"
@@ -25,19 +25,9 @@
 
 enum { PATH_BYTES = LETHE_OS_PATH_BYTES };
 
-static bool join(char out[PATH_BYTES], const char *folder, const char *name) {
-    return lethe_os_path(out, "%s/%s", folder, name);
-}
-
-static lethe_status explain(lethe_detail *detail, lethe_status status, const char *attempt,
-                            const char *path) {
-    if (status == LETHE_OK) return LETHE_OK;
-    return lethe_detail_fill(detail, status, "cannot %s %s: %s", attempt, path, strerror(errno));
-}
-
 static bool has(const char *folder, const char *name) {
     char path[PATH_BYTES];
-    return join(path, folder, name) && lethe_os_exists(path);
+    return lethe_os_path(path, "%s/%s", folder, name) && lethe_os_exists(path);
 }
 
 /* Backups do not go into a store, neither this one nor another. */
@@ -45,7 +35,7 @@ static lethe_status refuse_place(const char *folder, const char *backups, lethe_
     bool is_within;
     lethe_status status = lethe_os_is_within(backups, folder, &is_within);
     if (status == LETHE_ENOTFOUND) return LETHE_OK; /* reported later */
-    if (status != LETHE_OK) return explain(detail, status, "look at", backups);
+    if (status != LETHE_OK) return lethe_detail_of_file(detail, status, "look at", backups);
     if (is_within) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "%s is in the store itself; name a folder outside of it", backups);
@@ -61,7 +51,8 @@ static lethe_status refuse_place(const char *folder, const char *backups, lethe_
 static lethe_status show(const char *backups, uint32_t number, lethe_os_temporary *out,
                          lethe_detail *detail) {
     lethe_status status = lethe_os_temporary_make(out);
-    if (status != LETHE_OK) return explain(detail, status, "make", "a temporary folder");
+    if (status != LETHE_OK)
+        return lethe_detail_of_file(detail, status, "make", "a temporary folder");
     return lethe_disk_backup_show(backups, number, out->path, detail);
 }
 
@@ -93,7 +84,8 @@ static lethe_status read_back(const char *backups, uint32_t number, const lethe_
     lethe_status status = show(backups, number, &shown, detail);
     lethe_state state;
     lethe_store_health health;
-    if (status == LETHE_OK) status = lethe_disk_examine(shown.path, false, &state, &health, detail);
+    if (status == LETHE_OK)
+        status = lethe_engine_examine(shown.path, false, &state, &health, detail);
     if (status == LETHE_OK && state.commit != expected->commit)
         status = lethe_detail_fill(detail, LETHE_ECORRUPT, "it is of another moment");
     lethe_os_temporary_remove(&shown);
@@ -124,12 +116,12 @@ lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_d
     if (folder == NULL || backups == NULL)
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of a folder is NULL");
     lethe_status status = refuse_place(folder, backups, detail);
-    if (status == LETHE_OK) status = lethe_disk_examine(folder, true, &state, &health, detail);
+    if (status == LETHE_OK) status = lethe_engine_examine(folder, true, &state, &health, detail);
     if (status == LETHE_OK)
         status = lethe_disk_open(folder, LETHE_DISK_WRITE, false, NULL, &disk, detail);
     if (status == LETHE_OK) status = lethe_state_load(disk, &state, detail);
     if (status == LETHE_OK)
-        status = explain(detail, lethe_os_folder_make(backups), "make", backups);
+        status = lethe_detail_of_file(detail, lethe_os_folder_make(backups), "make", backups);
     if (status == LETHE_OK) status = refuse_another(backups, state.seed, detail);
     if (status == LETHE_OK && state.forever)
         status = lethe_ledger_backup(folder, backups, &state, detail);
@@ -140,14 +132,14 @@ lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_d
 }
 
 /* The name under which a store is restored, in its own folder. */
-static const char RESTORING[] = "restore.new";
+#define RESTORING "restore.new"
 
 static void remove_half(const char *folder) {
     static const char *const parts[] = {"data", "ledger", "ledger.new", ""};
     char half[PATH_BYTES], path[PATH_BYTES];
-    if (!join(half, folder, RESTORING)) return;
+    if (!lethe_os_path(half, "%s/" RESTORING, folder)) return;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (join(path, half, parts[i])) lethe_os_folder_remove(path);
+        if (lethe_os_path(path, "%s/%s", half, parts[i])) lethe_os_folder_remove(path);
     }
 }
 
@@ -162,8 +154,8 @@ static void judge_name(void *context, const char *name) {
 
 static void remove_remains(const char *folder) {
     char path[PATH_BYTES];
-    if (join(path, folder, "ledger")) lethe_os_folder_remove(path);
-    if (join(path, folder, "acknowledged")) lethe_os_remove(path);
+    if (lethe_os_path(path, "%s/ledger", folder)) lethe_os_folder_remove(path);
+    if (lethe_os_path(path, "%s/acknowledged", folder)) lethe_os_remove(path);
     remove_half(folder); /* last: it shows that the others are remains */
 }
 
@@ -184,7 +176,7 @@ static lethe_status prepare(const char *folder, bool *was_missing, lethe_detail 
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "%s must be missing or an empty folder to restore into", folder);
     }
-    return explain(detail, lethe_os_folder_make(folder), "make", folder);
+    return lethe_detail_of_file(detail, lethe_os_folder_make(folder), "make", folder);
 }
 
 /* Restores a whole store under its other name, and reads every byte of it. */
@@ -193,29 +185,29 @@ static lethe_status fill(const char *backups, const char *half, lethe_detail *de
     lethe_state state;
     lethe_store_health health;
     lethe_os_note note;
-    lethe_status status = explain(detail, lethe_os_folder_make(half), "make", half);
+    lethe_status status = lethe_detail_of_file(detail, lethe_os_folder_make(half), "make", half);
     if (status == LETHE_OK) status = lethe_disk_restore(backups, half, detail);
-    if (status == LETHE_OK) status = lethe_disk_examine(half, false, &state, &health, detail);
+    if (status == LETHE_OK) status = lethe_engine_examine(half, false, &state, &health, detail);
     if (status == LETHE_OK && state.forever)
         status = lethe_ledger_restore(backups, half, &state, detail);
     if (status != LETHE_OK) return status;
-    if (!join(path, half, "acknowledged"))
+    if (!lethe_os_path(path, "%s/acknowledged", half))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    status = explain(detail, lethe_os_note_open(path, &note), "write", path);
+    status = lethe_detail_of_file(detail, lethe_os_note_open(path, &note), "write", path);
     if (status != LETHE_OK) return status;
     lethe_os_note_write(&note, state.commit);
     lethe_os_note_close(&note);
-    status = join(path, half, "data") ? lethe_os_sync_folder(path) : LETHE_EIO;
-    return explain(detail, status, "write", path);
+    status = lethe_os_path(path, "%s/data", half) ? lethe_os_sync_folder(path) : LETHE_EIO;
+    return lethe_detail_of_file(detail, status, "write", path);
 }
 
 static lethe_status move(const char *half, const char *folder, const char *name,
                          lethe_detail *detail) {
     char from[PATH_BYTES], to[PATH_BYTES];
-    if (!join(from, half, name) || !join(to, folder, name))
+    if (!lethe_os_path(from, "%s/%s", half, name) || !lethe_os_path(to, "%s/%s", folder, name))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     if (!lethe_os_exists(from)) return LETHE_OK;
-    return explain(detail, lethe_os_folder_rename(from, to), "make", to);
+    return lethe_detail_of_file(detail, lethe_os_folder_rename(from, to), "make", to);
 }
 
 lethe_status lethe_store_restore(const char *backups, const char *folder, lethe_detail *detail) {
@@ -224,7 +216,7 @@ lethe_status lethe_store_restore(const char *backups, const char *folder, lethe_
     lethe_detail_clear(detail);
     if (folder == NULL || backups == NULL)
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of a folder is NULL");
-    if (!join(half, folder, RESTORING))
+    if (!lethe_os_path(half, "%s/" RESTORING, folder))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     if (!lethe_os_exists(backups))
         return lethe_detail_fill(detail, LETHE_ENOTFOUND,

@@ -2,6 +2,8 @@
  *
  * RocksDB checks the checksum of each block that is read. Here every record is checked to be one
  * that Lethe writes, and to agree with the others. */
+#include "engine/check.h"
+
 #include "core/detail.h"
 #include "core/sized.h"
 #include "engine/marks.h"
@@ -128,8 +130,8 @@ static lethe_status examine_all(lethe_disk *disk, struct examination *examinatio
     return LETHE_OK;
 }
 
-lethe_status lethe_disk_examine(const char *folder, bool with_ledger, lethe_state *state,
-                                lethe_store_health *out, lethe_detail *detail) {
+lethe_status lethe_engine_examine(const char *folder, bool with_ledger, lethe_state *state,
+                                  lethe_store_health *out, lethe_detail *detail) {
     *out = (lethe_store_health){0};
     lethe_disk *disk;
     lethe_status status = lethe_disk_open(folder, LETHE_DISK_EXAMINE, false, NULL, &disk, detail);
@@ -159,7 +161,7 @@ lethe_status lethe_store_check(const char *folder, lethe_store_health *out, leth
     if (folder == NULL || out == NULL ||
         lethe_sized_check(out, LETHE_SIZE_WITH(out, ledger_ids)) != LETHE_OK)
         return lethe_detail_fill(detail, LETHE_EINVAL, "the folder is NULL, or what to fill in");
-    lethe_status status = lethe_disk_examine(folder, true, &state, &health, detail);
+    lethe_status status = lethe_engine_examine(folder, true, &state, &health, detail);
     lethe_status given = LETHE_GIVE(&health, out, ledger_ids);
     return status != LETHE_OK ? status : given;
 }

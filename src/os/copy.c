@@ -1,11 +1,9 @@
 /* os/copy.c - copying a folder file by file, through the kernel where it can (copy_file_range). */
 #include "os/copy.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,17 +98,4 @@ lethe_status lethe_os_folder_copy(const char *from, const char *to) {
     if (copying.from >= 0) close(copying.from);
     if (copying.to >= 0) close(copying.to);
     return copying.status;
-}
-
-void lethe_os_folder_prune(const char *folder, const char *prefix, const char *kept) {
-    DIR *entries = opendir(folder);
-    if (entries == NULL) return;
-    const struct dirent *entry;
-    while ((entry = readdir(entries)) != NULL) {
-        char path[LETHE_OS_PATH_BYTES];
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) continue;
-        if (strcmp(entry->d_name, kept) == 0) continue;
-        if (lethe_os_path(path, "%s/%s", folder, entry->d_name)) lethe_os_folder_remove(path);
-    }
-    closedir(entries);
 }

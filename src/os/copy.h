@@ -9,7 +9,4 @@
  * Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO; errno says why. */
 LETHE_MUST_CHECK lethe_status lethe_os_folder_copy(const char *from, const char *to);
 
-/* Removes the folders in a folder whose names begin with prefix, except the one that is kept. */
-void lethe_os_folder_prune(const char *folder, const char *prefix, const char *kept);
-
 #endif

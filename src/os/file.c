@@ -114,6 +114,19 @@ lethe_status lethe_os_read_text(const char *path, char **out) {
     return LETHE_OK;
 }
 
+bool lethe_os_exists(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+void lethe_os_remove(const char *path) {
+    (void)unlink(path);
+}
+
+lethe_status lethe_os_link(const char *target, const char *path) {
+    return symlink(target, path) == 0 ? LETHE_OK : lethe_os_status_from_errno();
+}
+
 static char *concatenate(const char *a, const char *b) {
     size_t size = strlen(a) + strlen(b) + 1;
     char *joined = malloc(size);

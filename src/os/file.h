@@ -1,4 +1,4 @@
-/* os/file.h - files as the library needs them: read one, replace one atomically.
+/* os/file.h - files as the library needs them: read one, replace one atomically, link to one.
  *
  * Errors come as lethe_status with errno kept for the caller that prints the message:
  * LETHE_ENOTFOUND for a missing file, LETHE_ENOSPACE for a full disk or quota, LETHE_EINVAL for
@@ -25,6 +25,13 @@ void lethe_os_reader_close(lethe_os_reader *reader);
 /* Reads a whole file as a string, which the caller frees. On error *out is NULL. */
 LETHE_MUST_CHECK lethe_status lethe_os_read_text(const char *path, char **out);
 
+/* Whether there is a file (or anything else) of that name. */
+bool lethe_os_exists(const char *path);
+/* Removes a file if there is one. */
+void lethe_os_remove(const char *path);
+/* Makes a symbolic link at path. Errors: LETHE_ENOSPACE, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_link(const char *target, const char *path);
+
 /* A file being written beside the one it will replace. */
 typedef struct lethe_os_replacement lethe_os_replacement;
 
@@ -34,8 +41,8 @@ LETHE_MUST_CHECK lethe_status lethe_os_replace_write(lethe_os_replacement *repla
 /* Syncs, renames over path, syncs the folder. *is_in_place becomes whether path is the new file
  * now. On failure it is false, path is as it was, and nothing is left beside it; except where only
  * the sync of the folder failed. Then it is true: path is the new file, whole, and after a power
- * cut it may be the old one again. Who keeps other files by what this one says must keep those of
- * both. Frees the replacement either way. */
+ * cut it may be the old one again. A caller that keeps other files because this one names them must
+ * then keep those of both. Frees the replacement either way. */
 LETHE_MUST_CHECK lethe_status lethe_os_replace_commit(lethe_os_replacement *replacement,
                                                       bool *is_in_place);
 /* Drops what was written. Keeps errno. */

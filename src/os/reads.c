@@ -6,7 +6,7 @@
  *         would write into a buffer that somebody else has by then.
  * I2      A ring that fails for good is given up: what it has in flight is awaited, the rest of the
  *         batch is read one after the other, and the batches after it go through threads.
- * WHY     Threads reach nearly what io_uring reaches, at a context switch a read: enough where
+ * WHY     Threads reach nearly what io_uring reaches, at one context switch per read: enough where
  *         containers refuse it. Short reads are completed by pread, since they don't happen with
  *         regular files. */
 #include "os/reads.h"

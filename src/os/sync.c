@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "os/file.h"
-
-enum { PATH_BYTES = 4096 };
+#include "os/path.h"
 
 /* Whether this error of a folder's sync says that the file system has none. */
 static bool is_without_sync(int error) {
@@ -24,23 +22,9 @@ lethe_status lethe_os_sync_open(const char *folder, int *descriptor) {
 }
 
 lethe_status lethe_os_sync_open_parent(const char *path, int *descriptor) {
-    char parent[PATH_BYTES];
-    size_t size = strlen(path);
+    char parent[LETHE_OS_PATH_BYTES];
     *descriptor = -1;
-    if (size >= sizeof parent) {
-        errno = ENAMETOOLONG;
-        return LETHE_EIO;
-    }
-    memcpy(parent, path, size + 1);
-    while (size > 1 && parent[size - 1] == '/')
-        parent[--size] = '\0';
-    char *slash = strrchr(parent, '/');
-    if (slash == NULL) {
-        strcpy(parent, ".");
-    } else {
-        slash[slash == parent ? 1 : 0] = '\0';
-    }
-    return lethe_os_sync_open(parent, descriptor);
+    return lethe_os_path_parent(parent, path) ? lethe_os_sync_open(parent, descriptor) : LETHE_EIO;
 }
 
 lethe_status lethe_os_sync_names(int descriptor) {

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,6 +23,7 @@
 
 #include "os/file.h"
 #include "os/folder.h"
+#include "os/path.h"
 
 static const char PREFIX[] = "lethe-open-";
 enum { ATTEMPTS = 100 };
@@ -32,14 +32,6 @@ static const char *place(void) {
     const char *parent = "/dev/shm";
     if (access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
     return parent != NULL && parent[0] != '\0' ? parent : "/tmp";
-}
-
-static bool path_of(char *out, size_t size, const char *parent, const char *name,
-                    const char *ending) {
-    int length = snprintf(out, size, "%s/%s%s", parent, name, ending);
-    if (length > 0 && (size_t)length < size) return true;
-    errno = ENAMETOOLONG;
-    return false;
 }
 
 /* Opens and locks a folder that belongs to this user and is still there; -1 if that can't be. */
@@ -68,7 +60,7 @@ static void remove_remains(const char *parent) {
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         char path[LETHE_OS_PATH_BYTES];
         if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0) continue;
-        if (!path_of(path, sizeof path, parent, entry->d_name, "")) continue;
+        if (!lethe_os_path(path, "%s/%s", parent, entry->d_name)) continue;
         int folder = claim(path);
         if (folder < 0) continue;
         remove_claimed(path);
@@ -82,8 +74,8 @@ lethe_status lethe_os_temporary_make(lethe_os_temporary *out) {
     *out = (lethe_os_temporary){.path = ""};
     remove_remains(parent);
     for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-        char path[sizeof out->path];
-        if (!path_of(path, sizeof path, parent, PREFIX, "XXXXXX")) return LETHE_EIO;
+        char path[LETHE_OS_PATH_BYTES];
+        if (!lethe_os_path(path, "%s/%sXXXXXX", parent, PREFIX)) return LETHE_EIO;
         if (mkdtemp(path) == NULL) return lethe_os_status_from_errno();
         int folder = claim(path);
         if (folder < 0) {

@@ -5,10 +5,11 @@
 #define LETHE_OS_TEMPORARY_H
 
 #include "lethe/status.h"
+#include "os/path.h"
 
 /* Zeroed, it is none. */
 typedef struct lethe_os_temporary {
-    char path[256];
+    char path[LETHE_OS_PATH_BYTES];
     /* Open while the path is not empty: it holds the claim. */
     int descriptor;
 } lethe_os_temporary;

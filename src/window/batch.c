@@ -1,4 +1,4 @@
-/* window/batch.c - operations on many ids: sorts them by stripe and hands each stripe its part.
+/* window/batch.c - operations on many ids: sorts them by stripe and hands each stripe its share.
  *
  * IDEA    A counting sort on the stack, chunk by chunk, keeps the order of ids within each stripe.
  * WHY     A stripe's lock is taken once for many ids, and their memory accesses overlap. */
@@ -62,7 +62,7 @@ typedef lethe_status batch_function(const lethe_window *window, uint32_t index,
                                     const lethe_hash *ids, size_t count, uint64_t now_ms,
                                     uint8_t *answers);
 
-/* Sorts a chunk by stripe, keeps the order within each stripe, and calls function for each part.
+/* Sorts a chunk by stripe, keeps the order within each stripe, and calls function for each share.
  * answers may be NULL: then what function says about single ids is dropped. */
 static lethe_status run_chunk(const lethe_window *window, batch_function *function,
                               const lethe_hash *ids, size_t count, uint64_t now_ms,

@@ -1,4 +1,4 @@
-/* window/chain.h - a chain of tables: a window of the quotient kind for one thread.
+/* window/chain.h - a chain of parts: a window of the quotient kind for one thread.
  *
  * The public functions, in window.c, add stripes and locks. chain.c has the essay. */
 #ifndef LETHE_WINDOW_CHAIN_H
@@ -6,16 +6,16 @@
 
 #include "core/codec.h"
 #include "lethe/window.h"
-#include "window/table.h"
+#include "window/part.h"
 
-/* A merge leaves room for the tables that growth will add. Each of these is made for at least an
+/* A merge leaves room for the parts that growth will add. Each of these is made for at least an
  * eighth of all ids that are remembered, so at most about ten of them are alive at once. */
-enum { LETHE_CHAIN_MAX_TABLES = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX_GRAVES = 64 };
+enum { LETHE_CHAIN_MAX_PARTS = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX_GRAVES = 64 };
 
-/* One segment of expired tables is freed per this many calls. */
+/* One slab of expired parts is freed per this many calls. */
 enum { LETHE_CHAIN_CALLS_A_DIG = 256 };
 
-/* How much of the tables is swept at a time, and how often at most, while there is a lag. */
+/* How much of the parts is swept at a time, and how often at most, while there is a lag. */
 enum { LETHE_CHAIN_SWEEP_BYTES = 512 * 1024, LETHE_CHAIN_SWEEP_MS = 8 };
 
 /* Later times are treated as this one, so that no product of a time overflows. */
@@ -33,15 +33,15 @@ typedef struct lethe_chain {
     uint64_t period_end_ms;
 
     /* Newest first. The newest is written, all are read. */
-    lethe_table *tables[LETHE_CHAIN_MAX_TABLES];
-    unsigned table_count;
+    lethe_part *parts[LETHE_CHAIN_MAX_PARTS];
+    unsigned part_count;
 
-    /* Expired tables, whose memory is freed little by little. */
-    lethe_table *graves[LETHE_CHAIN_MAX_GRAVES];
+    /* Expired parts, whose memory is freed little by little. */
+    lethe_part *graves[LETHE_CHAIN_MAX_GRAVES];
     unsigned grave_count;
     unsigned calls_until_dig;
 
-    /* Whether the sweep of a table may lag. */
+    /* Whether the sweep of a part may lag. */
     bool is_sweeping;
 
     /* Whether the cap was a limit when room was last needed. */
@@ -57,8 +57,8 @@ typedef struct lethe_chain {
      * Before that period, and with at least as many ids alive, trying again is useless. */
     uint64_t full_until, full_alive;
 
-    /* Before this period, an id may have entries in more than one table. */
-    uint64_t copies_until;
+    /* Before this period, an id may have entries in more than one part. */
+    uint64_t repeats_until;
 } lethe_chain;
 
 /* Checks options and fills in their defaults. Pure. Errors: LETHE_EINVAL. */
@@ -71,31 +71,31 @@ LETHE_MUST_CHECK lethe_status lethe_chain_init(lethe_chain *chain,
 void lethe_chain_drop(lethe_chain *chain);
 
 /* Sets the clock, at most to LETHE_CHAIN_MAX_TIME_MS, and the fields that follow from it. The
- * tables stay as they are. */
+ * parts stay as they are. */
 void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms);
 
 /* Growth, in chain_growth.c. */
 
 /* The first moment of a period. */
 uint64_t lethe_chain_start_of(const lethe_chain *chain, uint64_t period);
-/* The memory of all tables, including expired ones. The chain itself is part of its stripe. */
+/* The memory of all parts, including expired ones. The chain itself is part of its stripe. */
 uint64_t lethe_chain_memory(const lethe_chain *chain);
-/* The memory of the tables that are not expired. Decisions under a cap use this number. Replicas
- * of a window may free expired tables at different times, but must take the same decisions. */
+/* The memory of the parts that are not expired. Decisions under a cap use this number. Replicas
+ * of a window may free expired parts at different times, but must take the same decisions. */
 uint64_t lethe_chain_living_bytes(const lethe_chain *chain);
-/* What the memory of these tables may grow to. */
+/* What the memory of these parts may grow to. */
 uint64_t lethe_chain_committed_bytes(const lethe_chain *chain);
-/* Frees expired tables until the cap leaves room for needed_bytes of tables. */
+/* Frees expired parts until the cap leaves room for needed_bytes of parts. */
 void lethe_chain_make_way(lethe_chain *chain, uint64_t needed_bytes);
 void lethe_chain_note_peak(lethe_chain *chain);
-/* Adds a new table, or makes an older one the newest again. Errors: LETHE_EFULL, LETHE_ENOMEM. */
+/* Adds a new part, or makes an older one the newest again. Errors: LETHE_EFULL, LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);
 /* Follows the clock into a later period. */
 void lethe_chain_begin_period(lethe_chain *chain);
-/* Continues the sweep of the tables by a small piece. When it is called depends only on the
+/* Continues the sweep of the parts by a small piece. When it is called depends only on the
  * times that the clock shows, so replicas that are given the same times sweep alike. */
 void lethe_chain_sweep(lethe_chain *chain);
-/* Frees at most budget segments of expired tables; true if none is left. */
+/* Frees at most budget slabs of expired parts; true if none is left. */
 bool lethe_chain_dig(lethe_chain *chain, unsigned budget);
 
 /* The operations, as lethe/window.h describes them. */
@@ -118,7 +118,7 @@ LETHE_MUST_CHECK lethe_status lethe_chain_remove(lethe_chain *chain, lethe_hash 
 bool lethe_chain_work(lethe_chain *chain, uint64_t now_ms, unsigned budget);
 lethe_window_stats lethe_chain_info(const lethe_chain *chain, uint64_t now_ms);
 
-/* Whether other's tables can be taken over. Errors: as lethe_window_merge. */
+/* Whether other's parts can be taken over. Errors: as lethe_window_merge. */
 LETHE_MUST_CHECK lethe_status lethe_chain_can_merge(const lethe_chain *chain,
                                                     const lethe_chain *other);
 /* Takes them over, after can_merge returned LETHE_OK. */

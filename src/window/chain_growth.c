@@ -1,4 +1,4 @@
-/* window/chain_growth.c - how a chain grows, shrinks and frees memory: when it makes a table,
+/* window/chain_growth.c - how a chain grows, shrinks and frees memory: when it makes a part,
  * for how many ids, with which share of the error and within which cap. chain.c has the essay. */
 #include "window/chain.h"
 
@@ -12,16 +12,16 @@
 #define DEFAULT_ERROR 1e-6
 #define DEFAULT_SLACK 0.25
 
-/* A table's capacity, relative to the ids at the rate it is made for. */
+/* A part's capacity, relative to the ids at the rate it is made for. */
 #define HEADROOM 1.1
-/* The share of e that the first table gets if the capacity was given. */
+/* The share of e that the first part gets if the capacity was given. */
 #define HINTED_SHARE 0.995
-/* The share of the rest of e for a table that suffices for the load, and for a smaller one. */
+/* The share of the rest of e for a part that suffices for the load, and for a smaller one. */
 #define LARGE_SHARE 0.62
 #define SMALL_SHARE 0.04
-/* The share of e for a table when nothing is left. */
+/* The share of e for a part when nothing is left. */
 #define LEAST_SHARE 1e-4
-/* The error of a table with the longest remainders. */
+/* The error of a part with the longest remainders. */
 #define LEAST_ERROR 5e-16
 /* Bits of memory per id with the shortest remainders. */
 #define SHORTEST_BITS 11.0
@@ -73,15 +73,15 @@ void lethe_chain_set_clock(lethe_chain *chain, uint64_t clock_ms) {
     chain->period_end_ms = lethe_chain_start_of(chain, chain->period + 1);
 }
 
-static uint64_t memory_of(lethe_table *const *tables, unsigned count) {
+static uint64_t memory_of(lethe_part *const *parts, unsigned count) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < count; i++)
-        bytes += lethe_table_allocated_bytes(tables[i]);
+        bytes += lethe_part_allocated_bytes(parts[i]);
     return bytes;
 }
 
 uint64_t lethe_chain_living_bytes(const lethe_chain *chain) {
-    return memory_of(chain->tables, chain->table_count);
+    return memory_of(chain->parts, chain->part_count);
 }
 
 uint64_t lethe_chain_memory(const lethe_chain *chain) {
@@ -90,10 +90,10 @@ uint64_t lethe_chain_memory(const lethe_chain *chain) {
 
 uint64_t lethe_chain_committed_bytes(const lethe_chain *chain) {
     uint64_t bytes = 0;
-    for (unsigned i = 0; i < chain->table_count; i++) {
+    for (unsigned i = 0; i < chain->part_count; i++) {
         /* Only the newest is written, so only the newest can grow. */
-        bytes += i == 0 ? lethe_table_planned_bytes(&chain->tables[i]->shape)
-                        : lethe_table_allocated_bytes(chain->tables[i]);
+        bytes += i == 0 ? lethe_part_planned_bytes(&chain->parts[i]->shape)
+                        : lethe_part_allocated_bytes(chain->parts[i]);
     }
     return bytes;
 }
@@ -105,10 +105,10 @@ void lethe_chain_note_peak(lethe_chain *chain) {
 
 bool lethe_chain_dig(lethe_chain *chain, unsigned budget) {
     while (chain->grave_count > 0 && budget > 0) {
-        lethe_table *grave = chain->graves[chain->grave_count - 1];
-        uint64_t before = grave->segments_allocated;
-        if (lethe_table_free_some(grave, budget)) {
-            lethe_table_free(grave);
+        lethe_part *grave = chain->graves[chain->grave_count - 1];
+        uint64_t before = grave->slabs_allocated;
+        if (lethe_part_free_some(grave, budget)) {
+            lethe_part_free(grave);
             chain->grave_count--;
         }
         budget -= before < budget ? (unsigned)before : budget;
@@ -119,9 +119,9 @@ bool lethe_chain_dig(lethe_chain *chain, unsigned budget) {
 void lethe_chain_sweep(lethe_chain *chain) {
     size_t left = LETHE_CHAIN_SWEEP_BYTES;
     chain->is_sweeping = false;
-    for (unsigned i = 0; i < chain->table_count; i++) {
-        left -= lethe_table_sweep(chain->tables[i], left);
-        chain->is_sweeping |= lethe_table_sweep_lag(chain->tables[i]) > 0;
+    for (unsigned i = 0; i < chain->part_count; i++) {
+        left -= lethe_part_sweep(chain->parts[i], left);
+        chain->is_sweeping |= lethe_part_sweep_lag(chain->parts[i]) > 0;
     }
 }
 
@@ -133,40 +133,40 @@ void lethe_chain_make_way(lethe_chain *chain, uint64_t needed_bytes) {
     }
 }
 
-static void bury(lethe_chain *chain, lethe_table *table) {
+static void bury(lethe_chain *chain, lethe_part *part) {
     lethe_chain_note_peak(chain);
     if (chain->grave_count == LETHE_CHAIN_MAX_GRAVES) {
-        lethe_table_free(chain->graves[--chain->grave_count]);
+        lethe_part_free(chain->graves[--chain->grave_count]);
     }
-    chain->graves[chain->grave_count++] = table;
+    chain->graves[chain->grave_count++] = part;
 }
 
-/* Removes table number index from the chain. */
+/* Removes part number index from the chain. */
 static void retire(lethe_chain *chain, unsigned index) {
-    bury(chain, chain->tables[index]);
-    chain->table_count--;
-    for (unsigned i = index; i < chain->table_count; i++)
-        chain->tables[i] = chain->tables[i + 1];
+    bury(chain, chain->parts[index]);
+    chain->part_count--;
+    for (unsigned i = index; i < chain->part_count; i++)
+        chain->parts[i] = chain->parts[i + 1];
 }
 
-/* Makes a table the first, before those that are now number 0 to count - 1. */
-static void put_first(lethe_chain *chain, lethe_table *table, unsigned count) {
+/* Makes a part the first, before those that are now number 0 to count - 1. */
+static void put_first(lethe_chain *chain, lethe_part *part, unsigned count) {
     for (unsigned i = count; i > 0; i--)
-        chain->tables[i] = chain->tables[i - 1];
-    chain->tables[0] = table;
+        chain->parts[i] = chain->parts[i - 1];
+    chain->parts[0] = part;
 }
 
 static uint64_t alive_in_all(const lethe_chain *chain) {
     uint64_t alive = 0;
-    for (unsigned i = 0; i < chain->table_count; i++)
-        alive += chain->tables[i]->alive;
+    for (unsigned i = 0; i < chain->part_count; i++)
+        alive += chain->parts[i]->alive;
     return alive;
 }
 
 static double error_of_all(const lethe_chain *chain) {
     double error = 0;
-    for (unsigned i = 0; i < chain->table_count; i++)
-        error += lethe_table_error(&chain->tables[i]->shape, chain->tables[i]->alive);
+    for (unsigned i = 0; i < chain->part_count; i++)
+        error += lethe_part_error(&chain->parts[i]->shape, chain->parts[i]->alive);
     return error;
 }
 
@@ -179,23 +179,23 @@ static double forecast(const lethe_chain *chain) {
     return rate * (chain->generations + 1) * HEADROOM;
 }
 
-/* Plans a table for fewer ids; LETHE_EFULL if so few are not worth a table. */
+/* Plans a part for fewer ids; LETHE_EFULL if so few are not worth a part. */
 static lethe_status plan_smaller(const lethe_chain *chain, uint64_t capacity, double share,
-                                 uint64_t room_bytes, struct lethe_table_shape *shape) {
-    double fits = (double)room_bytes / (double)lethe_table_planned_bytes(shape);
+                                 uint64_t room_bytes, struct lethe_part_shape *shape) {
+    double fits = (double)room_bytes / (double)lethe_part_planned_bytes(shape);
     uint64_t smaller = (uint64_t)((double)capacity * fits * 0.98);
     if (smaller < MIN_CAPACITY || smaller < capacity / 16) return LETHE_EFULL;
-    if (!lethe_table_plan(smaller, share, chain->generations, shape)) return LETHE_EFULL;
-    return lethe_table_planned_bytes(shape) <= room_bytes ? LETHE_OK : LETHE_EFULL;
+    if (!lethe_part_plan(smaller, share, chain->generations, shape)) return LETHE_EFULL;
+    return lethe_part_planned_bytes(shape) <= room_bytes ? LETHE_OK : LETHE_EFULL;
 }
 
-/* Plans a table with shorter remainders, and for fewer ids only if the shortest do not fit. */
+/* Plans a part with shorter remainders, and for fewer ids only if the shortest do not fit. */
 static lethe_status plan_degraded(const lethe_chain *chain, uint64_t capacity, double share,
-                                  uint64_t room_bytes, struct lethe_table_shape *shape) {
+                                  uint64_t room_bytes, struct lethe_part_shape *shape) {
     while (shape->queue.bits > MIN_DEGRADED_BITS) {
         share *= 2; /* one bit less */
-        if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
-        if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
+        if (!lethe_part_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+        if (lethe_part_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     }
     return plan_smaller(chain, capacity, share, room_bytes, shape);
 }
@@ -210,89 +210,88 @@ static bool is_burst(const lethe_chain *chain) {
            (double)chain->options.max_memory_bytes * 8;
 }
 
-/* Plans a table under policy degrade. */
+/* Plans a part under policy degrade. */
 static lethe_status plan_rising(const lethe_chain *chain, uint64_t capacity, double share,
-                                uint64_t room_bytes, struct lethe_table_shape *shape) {
+                                uint64_t room_bytes, struct lethe_part_shape *shape) {
     if (is_burst(chain)) {
-        /* Up to three quarters of the cap, tables keep the error; after that, ids count more. */
+        /* Up to three quarters of the cap, parts keep the error; after that, ids count more. */
         uint64_t kept_bytes = chain->options.max_memory_bytes / 4;
         uint64_t good_bytes = room_bytes > kept_bytes ? room_bytes - kept_bytes : 0;
-        if (lethe_table_planned_bytes(shape) <= good_bytes) return LETHE_OK;
+        if (lethe_part_planned_bytes(shape) <= good_bytes) return LETHE_OK;
         if (plan_smaller(chain, capacity, share, good_bytes, shape) == LETHE_OK) return LETHE_OK;
         uint64_t alive = alive_in_all(chain);
         if (capacity > alive) capacity = alive;
-        if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+        if (!lethe_part_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
         return plan_degraded(chain, capacity, share, room_bytes, shape);
     }
-    /* Leave a part of the room to the following tables, and more if these will have to be
+    /* Leave a portion of the room to the following parts, and more if these will have to be
      * larger. */
-    double part = fmax((double)capacity / fmax(forecast(chain), 1), 0.5);
-    room_bytes = (uint64_t)((double)room_bytes * fmin(part, 0.875));
-    if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
+    double portion = fmax((double)capacity / fmax(forecast(chain), 1), 0.5);
+    room_bytes = (uint64_t)((double)room_bytes * fmin(portion, 0.875));
+    if (lethe_part_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     return plan_degraded(chain, capacity, share, room_bytes, shape);
 }
 
-/* Plans a table that fits in the room under the cap; LETHE_EFULL if none does. */
+/* Plans a part that fits in the room under the cap; LETHE_EFULL if none does. */
 static lethe_status plan_within(const lethe_chain *chain, uint64_t capacity, double share,
-                                struct lethe_table_shape *shape) {
+                                struct lethe_part_shape *shape) {
     uint64_t cap = chain->options.max_memory_bytes, committed = lethe_chain_committed_bytes(chain);
-    if (!lethe_table_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+    if (!lethe_part_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
     if (cap == 0) return LETHE_OK;
     uint64_t room_bytes = cap > committed ? cap - committed : 0;
     if (chain->options.policy == LETHE_POLICY_DEGRADE) {
         return plan_rising(chain, capacity, share, room_bytes, shape);
     }
-    if (lethe_table_planned_bytes(shape) <= room_bytes) return LETHE_OK;
+    if (lethe_part_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     return plan_smaller(chain, capacity, share, room_bytes, shape);
 }
 
-/* Makes a new table, which becomes the newest. */
-static lethe_status open_table(lethe_chain *chain, uint64_t capacity, double share) {
-    if (chain->table_count == LETHE_CHAIN_MAX_TABLES) return LETHE_EFULL;
-    struct lethe_table_shape shape;
+/* Makes a new part, which becomes the newest. */
+static lethe_status open_part(lethe_chain *chain, uint64_t capacity, double share) {
+    if (chain->part_count == LETHE_CHAIN_MAX_PARTS) return LETHE_EFULL;
+    struct lethe_part_shape shape;
     lethe_status status = plan_within(chain, capacity, share, &shape);
     bool is_short = status != LETHE_OK || shape.capacity < capacity ||
-                    lethe_table_error(&shape, shape.capacity) > share * 1.001;
-    /* A table with too high an error strains the window until it has expired. */
+                    lethe_part_error(&shape, shape.capacity) > share * 1.001;
+    /* A part with too high an error strains the window until it has expired. */
     chain->is_capped = is_short || (chain->is_capped && error_of_all(chain) > chain->options.error);
     if (status != LETHE_OK) return status;
     lethe_chain_make_way(chain,
-                         lethe_chain_committed_bytes(chain) + lethe_table_planned_bytes(&shape));
-    lethe_table *table = lethe_table_new(&shape, chain->period, chain->options.allocator);
-    if (table == NULL) return LETHE_ENOMEM;
-    put_first(chain, table, chain->table_count);
-    chain->table_count++;
+                         lethe_chain_committed_bytes(chain) + lethe_part_planned_bytes(&shape));
+    lethe_part *part = lethe_part_new(&shape, chain->period, chain->options.allocator);
+    if (part == NULL) return LETHE_ENOMEM;
+    put_first(chain, part, chain->part_count);
+    chain->part_count++;
     return LETHE_OK;
 }
 
-/* Makes the emptiest of the older tables the newest, when no new table can be made. */
-static lethe_status reopen_table(lethe_chain *chain) {
+/* Makes the emptiest of the older parts the newest, when no new part can be made. */
+static lethe_status reopen_part(lethe_chain *chain) {
     unsigned best = 0;
     uint64_t most_free = MIN_REOPENED;
-    for (unsigned i = 1; i < chain->table_count; i++) {
-        const lethe_table *table = chain->tables[i];
-        uint64_t room =
-            table->alive < table->shape.capacity ? table->shape.capacity - table->alive : 0;
+    for (unsigned i = 1; i < chain->part_count; i++) {
+        const lethe_part *part = chain->parts[i];
+        uint64_t room = part->alive < part->shape.capacity ? part->shape.capacity - part->alive : 0;
         if (room <= most_free) continue;
         most_free = room;
         best = i;
     }
     if (best == 0) return LETHE_EFULL;
-    lethe_table *table = chain->tables[best];
-    double error = error_of_all(chain) - lethe_table_error(&table->shape, table->alive) +
-                   lethe_table_error(&table->shape, table->shape.capacity);
+    lethe_part *part = chain->parts[best];
+    double error = error_of_all(chain) - lethe_part_error(&part->shape, part->alive) +
+                   lethe_part_error(&part->shape, part->shape.capacity);
     bool refuses = chain->options.policy == LETHE_POLICY_REFUSE;
     if (refuses && error > chain->options.error) return LETHE_EFULL;
     uint64_t cap = chain->options.max_memory_bytes;
-    uint64_t growth = lethe_table_planned_bytes(&table->shape) - lethe_table_allocated_bytes(table);
+    uint64_t growth = lethe_part_planned_bytes(&part->shape) - lethe_part_allocated_bytes(part);
     uint64_t needed = lethe_chain_living_bytes(chain) + growth;
     if (cap != 0 && needed > cap) return LETHE_EFULL;
     lethe_chain_make_way(chain, needed);
-    put_first(chain, table, best);
+    put_first(chain, part, best);
     return LETHE_OK;
 }
 
-/* Chooses the capacity and the error of a new table for the current load. */
+/* Chooses the capacity and the error of a new part for the current load. */
 static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *out_share) {
     double alive = (double)alive_in_all(chain);
     double needed = forecast(chain), wanted = fmin(needed, MAX_GROWTH * alive);
@@ -309,8 +308,8 @@ lethe_status lethe_chain_make_room(lethe_chain *chain) {
     if (chain->period < chain->full_until && alive >= chain->full_alive) return LETHE_EFULL;
     double share;
     choose_size(chain, &capacity, &share);
-    lethe_status status = open_table(chain, capacity, share);
-    if (status == LETHE_EFULL) status = reopen_table(chain);
+    lethe_status status = open_part(chain, capacity, share);
+    if (status == LETHE_EFULL) status = reopen_part(chain);
     if (status == LETHE_EFULL) {
         chain->full_until = chain->period + 1;
         chain->full_alive = alive;
@@ -327,7 +326,7 @@ lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *op
     /* Ids arrive at random. Five standard deviations above the mean suffice for a steady load. */
     uint64_t capacity = hinted ? (uint64_t)(hint + 5 * sqrt(hint)) + 64 : MIN_CAPACITY;
     lethe_status status =
-        open_table(chain, capacity, options->error * (hinted ? HINTED_SHARE : SMALL_SHARE));
+        open_part(chain, capacity, options->error * (hinted ? HINTED_SHARE : SMALL_SHARE));
     if (status == LETHE_OK && chain->is_capped && options->policy == LETHE_POLICY_REFUSE) {
         status = LETHE_EFULL;
     }
@@ -336,39 +335,39 @@ lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *op
 }
 
 void lethe_chain_drop(lethe_chain *chain) {
-    for (unsigned i = 0; i < chain->table_count; i++)
-        lethe_table_free(chain->tables[i]);
+    for (unsigned i = 0; i < chain->part_count; i++)
+        lethe_part_free(chain->parts[i]);
     for (unsigned i = 0; i < chain->grave_count; i++)
-        lethe_table_free(chain->graves[i]);
+        lethe_part_free(chain->graves[i]);
     *chain = (lethe_chain){0};
 }
 
-/* Whether the newest table has shorter remainders than it should, and a table with much longer ones
+/* Whether the newest part has shorter remainders than it should, and a part with much longer ones
  * would fit now. */
 static bool can_improve(const lethe_chain *chain) {
-    const lethe_table *newest = chain->tables[0];
-    if (lethe_table_error(&newest->shape, newest->shape.capacity) <= chain->options.error)
+    const lethe_part *newest = chain->parts[0];
+    if (lethe_part_error(&newest->shape, newest->shape.capacity) <= chain->options.error)
         return false;
     uint64_t capacity;
     double share;
     choose_size(chain, &capacity, &share);
-    struct lethe_table_shape shape;
+    struct lethe_part_shape shape;
     if (plan_within(chain, capacity, share, &shape) != LETHE_OK || shape.capacity < capacity) {
         return false;
     }
-    double now = lethe_table_error(&newest->shape, newest->shape.capacity);
-    return lethe_table_error(&shape, capacity) <= fmax(chain->options.error, now / 4);
+    double now = lethe_part_error(&newest->shape, newest->shape.capacity);
+    return lethe_part_error(&shape, capacity) <= fmax(chain->options.error, now / 4);
 }
 
-/* Whether the load is far below what the newest table was made for. */
+/* Whether the load is far below what the newest part was made for. */
 static bool can_shrink(const lethe_chain *chain) {
     double needed = fmax(forecast(chain), (double)alive_in_all(chain));
     needed = fmax(fmax(needed, (double)chain->options.capacity), MIN_CAPACITY);
-    return chain->table_count == 1 &&
-           needed * SHRINK_FACTOR <= (double)chain->tables[0]->shape.capacity;
+    return chain->part_count == 1 &&
+           needed * SHRINK_FACTOR <= (double)chain->parts[0]->shape.capacity;
 }
 
-/* Adds a new table if it would suit the load better than the newest. If that fails, the next period
+/* Adds a new part if it would suit the load better than the newest. If that fails, the next period
  * tries again. */
 static void adapt(lethe_chain *chain) {
     if (!can_shrink(chain) && !can_improve(chain)) return;
@@ -376,32 +375,32 @@ static void adapt(lethe_chain *chain) {
     double share;
     choose_size(chain, &capacity, &share);
     bool was_capped = chain->is_capped;
-    if (open_table(chain, capacity, share) != LETHE_OK) chain->is_capped = was_capped;
+    if (open_part(chain, capacity, share) != LETHE_OK) chain->is_capped = was_capped;
 }
 
 /* The cap is no longer a limit once there is room again and the error is within its target. */
 static void relax(lethe_chain *chain) {
-    const lethe_table *newest = chain->tables[0];
+    const lethe_part *newest = chain->parts[0];
     if (newest->alive < newest->shape.capacity && error_of_all(chain) <= chain->options.error)
         chain->is_capped = false;
 }
 
-/* Whether all entries of the newest table have expired, and yet its blocks would have to be
+/* Whether all entries of the newest part have expired, and yet its blocks would have to be
  * swept now, before their stamps repeat. */
 static bool is_stale(const lethe_chain *chain) {
-    const lethe_table *newest = chain->tables[0];
-    return lethe_table_alive_at(newest, chain->period) == 0 &&
-           lethe_table_is_urgent_at(newest, chain->period);
+    const lethe_part *newest = chain->parts[0];
+    return lethe_part_alive_at(newest, chain->period) == 0 &&
+           lethe_part_is_urgent_at(newest, chain->period);
 }
 
-/* Replaces the newest table by an empty one of its shape. If memory for that is missing, the old
+/* Replaces the newest part by an empty one of its shape. If memory for that is missing, the old
  * one stays and is swept. */
 static void renew(lethe_chain *chain) {
-    const struct lethe_table_shape *shape = &chain->tables[0]->shape;
-    lethe_table *table = lethe_table_new(shape, chain->period, chain->options.allocator);
-    if (table == NULL) return;
-    bury(chain, chain->tables[0]);
-    chain->tables[0] = table;
+    const struct lethe_part_shape *shape = &chain->parts[0]->shape;
+    lethe_part *part = lethe_part_new(shape, chain->period, chain->options.allocator);
+    if (part == NULL) return;
+    bury(chain, chain->parts[0]);
+    chain->parts[0] = part;
     lethe_chain_make_way(chain, lethe_chain_committed_bytes(chain));
 }
 
@@ -411,11 +410,11 @@ void lethe_chain_begin_period(lethe_chain *chain) {
     chain->arrivals_before = chain->period == before + 1 ? chain->arrivals : 0;
     chain->arrivals = 0;
     if (chain->period - before > chain->generations || is_stale(chain)) renew(chain);
-    for (unsigned i = chain->table_count; i-- > 0;) {
-        if (i > 0 && lethe_table_alive_at(chain->tables[i], chain->period) == 0) {
+    for (unsigned i = chain->part_count; i-- > 0;) {
+        if (i > 0 && lethe_part_alive_at(chain->parts[i], chain->period) == 0) {
             retire(chain, i);
         } else {
-            lethe_table_advance(chain->tables[i], chain->period);
+            lethe_part_advance(chain->parts[i], chain->period);
         }
     }
     chain->is_sweeping = true;

@@ -1,6 +1,6 @@
 /* window/format.c - saves and loads windows: docs/format/window.md.
  *
- * The payload is the options and then each stripe: a chain of tables (chain_format.c), or, for the
+ * The payload is the options and then each stripe: a chain of parts (chain_format.c), or, for the
  * forgetful kind, a whole frame of a forgetful filter. */
 #include "core/codec.h"
 #include "core/io.h"
@@ -136,7 +136,7 @@ static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stri
         if (status == LETHE_ETYPE || status == LETHE_EVERSION) status = LETHE_ECORRUPT;
         if (status == LETHE_OK && !belongs(window, stripe->forgetful)) status = LETHE_ECORRUPT;
     } else {
-        /* The contents are accepted even if a table planned today would exceed the cap. */
+        /* The contents are accepted even if a part planned today would exceed the cap. */
         lethe_window_options empty = *share;
         empty.capacity = 0;
         empty.max_memory_bytes = 0;
@@ -179,29 +179,4 @@ lethe_status lethe_window_load(lethe_source source, const lethe_allocator *alloc
     return LETHE_OK;
 }
 
-static lethe_status save(const void *object, lethe_sink sink) {
-    return lethe_window_save(object, sink);
-}
-
-lethe_status lethe_window_save_file(const lethe_window *window, const char *path,
-                                    lethe_detail *detail) {
-    return lethe_save_to_file(path, save, window, detail);
-}
-
-struct load_context {
-    const lethe_allocator *allocator;
-    lethe_window **out;
-};
-
-static lethe_status load(void *context, lethe_source source) {
-    struct load_context *loading = context;
-    return lethe_window_load(source, loading->allocator, loading->out);
-}
-
-lethe_status lethe_window_load_file(const char *path, const lethe_allocator *allocator,
-                                    lethe_window **out, lethe_detail *detail) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context, detail);
-}
+LETHE_DEFINE_FILE_FUNCTIONS(lethe_window)

@@ -31,7 +31,7 @@ struct lethe_window {
     /* Whether stripes must be locked. */
     bool is_shared;
 
-    /* Whether the window is a single chain of tables that needs no lock: the fastest path. */
+    /* Whether the window is a single chain of parts that needs no lock: the fastest path. */
     bool is_plain;
 };
 

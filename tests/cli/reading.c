@@ -96,7 +96,7 @@ struct reading read_path(const char *path, const struct event_options *options,
         assert_true(batch.offset >= reading.offset && batch.line >= reading.line);
         reading.offset = batch.offset;
         reading.line = batch.line;
-        reading.rejected += batch.rejected;
+        reading.unreadable += batch.unreadable;
         reading.events += batch.count;
         reading.pending += batch.pending_bytes;
         if (batch.has_mark) {

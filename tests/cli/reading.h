@@ -1,7 +1,7 @@
 /* tests/cli/reading.h - files of events, read into texts that tests compare.
  *
  * A text has an event a line: "LINE|ID|KEY=DELTA,KEY=DELTA", and "@TIME" after it if there is one,
- * or "LINE!" if the line is rejected. */
+ * or "LINE!" if the line is unreadable. */
 #ifndef LETHE_TESTS_CLI_READING_H
 #define LETHE_TESTS_CLI_READING_H
 
@@ -32,7 +32,7 @@ struct reading {
     int code;
     char failure[256];
     char warning[320];
-    uint64_t resumed_at, offset, line, rejected, events, marks, pending;
+    uint64_t resumed_at, offset, line, unreadable, events, marks, pending;
 };
 
 /* The one file that is written and read, in a folder of its own. */

@@ -55,7 +55,7 @@ def test_files_that_grow_while_they_are_read(names, dedup, tmp_path):
             file.write(b"new " + numbered(name.encode(), 3000))
     first, second = blocked.end(), dedup(*names).stdout
     lines = (first + second).splitlines()
-    # "new a line 0" is one line more than the others are copies of.
+    # "new a line 0" is one line more than the others are duplicates of.
     expected = {line for name in names for line in (tmp_path / name).read_bytes().splitlines()}
     assert len(lines) == len(set(lines)) and set(lines) == expected
     assert dedup(*names).stdout == b""

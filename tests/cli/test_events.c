@@ -1,6 +1,6 @@
 /* Goal:   events are read as they were written, in every format, however the bytes arrive; what is
  * wrong is
- *         rejected by its line number and nothing else is.
+ *         reported with its line number and nothing else is.
  * Method: small files are read into a text (reading.h), which is compared with what it should
  * be. */
 #include <fcntl.h>
@@ -317,7 +317,7 @@ static void compressed(void **state) {
             assert_memory_equal(reading.text.data, plain.text.data, length);
             assert_true(reading.code == EXIT_BAD_DATA);
             assert_non_null(strstr(reading.failure, "cut short at byte"));
-            assert_int_equal(reading.rejected, 0);
+            assert_int_equal(reading.unreadable, 0);
             free(reading.text.data);
         }
         memcpy(packed + size, "junk", 4);
@@ -331,7 +331,7 @@ static void compressed(void **state) {
     free(plain.text.data);
 }
 
-/* Goal:   a line of 1 MiB is read, a longer one is rejected, and the next one is read again. */
+/* Goal:   a line of 1 MiB is read, a longer one is unreadable, and the next one is read again. */
 static void long_lines(void **state) {
     (void)state;
     static const enum event_kind kinds[] = {EVENTS_PLAIN, EVENTS_CSV};
@@ -351,7 +351,7 @@ static void long_lines(void **state) {
             add_format(&text, "\nb%ck\n", separator);
             struct event_options options = options_for(kinds[k], NULL);
             struct reading reading = read_bytes(text.data, text.size, &options);
-            assert_int_equal(reading.rejected, extra > 0);
+            assert_int_equal(reading.unreadable, extra > 0);
             assert_int_equal(reading.events, extra > 0 ? 1 : 2);
             assert_string_equal(reading.text.data + reading.text.size - 8, "2|b|k=1\n");
             free(reading.text.data);
@@ -377,7 +377,7 @@ static void many_changes(void **state) {
         struct reading reading = read_bytes(text.data, text.size, &options);
         bool fits = changes == LETHE_CHANGES_LIMIT;
         assert_int_equal(reading.events, 8000 + (fits ? 3 : 0));
-        assert_int_equal(reading.rejected, fits ? 0 : 3);
+        assert_int_equal(reading.unreadable, fits ? 0 : 3);
         free(reading.text.data);
         free(text.data);
     }

@@ -274,7 +274,7 @@ static void pending_lines(void **state) {
             struct reading reading = read_path(file_path, &options, &table);
             add(&all, reading.text.data, reading.text.size);
             assert_int_equal(reading.code, EXIT_DONE);
-            assert_int_equal(reading.rejected, 0);
+            assert_int_equal(reading.unreadable, 0);
             assert_int_equal(reading.offset + reading.pending, some);
             free(reading.text.data);
         }
@@ -314,7 +314,7 @@ static void alike(void **state) {
                 }
                 unlink(file_path);
                 struct reading reading = reread(content, &table, &options);
-                assert_int_equal(reading.events + reading.rejected, round == 0 ? 1000 : 0);
+                assert_int_equal(reading.events + reading.unreadable, round == 0 ? 1000 : 0);
                 free(reading.text.data);
                 free(packed.data);
                 free(text.data);

@@ -322,7 +322,7 @@ def test_what_was_counted_belongs_to_its_format(count, total, tmp_path):
 
 
 def test_a_mark_from_the_start_keeps_what_was_counted(count, tmp_path):
-    """Some events were counted; a wrong run from the start rejects all lines. That does not make the file a new one."""
+    """Some events were counted; a wrong run from the start finds all lines unreadable. That does not make the file a new one."""
     (tmp_path / "f").write_bytes(b"a,k\nb,k\n")
     count("--csv", "f")
     assert count("--from-start", "f", code=SKIPPED)["unreadable"] == 2

@@ -82,7 +82,7 @@ static size_t fill(enum event_kind kind, const struct places *places, const stru
     for (; event_batch_has_room(batch, strlen(line)); count++) {
         struct event_problem problem;
         enum event_result result = event_parse(&format, bytes_of(line), count + 1, batch, &problem);
-        if (result == EVENT_REJECTED) fail_msg("%s: %s", line, problem.text);
+        if (result == EVENT_UNREADABLE) fail_msg("%s: %s", line, problem.text);
         assert_int_equal(result, EVENT_TAKEN);
         assert_true(batch->text_used <= EVENT_TEXT_BYTES);
     }

@@ -1,5 +1,5 @@
 /* Goal:   shards mark just those lines whose hash came before, however little memory there is.
- * Method: hashes with copies are added and each mark is compared with a search among all hashes
+ * Method: hashes with duplicates are added and each mark is compared with a search among all hashes
  * before it, sorted;
  *         also with memory for a part of a shard only, with hashes that all fall into one part of
  *         one shard, and with gaps between the lines of a shard that no step spans. */

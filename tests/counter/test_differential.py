@@ -2,7 +2,7 @@
 
 Method: hypothesis makes up streams: duplicates near and far, bursts, late and future events, several counters an operation,
 lines that are wrong, overflows, deltas of either sign, restarts between any two events. The model keeps all ids for ever, with
-their times. In exact mode every number must agree; otherwise copies between W and W (1 + slack) may go either way, and
+their times. In exact mode every number must agree; otherwise duplicates between W and W (1 + slack) may go either way, and
 the model follows."""
 
 import collections

@@ -1,8 +1,8 @@
-"""Goal:   what is kept for ever is kept: a store with a ledger recognises copies that come after the window, over kills,
+"""Goal:   what is kept for ever is kept: a store with a ledger recognises duplicates that come after the window, over kills,
         backups and restores, and refuses a ledger that is missing, damaged or of another state.
 
 Method: `lethe count --forever` with the shortest window, killed again and again and fed from the start of its input
-        each time, with pauses longer than the window between: only the ledger can tell copies then."""
+        each time, with pauses longer than the window between: only the ledger can recognise duplicates then."""
 
 import os
 import random

@@ -38,7 +38,7 @@ static void open_store(const struct test_folder *folder) {
 /* --- pages --- */
 
 /* The first page of the newest run of range 0. */
-static void flip_page(char path[LETHE_CASCADE_PATH_BYTES]) {
+static void flip_page(char path[LETHE_OS_PATH_BYTES]) {
     assert_true(cascade->ranges[0].run_count > 0);
     lethe_cascade_run_path(store, cascade->ranges[0].runs[0]->facts.id, path);
     test_cascade_flip(path, 100);
@@ -103,7 +103,7 @@ static void a_damaged_page_stops_only_what_needs_it(void **state) {
         open_store(&folder);
         uint64_t end = 23000;
         test_cascade_insert(cascade, 0, end);
-        char path[LETHE_CASCADE_PATH_BYTES];
+        char path[LETHE_OS_PATH_BYTES];
         flip_page(path);
         if (way == 0) assert_int_equal(work_and_count(LETHE_ECORRUPT), 1);
         if (way == 2) assert_true(look_around_damage(end) > 0);
@@ -200,7 +200,7 @@ static void lose_runs_that_no_manifest_names(void) {
             bool is_named = false;
             for (unsigned k = 0; k < manifest.ranges[i].run_count; k++)
                 is_named |= manifest.ranges[i].runs[k].id == id;
-            char path[LETHE_CASCADE_PATH_BYTES];
+            char path[LETHE_OS_PATH_BYTES];
             lethe_cascade_run_path(store, id, path);
             if (!is_named) test_cascade_flip(path, 100);
         }
@@ -307,7 +307,7 @@ static void many_log_files_that_are_not_in_use_are_removed(void **state) {
     uint64_t first = cascade->log.files[0].first_key;
     assert_true(first > 1000);
     assert_ok(lethe_cascade_close(cascade, NULL));
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     for (uint64_t i = 0; i < 1000; i++) {
         lethe_cascade_log_path(store, i, path);
         FILE *file = fopen(path, "wb");

@@ -154,10 +154,10 @@ static void chosen_removals_are_replayed_in_time(void **state) {
     assert_in_proportion(fill_extras(true), ordinary_seconds);
 }
 
-/* Payload of a window of one table without entries that says it has so many tiny segments, all
+/* Payload of a window of one part without entries that says it has so many tiny slabs, all
  * of them there. */
-static size_t tiny_segments(uint64_t segments, unsigned char **payload) {
-    enum { SEGMENTS = 176, BLOCKS = 184, CAPACITY = 192, ALLOCATED = 216, MAP = 224, CLOCK = 80 };
+static size_t tiny_slabs(uint64_t slabs, unsigned char **payload) {
+    enum { SLABS = 176, BLOCKS = 184, CAPACITY = 192, ALLOCATED = 216, MAP = 224, CLOCK = 80 };
     lethe_window *window;
     assert_ok(lethe_window_new(
         &LETHE_OPTIONS(lethe_window_options, .window_ms = 60000, .error = 1e-3), &window));
@@ -166,15 +166,15 @@ static size_t tiny_segments(uint64_t segments, unsigned char **payload) {
     uint64_t block_bytes, blocks = 2;
     const unsigned char *sample = (unsigned char *)writer.data + LETHE_FRAME_HEADER_BYTES;
     memcpy(&block_bytes, sample + 160, 8);
-    size_t map_bytes = segments / 64 * 8;
-    size_t size = MAP + map_bytes + segments * blocks * block_bytes;
+    size_t map_bytes = slabs / 64 * 8;
+    size_t size = MAP + map_bytes + slabs * blocks * block_bytes;
     *payload = calloc(1, size);
     assert_non_null(*payload);
     memcpy(*payload, sample, MAP);
-    memcpy(*payload + SEGMENTS, &segments, 8);
+    memcpy(*payload + SLABS, &slabs, 8);
     memcpy(*payload + BLOCKS, &blocks, 8);
-    memcpy(*payload + CAPACITY, &segments, 8);
-    memcpy(*payload + ALLOCATED, &segments, 8);
+    memcpy(*payload + CAPACITY, &slabs, 8);
+    memcpy(*payload + ALLOCATED, &slabs, 8);
     uint64_t stripe_bytes = size - CLOCK;
     memcpy(*payload + CLOCK - 8, &stripe_bytes, 8);
     memset(*payload + MAP, 0xff, map_bytes);
@@ -183,12 +183,12 @@ static size_t tiny_segments(uint64_t segments, unsigned char **payload) {
     return size;
 }
 
-/* Segments have 2 MiB and more. A list of far smaller ones is not a window's, and is refused
+/* Slabs have 2 MiB and more. A list of far smaller ones is not a window's, and is refused
  * before it is made. */
-static void a_window_of_tiny_segments_is_refused(void **state) {
+static void a_window_of_tiny_slabs_is_refused(void **state) {
     (void)state;
     unsigned char *payload;
-    size_t size = tiny_segments(1 << 16, &payload);
+    size_t size = tiny_slabs(1 << 16, &payload);
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
     assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "WIND", 2, size, NULL, &encoder));
@@ -207,7 +207,7 @@ int main(void) {
         cmocka_unit_test(counts_of_chosen_fingerprints_load_in_time),
         cmocka_unit_test(a_list_of_chosen_keys_loads_in_time),
         cmocka_unit_test(chosen_removals_are_replayed_in_time),
-        cmocka_unit_test(a_window_of_tiny_segments_is_refused),
+        cmocka_unit_test(a_window_of_tiny_slabs_is_refused),
     };
     return cmocka_run_group_tests_name("loaders", tests, NULL, NULL);
 }

@@ -329,7 +329,7 @@ static void millions_of_equal_keys_are_one_entry(void **state) {
     lethe_quotient_free(filter);
 }
 
-/* Adds ones until there is room for just so many copies more. */
+/* Adds ones until there is room for just so many more entries. */
 static void fill_up_to(lethe_quotient *filter, struct model *model, uint64_t room,
                        struct test_random *random) {
     while (filter->slots_used + room < filter->limit) {

@@ -6,7 +6,7 @@
  *         an error of 0.1: the window is wrong all the time), compares payloads, keeps ids for
  *         ever, or does none of it; its window is of either kind; it is closed and opened without options, or switched between
  *         the modes that allow it. The model decides one by one. Commits wait, so that most
- *         copies come before their original is durable. Arguments: seeds, calls a seed. */
+ *         duplicates come before their original is durable. Arguments: seeds, calls a seed. */
 #include "support/test.h"
 
 #include <stdio.h>

@@ -342,7 +342,7 @@ static void the_index_expires_with_the_commit_that_says_so(void **state) {
     test_store_close(store);
 }
 
-/* One id three times in one commit: applied, applied again after W, and a copy of that. */
+/* One id three times in one commit: applied, applied again after W, and a duplicate of that. */
 static void the_later_of_two_entries_counts(void **state) {
     (void)state;
     lethe_store_options options = usual;

@@ -155,11 +155,11 @@ static void what_was_not_forgotten_is_known(void **state) {
 enum { IDS = 2000, ROUNDS = 16, CALLS = 8, BATCH = 64 };
 
 struct sent {
-    uint64_t time_ms; /* of the event, in every copy; 0: not sent yet */
+    uint64_t time_ms; /* of the event, in every duplicate; 0: not sent yet */
     bool is_applied;
 };
 
-/* Sends events, new ones and copies, in one call. */
+/* Sends events, new ones and duplicates, in one call. */
 static void send_some(lethe_store *store, struct test_random *random, struct sent *sent,
                       uint64_t *now_ms) {
     lethe_operation operations[BATCH];
@@ -192,7 +192,7 @@ static void send_some(lethe_store *store, struct test_random *random, struct sen
     }
 }
 
-/* Whatever W is from one day to the next: an event whose copies have its own time is applied
+/* Whatever W is from one day to the next: an event whose duplicates have its own time is applied
  * once at most. */
 static void no_event_is_applied_twice(void **state) {
     (void)state;

@@ -132,7 +132,7 @@ static void an_operation_may_touch_many_counters(void **state) {
     test_folder_remove(&folder);
 }
 
-static void copies_of_a_refused_operation_are_refused(void **state) {
+static void duplicates_of_a_refused_operation_are_refused(void **state) {
     (void)state;
     struct test_folder folder;
     test_folder_make(&folder);
@@ -263,7 +263,7 @@ int main(void) {
         cmocka_unit_test(a_folder_with_other_files_is_left_alone),
         cmocka_unit_test(operations_out_of_range_are_refused),
         cmocka_unit_test(an_operation_may_touch_many_counters),
-        cmocka_unit_test(copies_of_a_refused_operation_are_refused),
+        cmocka_unit_test(duplicates_of_a_refused_operation_are_refused),
         cmocka_unit_test(the_cap_of_the_window_is_kept),
         cmocka_unit_test(a_newer_store_is_refused),
         cmocka_unit_test(each_failed_allocation_is_survived),

@@ -1,6 +1,6 @@
 /* Goal:   a store decides every operation as an exact model does, over restarts, evictions and
  *         folds.
- * Method: random streams of fresh operations, copies young and old, late and future events,
+ * Method: random streams of fresh operations, duplicates young and old, late and future events,
  *         several counters an operation, overflows, sets and deletes, by event time; the model
  *         knows when each id was applied and what each counter holds. Arguments: seeds, steps a
  *         seed. */
@@ -54,7 +54,7 @@ struct drawn {
     lethe_operation operation;
 };
 
-/* An operation's changes follow from its id, so that a copy is a copy. */
+/* An operation's changes follow from its id, so that a duplicate is one in all that it has. */
 static void draw(struct subject *subject, struct drawn *drawn) {
     struct test_random *random = &subject->random;
     drawn->id_number = (unsigned)test_random_below(random, IDS);

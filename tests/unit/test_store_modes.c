@@ -110,7 +110,7 @@ static void keeping_for_ever_survives_a_kill_at_its_beginning(void **state) {
     test_folder_remove(&killed);
 }
 
-/* An id that comes back just after W is applied once more, and its retry is a copy, though the
+/* An id that comes back just after W is applied once more, and its retry is a duplicate, though the
  * window had been asked about all of them before the first was settled. */
 static void an_id_that_comes_back_after_the_window_is_applied_once(void **state) {
     (void)state;
@@ -133,8 +133,8 @@ static void an_id_that_comes_back_after_the_window_is_applied_once(void **state)
 }
 
 /* Copies of an operation that was refused: one becomes possible, and the next, for which so much
- * time has passed that the window had taken it for fresh, is a copy of that. */
-static void copies_of_what_was_refused_are_asked_again(void **state) {
+ * time has passed that the window had taken it for fresh, is a duplicate of that. */
+static void duplicates_of_what_was_refused_are_asked_again(void **state) {
     (void)state;
     for (unsigned exact = 0; exact < 2; exact++) {
         struct test_folder folder;
@@ -380,7 +380,7 @@ int main(void) {
         cmocka_unit_test(ids_that_are_not_durable_are_known_for_ever),
         cmocka_unit_test(keeping_for_ever_survives_a_kill_at_its_beginning),
         cmocka_unit_test(an_id_that_comes_back_after_the_window_is_applied_once),
-        cmocka_unit_test(copies_of_what_was_refused_are_asked_again),
+        cmocka_unit_test(duplicates_of_what_was_refused_are_asked_again),
         cmocka_unit_test(what_is_refused_erases_no_memory),
         cmocka_unit_test(modes_are_kept_until_they_are_switched),
         cmocka_unit_test(switches_that_lose_something_are_refused),

@@ -128,7 +128,7 @@ static void *race(void *context) {
     return (void *)applied;
 }
 
-static void racing_copies_are_applied_once(void **state) {
+static void racing_duplicates_are_applied_once(void **state) {
     (void)state;
     struct test_folder folder;
     test_folder_make(&folder);
@@ -161,7 +161,7 @@ int main(void) {
         cmocka_unit_test(a_second_writer_is_refused),
         cmocka_unit_test(readers_follow_the_writer),
         cmocka_unit_test(backups_bring_a_store_back),
-        cmocka_unit_test(racing_copies_are_applied_once),
+        cmocka_unit_test(racing_duplicates_are_applied_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Goal:   a store with a sketch says, to the bit, what a sketch says that was fed with exactly the
- *         operations that were applied: over copies, removals, refusals, several counters, folds,
- *         restarts and crashes.
+ *         operations that were applied: over duplicates, removals, refusals, several counters,
+ *         folds, restarts and crashes.
  * Method: random streams; a plain sketch of the same shape and seed is the model, fed one change at
  *         a time. A crash is this program itself, run again to apply some batches and leave without
  *         a word.

@@ -1,7 +1,7 @@
 /* Goal:   a batch does what the single calls in its order do, to the last byte.
- * Method: the same ids to two tables, or two windows, one of them in batches and the other one by
- *         one; answers, counts and bytes are compared. Tables of every width of remainders on
- *         every code path, from the first id on, so that segments are made in the middle of a
+ * Method: the same ids to two parts, or two windows, one of them in batches and the other one by
+ *         one; answers, counts and bytes are compared. Parts of every width of remainders on
+ *         every code path, from the first id on, so that slabs are made in the middle of a
  *         batch; windows that grow, that degrade, and that forget, are merged, saved and loaded on
  *         the way. */
 #include "support/test.h"
@@ -13,69 +13,68 @@
 #include "support/random.h"
 #include "support/reports.h"
 #include "support/window.h"
-#include "window/table.h"
+#include "window/part.h"
 #include "window/window.h"
 
-enum { MOST = 2000, TABLE_IDS = 96, PERIOD = 100 };
+enum { MOST = 2000, PART_IDS = 96, PERIOD = 100 };
 
-/* Two tables of one shape: the first gets batches, the second single calls. */
+/* Two parts of one shape: the first gets batches, the second single calls. */
 struct pair {
-    lethe_table *batched, *single;
+    lethe_part *batched, *single;
 };
 
-static struct pair make_pair(const struct lethe_table_shape *shape,
-                             const struct lethe_table_operations *set) {
-    struct pair pair = {lethe_table_new(shape, PERIOD, NULL), lethe_table_new(shape, PERIOD, NULL)};
+static struct pair make_pair(const struct lethe_part_shape *shape,
+                             const struct lethe_part_operations *set) {
+    struct pair pair = {lethe_part_new(shape, PERIOD, NULL), lethe_part_new(shape, PERIOD, NULL)};
     assert_true(pair.batched != NULL && pair.single != NULL);
-    pair.batched->operations = lethe_table_operations_for(set, &shape->queue);
+    pair.batched->operations = lethe_part_operations_for(set, &shape->queue);
     pair.single->operations = pair.batched->operations;
     return pair;
 }
 
 static void compare_and_free(struct pair pair) {
-    const lethe_table *a = pair.batched, *b = pair.single;
+    const lethe_part *a = pair.batched, *b = pair.single;
     assert_int_equal(a->alive, b->alive);
     assert_memory_equal(a->added, b->added, sizeof a->added);
-    for (uint64_t i = 0; i < a->shape.segments; i++) {
-        assert_int_equal(a->segments[i] != NULL, b->segments[i] != NULL);
-        if (a->segments[i] != NULL)
-            assert_memory_equal(a->segments[i], b->segments[i], a->shape.segment_bytes);
+    for (uint64_t i = 0; i < a->shape.slabs; i++) {
+        assert_int_equal(a->slabs[i] != NULL, b->slabs[i] != NULL);
+        if (a->slabs[i] != NULL) assert_memory_equal(a->slabs[i], b->slabs[i], a->shape.slab_bytes);
     }
-    lethe_table_free(pair.batched);
-    lethe_table_free(pair.single);
+    lethe_part_free(pair.batched);
+    lethe_part_free(pair.single);
 }
 
 static void check_and_insert_all(struct pair pair, const lethe_hash *ids) {
-    const struct lethe_table_operations *operations = pair.single->operations;
-    uint8_t answers[TABLE_IDS];
-    lethe_table_result result, last = LETHE_TABLE_ADDED;
+    const struct lethe_part_operations *operations = pair.single->operations;
+    uint8_t answers[PART_IDS];
+    lethe_part_result result, last = LETHE_PART_ADDED;
     size_t done =
-        operations->add_and_test_batch(&pair.batched, 1, ids, TABLE_IDS, PERIOD, answers, &result);
-    for (size_t i = 0; i < TABLE_IDS; i++) {
+        operations->add_and_test_batch(&pair.batched, 1, ids, PART_IDS, PERIOD, answers, &result);
+    for (size_t i = 0; i < PART_IDS; i++) {
         last = operations->add_and_test(pair.single, ids[i], PERIOD);
-        if (last > LETHE_TABLE_IS_DUPLICATE) {
+        if (last > LETHE_PART_IS_DUPLICATE) {
             assert_int_equal(done, i);
             break;
         }
         assert_true(i < done);
         assert_int_equal(answers[i], last);
     }
-    assert_int_equal(result > LETHE_TABLE_IS_DUPLICATE ? result : LETHE_TABLE_ADDED,
-                     last > LETHE_TABLE_IS_DUPLICATE ? last : LETHE_TABLE_ADDED);
+    assert_int_equal(result > LETHE_PART_IS_DUPLICATE ? result : LETHE_PART_ADDED,
+                     last > LETHE_PART_IS_DUPLICATE ? last : LETHE_PART_ADDED);
     for (size_t i = 0; i < done; i++)
         assert_true(operations->test(pair.batched, ids[i], PERIOD));
 }
 
 static void record_all(struct pair pair, const lethe_hash *ids) {
-    const struct lethe_table_operations *operations = pair.single->operations;
-    lethe_table_result result, one = LETHE_TABLE_ADDED;
+    const struct lethe_part_operations *operations = pair.single->operations;
+    lethe_part_result result, one = LETHE_PART_ADDED;
     uint64_t inserted, sum = 0;
-    size_t done = operations->add_batch(pair.batched, ids, TABLE_IDS, PERIOD, &inserted, &result);
-    for (size_t i = 0; i < TABLE_IDS && one == LETHE_TABLE_ADDED; i++) {
+    size_t done = operations->add_batch(pair.batched, ids, PART_IDS, PERIOD, &inserted, &result);
+    for (size_t i = 0; i < PART_IDS && one == LETHE_PART_ADDED; i++) {
         uint64_t more;
         (void)operations->add_batch(pair.single, &ids[i], 1, PERIOD, &more, &one);
         sum += more;
-        assert_int_equal(one == LETHE_TABLE_ADDED, i < done);
+        assert_int_equal(one == LETHE_PART_ADDED, i < done);
     }
     assert_int_equal(result, one);
     assert_int_equal(inserted, sum);
@@ -83,21 +82,21 @@ static void record_all(struct pair pair, const lethe_hash *ids) {
         assert_true(operations->test(pair.batched, ids[i], PERIOD));
 }
 
-static void run_tables(const struct lethe_table_operations *set) {
-    static const struct { uint64_t segments, blocks; } sizes[] = {{1, 2}, {1, 7}, {3, 40}};
+static void run_parts(const struct lethe_part_operations *set) {
+    static const struct { uint64_t slabs, blocks; } sizes[] = {{1, 2}, {1, 7}, {3, 40}};
     for (unsigned bits = 1; bits <= LETHE_QUEUE_MAX_BITS; bits++) {
         for (unsigned variant = 0; variant < 9; variant++) {
-            struct lethe_table_shape shape = {
+            struct lethe_part_shape shape = {
                 .queue = {.bits = bits, .generations = 30, .block_bytes = 32U << variant / 3},
-                .segments = sizes[variant % 3].segments,
+                .slabs = sizes[variant % 3].slabs,
                 .blocks = sizes[variant % 3].blocks,
                 .capacity = 1,
             };
-            if (!lethe_table_finish_shape(&shape)) continue; /* too little room for such bits */
-            shape.capacity = shape.segments * shape.blocks * shape.queue.slots;
+            if (!lethe_part_finish_shape(&shape)) continue; /* too little room for such bits */
+            shape.capacity = shape.slabs * shape.blocks * shape.queue.slots;
             for (unsigned seed = 1; seed <= 4; seed++) {
-                lethe_hash ids[TABLE_IDS];
-                for (uint64_t i = 0; i < TABLE_IDS; i++)
+                lethe_hash ids[PART_IDS];
+                for (uint64_t i = 0; i < PART_IDS; i++)
                     ids[i] = lethe_hash_u64(seed, i - i % 8 / 7);
                 struct pair pair = make_pair(&shape, set);
                 check_and_insert_all(pair, ids);
@@ -110,11 +109,11 @@ static void run_tables(const struct lethe_table_operations *set) {
     }
 }
 
-static void a_batch_into_a_new_table_is_its_single_calls(void **state) {
+static void a_batch_into_a_new_part_is_its_single_calls(void **state) {
     (void)state;
-    run_tables(lethe_table_portable);
+    run_parts(lethe_part_portable);
 #if defined(__x86_64__)
-    if (lethe_cpu_detect() >= LETHE_CPU_AVX2) run_tables(lethe_table_bmi2);
+    if (lethe_cpu_detect() >= LETHE_CPU_AVX2) run_parts(lethe_part_bmi2);
 #endif
 }
 
@@ -161,7 +160,7 @@ static void forget_and_merge(lethe_window *batched, lethe_window *single, lethe_
     assert_int_equal(statuses[0], statuses[1]);
 }
 
-/* Returns the fewest bits that the newest table's remainders had. */
+/* Returns the fewest bits that the newest part's remainders had. */
 static unsigned run_windows(const lethe_window_options *options, uint64_t seed) {
     static lethe_hash ids[MOST];
     struct test_random random = {seed};
@@ -183,7 +182,7 @@ static unsigned run_windows(const lethe_window_options *options, uint64_t seed) 
         test_window_assert_same(batched, single);
         if (test_random_below(&random, 8) == 0) test_window_reload(&batched);
         if (!lethe_window_is_forgetful(batched)) {
-            unsigned bits = batched->stripes[0].chain.tables[0]->shape.queue.bits;
+            unsigned bits = batched->stripes[0].chain.parts[0]->shape.queue.bits;
             if (bits < fewest) fewest = bits;
         }
     }
@@ -233,7 +232,7 @@ static void batches_into_the_bloom_kind_as_well(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_batch_into_a_new_table_is_its_single_calls),
+        cmocka_unit_test(a_batch_into_a_new_part_is_its_single_calls),
         cmocka_unit_test(batches_into_a_window_are_their_single_calls),
         cmocka_unit_test(batches_into_the_bloom_kind_as_well),
     };

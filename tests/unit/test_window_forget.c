@@ -1,6 +1,6 @@
 /* Goal:   an id that is forgotten is fresh, wherever the window has it, and copies of a window
  *         forget alike.
- * Method: ids get entries in several tables, by recording them once more, by merging and by
+ * Method: ids get entries in several parts, by recording them once more, by merging and by
  *         refreshing; then they are forgotten. Errors are so small that no id looks like another,
  *         or large where that is the question. */
 #include "support/test.h"
@@ -27,7 +27,7 @@ static void record_range(lethe_window *window, uint64_t first, uint64_t count, u
         assert_ok(lethe_window_add(window, hash_of(id), now_ms));
 }
 
-/* A window of several tables; those of the first ids are not the newest. */
+/* A window of several parts; those of the first ids are not the newest. */
 static lethe_window *make_grown(double error) {
     lethe_window *window = make(error);
     record_range(window, 0, MANY, 1000);
@@ -56,7 +56,7 @@ static void what_was_recorded_again_is_forgotten_everywhere(void **state) {
     }
 }
 
-/* The table in which the ids are becomes an old one in the middle of the batch that records them
+/* The part in which the ids are becomes an old one in the middle of the batch that records them
  * again. */
 static void what_a_growing_batch_records_again_as_well(void **state) {
     (void)state;
@@ -86,7 +86,7 @@ static void what_was_merged_is_forgotten_everywhere(void **state) {
 }
 
 /* Copies that were made long ago are gone, and with them the doubt whose entries they are. */
-static void doubt_ends_with_the_copies(void **state) {
+static void doubt_ends_with_the_repeats(void **state) {
     (void)state;
     static bool is_fresh[MANY + MORE];
     for (int later = 0; later < 2; later++) {
@@ -141,15 +141,15 @@ static void copies_of_a_window_forget_alike(void **state) {
     }
 }
 
-static const struct lethe_table_operations *real_operations;
+static const struct lethe_part_operations *real_operations;
 static uint64_t checks;
 
-static bool count_check(const lethe_table *table, lethe_hash id, uint64_t period) {
+static bool count_check(const lethe_part *part, lethe_hash id, uint64_t period) {
     checks++;
-    return real_operations->test(table, id, period);
+    return real_operations->test(part, id, period);
 }
 
-/* Goal: whether ids are in older tables is looked up once for each, also where a window is full
+/* Goal: whether ids are in older parts is looked up once for each, also where a window is full
  *       and none of a batch fits. */
 static void a_batch_into_a_full_window_takes_no_longer(void **state) {
     (void)state;
@@ -166,17 +166,17 @@ static void a_batch_into_a_full_window_takes_no_longer(void **state) {
     while (chain.refused < 1000)
         last = lethe_chain_add(&chain, hash_of(next++), 1000);
     assert_int_equal(last, LETHE_EFULL);
-    assert_true(chain.table_count > 1);
+    assert_true(chain.part_count > 1);
     for (uint64_t i = 0; i < MANY; i++)
         ids[i] = hash_of(next + i);
-    real_operations = chain.tables[1]->operations;
-    struct lethe_table_operations counting = *real_operations;
+    real_operations = chain.parts[1]->operations;
+    struct lethe_part_operations counting = *real_operations;
     counting.test = count_check;
-    chain.tables[1]->operations = &counting;
+    chain.parts[1]->operations = &counting;
     checks = 0;
     assert_int_equal(lethe_chain_add_batch(&chain, ids, MANY, 1000, NULL), LETHE_EFULL);
     assert_in_range(checks, 1, MANY);
-    chain.tables[1]->operations = real_operations;
+    chain.parts[1]->operations = real_operations;
     lethe_chain_drop(&chain);
 }
 
@@ -185,7 +185,7 @@ int main(void) {
         cmocka_unit_test(what_was_recorded_again_is_forgotten_everywhere),
         cmocka_unit_test(what_a_growing_batch_records_again_as_well),
         cmocka_unit_test(what_was_merged_is_forgotten_everywhere),
-        cmocka_unit_test(doubt_ends_with_the_copies),
+        cmocka_unit_test(doubt_ends_with_the_repeats),
         cmocka_unit_test(copies_of_a_window_forget_alike),
         cmocka_unit_test(a_batch_into_a_full_window_takes_no_longer),
     };

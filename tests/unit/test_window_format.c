@@ -125,14 +125,14 @@ enum {
     STRIPE_SIZE = 72,
     CLOCK = 80,
     CAPPED = 128,
-    TABLES = 136,
-    COPIES = 144,
+    PARTS = 136,
+    REPEATS = 144,
     BITS = 152,
     BLOCK_BYTES = 160,
     GENERATIONS = 168,
-    SEGMENTS = 176,
+    SLABS = 176,
     BLOCKS = 184,
-    TABLE_CAPACITY = 192,
+    PART_CAPACITY = 192,
     PERIOD = 200,
     SWEEP = 208,
     ALLOCATED = 216,
@@ -195,12 +195,12 @@ static void fields_that_lie_are_refused(void **state) {
         {STRIPE_SIZE, 0, 8},
         {STRIPE_SIZE, UINT64_MAX, 8},
         {CLOCK, UINT64_MAX, 8},
-        {CLOCK, 0, 8}, /* not the period of the table */
+        {CLOCK, 0, 8}, /* not the period of the part */
         {CAPPED, 2, 8},
-        {TABLES, 0, 8},
-        {TABLES, 2, 8},
-        {TABLES, UINT64_MAX, 8},
-        {COPIES, UINT64_MAX, 8},
+        {PARTS, 0, 8},
+        {PARTS, 2, 8},
+        {PARTS, UINT64_MAX, 8},
+        {REPEATS, UINT64_MAX, 8},
         {BITS, 0, 8},
         {BITS, 58, 8},
         {BITS, UINT64_C(1) << 32 | 16, 8},
@@ -210,16 +210,16 @@ static void fields_that_lie_are_refused(void **state) {
         {BLOCK_BYTES, UINT64_C(1) << 32 | 64, 8},
         {GENERATIONS, 0, 8},
         {GENERATIONS, 29, 8},
-        {SEGMENTS, 0, 8},
-        {SEGMENTS, UINT64_MAX, 8},
-        {SEGMENTS, UINT64_C(1) << 20, 8},
+        {SLABS, 0, 8},
+        {SLABS, UINT64_MAX, 8},
+        {SLABS, UINT64_C(1) << 20, 8},
         {BLOCKS, 0, 8},
         {BLOCKS, 1, 8},
         {BLOCKS, 1000, 8},
         {BLOCKS, UINT64_MAX, 8},
-        {TABLE_CAPACITY, 0, 8},
-        {TABLE_CAPACITY, 1000000, 8},
-        {TABLE_CAPACITY, UINT64_MAX, 8},
+        {PART_CAPACITY, 0, 8},
+        {PART_CAPACITY, 1000000, 8},
+        {PART_CAPACITY, UINT64_MAX, 8},
         {PERIOD, 0, 8},
         {SWEEP, UINT64_MAX, 8},
         {ALLOCATED, 0, 8},
@@ -243,23 +243,23 @@ static void fields_that_lie_are_refused(void **state) {
     }
 }
 
-/* A list of segments far longer than the data asks for memory that is not there. */
+/* A list of slabs far longer than the data asks for memory that is not there. */
 static void allocation_is_bounded_by_the_file(void **state) {
     (void)state;
     unsigned char *payload;
     size_t size = sample_payload(&payload), peak_bytes;
-    const uint64_t segments = 2000, allocated = 0, blocks = 32768, capacity = UINT64_C(50000000);
-    unsigned char *forged = calloc(1, MAP + segments / 8 + 8);
+    const uint64_t slabs = 2000, allocated = 0, blocks = 32768, capacity = UINT64_C(50000000);
+    unsigned char *forged = calloc(1, MAP + slabs / 8 + 8);
     assert_non_null(forged);
     memcpy(forged, payload, MAP);
-    memcpy(forged + SEGMENTS, &segments, 8);
+    memcpy(forged + SLABS, &slabs, 8);
     memcpy(forged + BLOCKS, &blocks, 8);
-    memcpy(forged + TABLE_CAPACITY, &capacity, 8);
+    memcpy(forged + PART_CAPACITY, &capacity, 8);
     memcpy(forged + ALLOCATED, &allocated, 8);
-    size_t forged_size = MAP + (segments + 63) / 64 * 8;
+    size_t forged_size = MAP + (slabs + 63) / 64 * 8;
     uint64_t stripe_size = forged_size - CLOCK;
     memcpy(forged + STRIPE_SIZE, &stripe_size, 8);
-    /* That is a large empty table, as one that was hinted would be: fine, but a list and no
+    /* That is a large empty part, as one that was hinted would be: fine, but a list and no
      * more. */
     assert_ok(load_payload(forged, forged_size, &peak_bytes));
     assert_true(peak_bytes < 65536);

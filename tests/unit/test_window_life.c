@@ -90,7 +90,7 @@ static void long_ago_does_not_come_back(void **state) {
 }
 
 /* Goal:   counts stay exact while the slow sweep goes round and stamps wrap around.
- * Method: 150,000 periods with an id in every third, in a table most blocks of which see none for
+ * Method: 150,000 periods with an id in every third, in a part most blocks of which see none for
  *         thousands of periods. */
 static void a_trickle_is_counted_exactly(void **state) {
     (void)state;

@@ -175,8 +175,8 @@ static void a_full_window_degrades_and_recovers(void **state) {
 
 /* Goal:   a duplicate that can't be refreshed, for want of room, stays a duplicate, lives as long
  *         as it would have lived, and costs nobody else anything.
- * Method: a window that grew to its cap has its first ids in tables that are no longer written,
- *         and its newest table is full. All ids come again after half a window. */
+ * Method: a window that grew to its cap has its first ids in parts that are no longer written,
+ *         and its newest part is full. All ids come again after half a window. */
 static void run_refresh_at_the_cap(bool in_batches) {
     enum { MOST = 100000 };
     static lethe_hash ids[MOST];
@@ -273,7 +273,7 @@ static void memory_is_given_back(void **state) {
 
 /* Goal: no single call gives back much memory, also when all has expired at once; with a cap, where
  *       that leaves room for another
- * table. Method: many segments, one id in each, a jump of the clock; two segments and what lists
+ * part. Method: many slabs, one id in each, a jump of the clock; two slabs and what lists
  * them may go with a call. */
 static void run_slow_release(uint64_t cap) {
     enum { WINDOW_MS = 28000, MOST_BLOCKS = 4, CALLS = 60000 };
@@ -290,7 +290,7 @@ static void run_slow_release(uint64_t cap) {
     for (uint64_t end = id + CALLS; id < end; id++) {
         size_t before = heap.live_blocks;
         lethe_answer answer;
-        /* The same few ids, so that no segment is taken while others are given back. */
+        /* The same few ids, so that no slab is taken while others are given back. */
         assert_ok(lethe_window_add_and_test(window, hash_of(id % 2), 5 * WINDOW_MS, &answer));
         size_t now = heap.live_blocks;
         if (now < before && before - now > most) most = before - now;
@@ -306,7 +306,7 @@ static void a_call_gives_back_little(void **state) {
     run_slow_release(100 << 20);
 }
 
-/* Goal: under a cap, what is decided doesn't depend on when memory of expired tables goes back, as
+/* Goal: under a cap, what is decided doesn't depend on when memory of expired parts goes back, as
  *       it differs between
  * a window and its copies, and the cap holds all the same.
  * Method: loads that rise and fall, and a jump of the clock; one window gives everything back after

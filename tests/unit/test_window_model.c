@@ -295,7 +295,7 @@ static void do_merge(struct schedule *schedule) {
         bool both = from->memory[key].recorded != 0 && into->memory[key].recorded != 0;
         if (from->memory[key].recorded > into->memory[key].recorded)
             into->memory[key] = from->memory[key];
-        if (both) into->memory[key].was_fresh = false; /* each recorder has a copy of its own */
+        if (both) into->memory[key].was_fresh = false; /* each has an entry of its own */
     }
     assert_int_equal(window_stats(from->window, schedule->now_ms).ids, 0);
     empty_model(from);

@@ -1,5 +1,5 @@
 /* Goal:   removing an id, and refreshing one, changes that id's life and no other's.
- * Method: ids that look alike at a large error; ids with entries in several tables. */
+ * Method: ids that look alike at a large error; ids with entries in several parts. */
 #include "support/test.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static void forgetting_one_spares_the_others(void **state) {
     lethe_window_free(window);
 }
 
-/* A refreshed id may have copies in several tables; forgetting it forgets them all. */
+/* A refreshed id may have entries in several parts; forgetting it forgets them all. */
 static void forgetting_a_refreshed_id_forgets_it(void **state) {
     (void)state;
     lethe_window *window = test_window_make(&LETHE_OPTIONS(

@@ -1,5 +1,5 @@
-/* Goal: when copies of an id race, exactly one of them is fresh, whatever else goes on
- *       meanwhile. */
+/* Goal: when several threads add the same id at once, exactly one of them finds it fresh, whatever
+ *       else goes on meanwhile. */
 #include "support/reports.h"
 #include "support/test.h"
 

@@ -3,8 +3,8 @@
  * LAYOUT  meta/N            a list of the files of copy N: one path and checksum per line
  *         private/N/        the files of N alone, under their own names
  *         shared_checksum/  tables, which later copies share: NUMBER_SESSION_SIZE.sst is NUMBER.sst
- * WHY     The backup engine verifies nothing but sizes by itself. So a copy is made to look like a
- *         store, by links, and read like one. */
+ * WHY     By itself the backup engine verifies only sizes. So a copy is made to look like a store,
+ *         by links, and is read like one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "core/detail.h"
 #include "engine/disk/internal.h"
 #include "os/file.h"
+#include "os/folder.h"
 
 enum { PATH_BYTES = LETHE_OS_PATH_BYTES, NAME_BYTES = 256 };
 

@@ -12,11 +12,11 @@
  *         sees one family ahead of another.
  * I3      RocksDB's log is read up to the first damaged record. What a crash cuts off or mangles
  *         there was not acknowledged, as a rule. The number in `acknowledged` shows whether it was:
- *         it is written after each commit, and never waited for. A log that ends before it is
- *         damaged, and the store is refused.
- * I4      What RocksDB reads from its log when it opens, it writes to tables and syncs before it is
- *         open; so it does unless avoid_flush_during_recovery is set. A sync of that log may have
- *         failed. It can then be read until the machine restarts, and is not on disk.
+ *         it is written after each commit, and never waited for. If the log ends before that
+ *         commit, it is damaged, and the store is refused.
+ * I4      Before RocksDB is open, it has written to tables, and synced, all that it read from its
+ *         log, unless avoid_flush_during_recovery is set. A sync of that log may have failed
+ *         earlier: then the log can be read until the machine restarts, and is not on disk.
  * WHY     Refusing every damaged end would refuse a store after any power cut. Accepting it, as
  *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
  *         bad.
@@ -27,12 +27,12 @@
 #include <errno.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/detail.h"
 #include "engine/disk/internal.h"
+#include "os/file.h"
 #include "os/folder.h"
 #include "os/sync.h"
 
@@ -223,22 +223,14 @@ static lethe_status claim(lethe_disk *disk, lethe_detail *detail) {
     return LETHE_OK;
 }
 
-static bool join(char **out, const char *folder, const char *name) {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    *out = malloc(size);
-    if (*out == NULL) return false;
-    (void)snprintf(*out, size, "%s/%s", folder, name);
-    return true;
-}
-
 static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *detail) {
-    if (!join(&disk->folder, folder, "") || !join(&disk->data, folder, "data") ||
-        !join(&disk->lock, folder, "lethe.lock") ||
-        !join(&disk->acknowledgement, folder, "acknowledged") ||
-        !join(&disk->fold, folder, "fold.sst") || !join(&disk->begun, folder, "data.new")) {
-        return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory to open %s", folder);
-    }
-    disk->folder[strlen(folder)] = '\0';
+    bool fits = lethe_os_path(disk->folder, "%s", folder) &&
+                lethe_os_path(disk->data, "%s/data", folder) &&
+                lethe_os_path(disk->lock, "%s/lethe.lock", folder) &&
+                lethe_os_path(disk->acknowledgement, "%s/acknowledged", folder) &&
+                lethe_os_path(disk->fold, "%s/fold.sst", folder) &&
+                lethe_os_path(disk->begun, "%s/data.new", folder);
+    if (!fits) return lethe_detail_of_file(detail, LETHE_EIO, "look into", folder);
     lethe_status status = lethe_os_temporary_make(&disk->temporary);
     if (status != LETHE_OK) {
         return lethe_detail_fill(detail, status, "cannot make a temporary folder: %s",
@@ -275,12 +267,9 @@ lethe_status lethe_disk_expect(const lethe_disk *disk, uint64_t commit, lethe_de
 }
 
 uint64_t lethe_disk_fingerprint(const char *folder) {
-    char *data;
-    if (!join(&data, folder, "data")) return 0;
-    uint64_t fingerprint =
-        lethe_os_folder_fingerprint(folder) + 3 * lethe_os_folder_fingerprint(data);
-    free(data);
-    return fingerprint;
+    char data[LETHE_OS_PATH_BYTES];
+    if (!lethe_os_path(data, "%s/data", folder)) return 0;
+    return lethe_os_folder_fingerprint(folder) + 3 * lethe_os_folder_fingerprint(data);
 }
 
 void lethe_disk_acknowledge(lethe_disk *disk, uint64_t commit) {
@@ -360,11 +349,5 @@ void lethe_disk_close(lethe_disk *disk) {
     remove_diary(disk);
     lethe_os_note_close(&disk->note);
     lethe_os_claim_give(&disk->claim);
-    free(disk->folder);
-    free(disk->data);
-    free(disk->lock);
-    free(disk->fold);
-    free(disk->acknowledgement);
-    free(disk->begun);
     free(disk);
 }

@@ -13,6 +13,7 @@
 #include "core/detail.h"
 #include "engine/disk/internal.h"
 #include "engine/log/segment.h"
+#include "os/file.h"
 #include "os/sync.h"
 
 struct lethe_fold_table {

@@ -10,8 +10,9 @@
 #include <stdatomic.h>
 
 #include "engine/disk/disk.h"
-#include "os/folder.h"
+#include "os/claim.h"
 #include "os/note.h"
+#include "os/path.h"
 #include "os/temporary.h"
 
 struct lethe_disk {
@@ -20,7 +21,9 @@ struct lethe_disk {
     _Atomic unsigned references;
 
     /* Paths: see disk.c, LAYOUT. */
-    char *folder, *data, *lock, *fold, *acknowledgement, *begun;
+    char folder[LETHE_OS_PATH_BYTES], data[LETHE_OS_PATH_BYTES], lock[LETHE_OS_PATH_BYTES];
+    char fold[LETHE_OS_PATH_BYTES], acknowledgement[LETHE_OS_PATH_BYTES];
+    char begun[LETHE_OS_PATH_BYTES];
     /* A folder for RocksDB's diary, while it opens. */
     lethe_os_temporary temporary;
     /* The number of the table that RocksDB did not find when it was last opened, and of the one

@@ -18,6 +18,8 @@
 
 #include "core/detail.h"
 #include "engine/disk/internal.h"
+#include "os/file.h"
+#include "os/folder.h"
 
 void lethe_disk_find_missing(lethe_disk *disk, const char *message) {
     disk->missing[0] = '\0';

@@ -233,7 +233,7 @@ lethe_status lethe_ledger_look(const char *folder, const lethe_allocator *alloca
     *out = (lethe_store_ledger){0};
     if (!lethe_ledger_path(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    out->disk_bytes = lethe_os_folder_bytes(path, "");
+    out->disk_bytes = lethe_os_folder_bytes(path);
     struct lethe_cascade_manifest *manifest = lethe_alloc_zeroed(allocator, sizeof *manifest);
     lethe_status status =
         manifest == NULL ? LETHE_ENOMEM : lethe_cascade_manifest_read(path, manifest);

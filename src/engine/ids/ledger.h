@@ -14,7 +14,7 @@
 #include "engine/log/state.h"
 #include "lethe/hash.h"
 #include "lethe/store.h"
-#include "os/folder.h"
+#include "os/path.h"
 
 typedef struct lethe_ledger lethe_ledger;
 

@@ -11,6 +11,7 @@
 #include "core/detail.h"
 #include "engine/ids/ledger.h"
 #include "os/copy.h"
+#include "os/file.h"
 #include "os/folder.h"
 
 enum { NAME_BYTES = 64 };

@@ -1,8 +1,8 @@
 /* engine/log/commit.c - from the filling group to the disk.
  *
  * IDEA    Groups are filled under the lock, sealed, and written by one thread in the order of their
- *         numbers, while the next one fills up. While the disk is busy, what arrives is grouped by
- *         itself.
+ *         numbers, while the next one fills up. What arrives while the disk is busy forms the
+ *         next group.
  * I1      durable <= sealed = filling - 1, and sealed - durable < LETHE_GROUPS: a group is used
  *         again only when its last commit is on disk.
  * I2      A commit is one atomic batch: ids, values, state, marks, and which parts of the log it

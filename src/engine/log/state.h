@@ -72,10 +72,4 @@ LETHE_MUST_CHECK lethe_status lethe_state_put(const lethe_state *state, lethe_ba
 /* Whether it is the key of this record. */
 bool lethe_state_is_record(lethe_bytes key);
 
-/* check.c: reads every byte of the store in folder, which nobody may write meanwhile, and changes
- * nothing; its ledger too if with_ledger is set. Errors: as lethe_store_check. */
-LETHE_MUST_CHECK lethe_status lethe_disk_examine(const char *folder, bool with_ledger,
-                                                 lethe_state *state, lethe_store_health *out,
-                                                 lethe_detail *detail);
-
 #endif

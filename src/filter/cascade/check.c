@@ -1,4 +1,4 @@
-/* check.c - reading every byte of a cascade, and changing none.
+/* filter/cascade/check.c - reading every byte of a cascade, and changing none.
  *
  * WHY     Opening a cascade tidies it: files that a crash has left are removed, and the log is cut.
  *         Somebody who only wants to know whether a cascade is sound may not be allowed to change
@@ -100,7 +100,7 @@ static lethe_status check_log(struct checking *checking) {
 lethe_status lethe_cascade_check(const char *folder, const lethe_allocator *allocator,
                                  struct lethe_cascade_health *out) {
     *out = (struct lethe_cascade_health){0};
-    if (strlen(folder) > LETHE_CASCADE_PATH_BYTES - 64) return LETHE_EINVAL;
+    if (strlen(folder) >= LETHE_CASCADE_FOLDER_BYTES) return LETHE_EINVAL;
     if (allocator == NULL) allocator = lethe_default_allocator();
     struct checking *checking = lethe_alloc_zeroed(allocator, sizeof *checking);
     if (checking == NULL) return LETHE_ENOMEM;

@@ -1,4 +1,5 @@
-/* check.h - reading every byte of a cascade that nobody has open, and changing none. */
+/* filter/cascade/check.h - reading every byte of a cascade that nobody has open, and changing
+ * none. */
 #ifndef LETHE_CASCADE_CHECK_H
 #define LETHE_CASCADE_CHECK_H
 

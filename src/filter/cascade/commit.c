@@ -1,4 +1,4 @@
-/* commit.c - what survives: syncing the log, and replacing the manifest.
+/* filter/cascade/commit.c - what survives: syncing the log, and replacing the manifest.
  *
  * IDEA    A manifest is a snapshot: it says which runs there are, and from which key on each
  *         range's memory must be read from the log. Merges go on between two of them; the files
@@ -18,6 +18,7 @@
 #include "core/allocator.h"
 #include "core/tunables.h"
 #include "filter/cascade/state.h"
+#include "os/file.h"
 #include "os/sync.h"
 
 /* What a commit works on. */
@@ -184,7 +185,7 @@ static lethe_status write_manifest(lethe_cascade *cascade, struct commit *commit
     lethe_os_lock_give(&cascade->state);
     lethe_cascade_free_unused(cascade);
     for (unsigned i = 0; i < file_count; i++) {
-        char path[LETHE_CASCADE_PATH_BYTES];
+        char path[LETHE_OS_PATH_BYTES];
         lethe_cascade_log_path(cascade->folder, files[i].first_key, path);
         lethe_os_block_close(&files[i].file);
         lethe_os_remove(path);

@@ -1,4 +1,4 @@
-/* info.c - what a cascade reports about itself, and a walk over its fingerprints. */
+/* filter/cascade/info.c - what a cascade reports about itself, and a walk over its fingerprints. */
 #include <math.h>
 
 #include "core/allocator.h"

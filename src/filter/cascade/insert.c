@@ -1,4 +1,4 @@
-/* insert.c - keys on their way into memory.
+/* filter/cascade/insert.c - keys on their way into memory.
  *
  * IDEA    Keys go to the log first, a record at a time, and then into the tables of their ranges. A
  *         full table is frozen and a free one takes its place; threads that work write the frozen

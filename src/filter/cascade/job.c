@@ -1,4 +1,4 @@
-/* job.c - one flush or merge, a step at a time.
+/* filter/cascade/job.c - one flush or merge, a step at a time.
  *
  * IDEA    The inputs are streams, merged by a tree; what comes out is written as a run, page by
  *         page. A step merges a few blocks and leaves the rest for the next step.

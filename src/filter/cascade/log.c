@@ -1,4 +1,4 @@
-/* log.c - records of keys, in files, of which a new one is begun from time to time.
+/* filter/cascade/log.c - records of keys, in a sequence of files.
  *
  * LAYOUT  A record:
  *         0   check      u64, XXH3-64 of the rest, seeded with the cascade's identity
@@ -24,12 +24,11 @@
  *         recorded about a block that it could not write, and other blocks may be sound. */
 #include "filter/cascade/log.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/allocator.h"
-#include "core/bits.h"
+#include "core/bytes.h"
 #include "core/codec.h"
 #include "filter/cascade/run.h"
 #include "os/file.h"
@@ -38,20 +37,9 @@
 
 enum { HEADER = 32, LARGEST = HEADER + LETHE_CASCADE_RECORD_KEYS * 8, BUFFER_BYTES = LARGEST + 8 };
 
-static uint64_t load_word(const unsigned char *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return lethe_little_endian64(word);
-}
-
-static void store_word(unsigned char *at, uint64_t word) {
-    word = lethe_little_endian64(word);
-    memcpy(at, &word, sizeof word);
-}
-
-void lethe_cascade_log_path(const char *folder, uint64_t first_key, char *path) {
-    snprintf(path, LETHE_CASCADE_PATH_BYTES, "%s/log-%016llx", folder,
-             (unsigned long long)first_key);
+void lethe_cascade_log_path(const char *folder, uint64_t first_key,
+                            char path[LETHE_OS_PATH_BYTES]) {
+    (void)lethe_os_path(path, "%s/log-%016llx", folder, (unsigned long long)first_key);
 }
 
 lethe_status lethe_cascade_log_init(struct lethe_cascade_log *log, const char *folder,
@@ -87,7 +75,7 @@ bool lethe_cascade_log_is_long(const struct lethe_cascade_log *log) {
 }
 
 lethe_status lethe_cascade_log_make(struct lethe_cascade_log *log, lethe_os_block_file *out) {
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_cascade_log_path(log->folder, log->next_key, path);
     return lethe_os_block_create(path, false, out);
 }
@@ -109,35 +97,37 @@ void lethe_cascade_log_note(struct lethe_cascade_log *log) {
 size_t lethe_cascade_record_encode(const struct lethe_cascade_record *record, unsigned width,
                                    uint64_t identity, unsigned char *out) {
     size_t size = HEADER + (size_t)record->count * width;
-    store_word(out + 8, record->first_key);
-    store_word(out + 16, record->now_ms);
-    store_word(out + 24, record->count | (uint64_t)record->removes << 32 | (uint64_t)width << 40);
+    lethe_put_u64(out + 8, record->first_key);
+    lethe_put_u64(out + 16, record->now_ms);
+    lethe_put_u64(out + 24,
+                  record->count | (uint64_t)record->removes << 32 | (uint64_t)width << 40);
     unsigned char *at = out + HEADER;
     for (uint32_t i = 0; i < record->count; i++, at += width)
-        store_word(at, record->fingerprints[i]); /* the next one overwrites what is too much */
-    store_word(out, lethe_checksum(identity, out + 8, size - 8));
+        lethe_put_u64(at, record->fingerprints[i]); /* the next one overwrites what is too much */
+    lethe_put_u64(out, lethe_checksum(identity, out + 8, size - 8));
     return size;
 }
 
 size_t lethe_cascade_record_decode(const unsigned char *data, size_t size, unsigned width,
                                    uint64_t identity, struct lethe_cascade_record *out) {
     if (size < HEADER) return 0;
-    uint64_t word = load_word(data + 24);
+    uint64_t word = lethe_get_u64(data + 24);
     uint32_t count = (uint32_t)word;
     uint64_t removes = word >> 32 & 0xff;
     if (count == 0 || count > LETHE_CASCADE_RECORD_KEYS || removes > 1) return 0;
     if ((word >> 40 & 0xff) != width || word >> 48 != 0) return 0;
     size_t whole = HEADER + (size_t)count * width;
-    if (whole > size || load_word(data) != lethe_checksum(identity, data + 8, whole - 8)) return 0;
-    out->first_key = load_word(data + 8);
-    out->now_ms = load_word(data + 16);
+    if (whole > size || lethe_get_u64(data) != lethe_checksum(identity, data + 8, whole - 8))
+        return 0;
+    out->first_key = lethe_get_u64(data + 8);
+    out->now_ms = lethe_get_u64(data + 16);
     out->count = count;
     out->removes = removes == 1;
     const unsigned char *at = data + HEADER;
     for (uint32_t i = 0; i < count; i++, at += width) {
         unsigned char bytes[8] = {0};
         memcpy(bytes, at, width);
-        out->fingerprints[i] = load_word(bytes);
+        out->fingerprints[i] = lethe_get_u64(bytes);
     }
     return whole;
 }
@@ -214,7 +204,7 @@ static lethe_status find_files(const struct lethe_cascade_log *log, struct found
 }
 
 static bool remove_file(const struct lethe_cascade_log *log, uint64_t first_key) {
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_cascade_log_path(log->folder, first_key, path);
     lethe_os_remove(path);
     return !lethe_os_exists(path);
@@ -239,7 +229,7 @@ static bool is_at_end(const struct lethe_cascade_log *log, const struct replay *
 /* Begins the file that takes the place of the last one: with what comes before the end in it. */
 static lethe_status begin_renewal(const struct lethe_cascade_log *log, struct replay *replay) {
     const struct lethe_cascade_log_file *file = &log->files[log->file_count - 1];
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_cascade_log_path(log->folder, file->first_key, path);
     unsigned char *buffer = lethe_alloc_zeroed(log->allocator, BUFFER_BYTES);
     if (buffer == NULL) return LETHE_ENOMEM;
@@ -294,7 +284,7 @@ static lethe_status replay_files(struct lethe_cascade_log *log, const struct fou
         if (i > first && (found->first_keys[i] > log->next_key || is_at_end(log, replay))) break;
         if (i > first && found->first_keys[i] < log->next_key) continue;
         if (log->file_count == LETHE_CASCADE_LOG_FILES) return LETHE_ECORRUPT;
-        char path[LETHE_CASCADE_PATH_BYTES];
+        char path[LETHE_OS_PATH_BYTES];
         lethe_cascade_log_path(log->folder, found->first_keys[i], path);
         lethe_os_block_file file;
         lethe_status status = lethe_os_block_open(path, false, !log->changes_nothing, &file);
@@ -318,7 +308,7 @@ static lethe_status finish_renewal(struct lethe_cascade_log *log, struct replay 
         lethe_os_block_close(&log->files[i].file);
     log->file_count = replay->first_renewed + 1;
     struct lethe_cascade_log_file *file = &log->files[replay->first_renewed];
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_cascade_log_path(log->folder, file->first_key, path);
     status = lethe_os_block_open(path, false, true, &file->file);
     file->bytes = log->tail_bytes = replay->renewed_bytes;

@@ -1,4 +1,4 @@
-/* log.h - the log: what is in memory, in the order in which it came.
+/* filter/cascade/log.h - the log: what is in memory, in the order in which it came.
  *
  * Keys are numbered as they come. A record holds some that are inserted or removed together; files
  * hold records, and are named by the number of their first key. */
@@ -12,6 +12,7 @@
 #include "lethe/allocator.h"
 #include "lethe/status.h"
 #include "os/block_file.h"
+#include "os/path.h"
 
 enum { LETHE_CASCADE_RECORD_KEYS = 4096, LETHE_CASCADE_LOG_FILES = 256 };
 
@@ -93,6 +94,7 @@ size_t lethe_cascade_record_decode(const unsigned char *data, size_t size, unsig
                                    uint64_t identity, struct lethe_cascade_record *out);
 
 uint64_t lethe_cascade_log_bytes(const struct lethe_cascade_log *log);
-void lethe_cascade_log_path(const char *folder, uint64_t first_key, char *path);
+/* Where the log's file that begins with a key is. */
+void lethe_cascade_log_path(const char *folder, uint64_t first_key, char path[LETHE_OS_PATH_BYTES]);
 
 #endif

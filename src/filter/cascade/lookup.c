@@ -22,7 +22,7 @@ static void free_lookup(lethe_cascade *cascade, struct lethe_cascade_lookup *loo
     lethe_os_reads_free(lookup->reads);
     lethe_release(allocator, lookup->keys, lookup->room * sizeof *lookup->keys);
     lethe_release(allocator, lookup->scratch, lookup->room * sizeof *lookup->scratch);
-    lethe_release(allocator, lookup->told, lookup->room * sizeof *lookup->told);
+    lethe_release(allocator, lookup->in_memory, lookup->room * sizeof *lookup->in_memory);
     lethe_release(allocator, lookup->found, lookup->room * sizeof *lookup->found);
     lethe_release(allocator, lookup->counts, lookup->room * sizeof *lookup->counts);
     lethe_release(allocator, lookup, sizeof *lookup);
@@ -39,11 +39,11 @@ static lethe_status make_lookup(lethe_cascade *cascade, struct lethe_cascade_loo
     lookup->room = cascade->setting.lookup_keys;
     lookup->keys = lethe_alloc_zeroed(allocator, lookup->room * sizeof *lookup->keys);
     lookup->scratch = lethe_alloc_zeroed(allocator, lookup->room * sizeof *lookup->scratch);
-    lookup->told = lethe_alloc_zeroed(allocator, lookup->room * sizeof *lookup->told);
+    lookup->in_memory = lethe_alloc_zeroed(allocator, lookup->room * sizeof *lookup->in_memory);
     lookup->found = lethe_alloc_zeroed(allocator, lookup->room * sizeof *lookup->found);
     lookup->counts = lethe_alloc_zeroed(allocator, lookup->room * sizeof *lookup->counts);
     lethe_status status = LETHE_ENOMEM;
-    if (lookup->keys != NULL && lookup->scratch != NULL && lookup->told != NULL &&
+    if (lookup->keys != NULL && lookup->scratch != NULL && lookup->in_memory != NULL &&
         lookup->found != NULL && lookup->counts != NULL) {
         status =
             lethe_os_reads_new(kinds[cascade->setting.reading], cascade->setting.read_depth,
@@ -148,7 +148,7 @@ static struct lethe_cascade_value ask_tables(const struct lethe_cascade_lookup *
 }
 
 /* Asks memory for all keys; those that it does not settle are left in keys, and what it says about
- * them in `told`. State is held. */
+ * them in `in_memory`. State is held. */
 static void ask_memory(struct lethe_cascade_lookup *lookup, const lethe_hash *hashes,
                        size_t count) {
     lethe_cascade *cascade = lookup->cascade;
@@ -168,7 +168,7 @@ static void ask_memory(struct lethe_cascade_lookup *lookup, const lethe_hash *ha
         lookup->counts[i] = value.added;
         if (value.added > 0 && !lookup->needs_counts) continue;
         uint32_t place = (uint32_t)lookup->key_count++;
-        lookup->told[place] = value;
+        lookup->in_memory[place] = value;
         lookup->keys[place] = (struct lethe_cascade_key){
             .fingerprint = fingerprint, .index = (uint32_t)i, .place = place};
     }
@@ -212,7 +212,7 @@ static void sort_keys(struct lethe_cascade_lookup *lookup, unsigned bits) {
     }
     if (count <= SMALL_SORT) sort_nearly_sorted(lookup->keys, count);
     for (size_t i = 0; i < count; i++)
-        lookup->found[i] = lookup->told[lookup->keys[i].place];
+        lookup->found[i] = lookup->in_memory[lookup->keys[i].place];
 }
 
 /* Among equal keys that are not there, all except the first count as present. */

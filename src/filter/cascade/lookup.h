@@ -18,7 +18,7 @@ struct lethe_cascade_key {
     uint64_t fingerprint;
     /* Of the caller's hash. */
     uint32_t index;
-    /* In told. */
+    /* Its number in in_memory. */
     uint32_t place;
 };
 
@@ -41,7 +41,7 @@ struct lethe_cascade_lookup {
     struct lethe_cascade_key *keys, *scratch;
     size_t key_count;
     /* What memory says of a key. */
-    struct lethe_cascade_value *told;
+    struct lethe_cascade_value *in_memory;
     /* What memory and the runs so far say of keys[i]. */
     struct lethe_cascade_value *found;
     /* By index. */

@@ -1,4 +1,4 @@
-/* manifest.c - the one file that is replaced: docs/format/cascade.md.
+/* filter/cascade/manifest.c - the one file that is replaced: docs/format/cascade.md.
  *
  * LAYOUT  a frame (core/codec.h) of type CASC, version 1: identity u64, capacity u64, error f64,
  *         seed u64, window u64, slack f64, fingerprint bits u32, range bits u32, exact u32, note
@@ -12,8 +12,6 @@
  *         a record has an end before keys that its runs cover: the log, synced before the manifest
  *         was written, has that record. */
 #include "filter/cascade/manifest.h"
-
-#include <stdio.h>
 
 #include "core/codec.h"
 #include "core/io.h"
@@ -186,8 +184,8 @@ lethe_status lethe_cascade_manifest_load(lethe_source source, struct lethe_casca
     return status;
 }
 
-static void path_of(const char *folder, char path[LETHE_CASCADE_PATH_BYTES]) {
-    snprintf(path, LETHE_CASCADE_PATH_BYTES, "%s/manifest", folder);
+static void path_of(const char *folder, char path[LETHE_OS_PATH_BYTES]) {
+    (void)lethe_os_path(path, "%s/manifest", folder);
 }
 
 static lethe_status save(const void *object, lethe_sink sink) {
@@ -201,13 +199,13 @@ static lethe_status load(void *context, lethe_source source) {
 lethe_status lethe_cascade_manifest_write(const char *folder,
                                           const struct lethe_cascade_manifest *manifest,
                                           bool *is_in_place) {
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     path_of(folder, path);
     return lethe_replace_file(path, save, manifest, is_in_place);
 }
 
 lethe_status lethe_cascade_manifest_read(const char *folder, struct lethe_cascade_manifest *out) {
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     path_of(folder, path);
     return lethe_load_from_file(path, load, out, NULL);
 }

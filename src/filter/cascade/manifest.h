@@ -1,5 +1,5 @@
-/* manifest.h - what a cascade consists of: its shape, its runs, and how much of the log they
- * cover. */
+/* filter/cascade/manifest.h - what a cascade consists of: its shape, its runs, and how much of
+ * the log they cover. */
 #ifndef LETHE_CASCADE_MANIFEST_H
 #define LETHE_CASCADE_MANIFEST_H
 

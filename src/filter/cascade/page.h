@@ -1,4 +1,4 @@
-/* page.h - a page of 4 KiB: ascending numbers, some of them with a value.
+/* filter/cascade/page.h - a page of 4 KiB: ascending numbers, some of them with a value.
  *
  * A number is a fingerprint, followed by its age where a cascade has ages. Most stand for one
  * insertion; the others are listed with their value at the page's end. */

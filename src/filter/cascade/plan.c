@@ -1,4 +1,4 @@
-/* plan.c - from options to bits, ranges and tables.
+/* filter/cascade/plan.c - from options to bits, ranges and tables.
  *
  * IDEA    An absent key equals each of n fingerprints of p bits with probability 2^-p. So
  *         p = log2(capacity / error).

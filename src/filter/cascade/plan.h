@@ -1,4 +1,4 @@
-/* plan.h - the shape that options lead to; pure arithmetic. */
+/* filter/cascade/plan.h - the shape that options lead to; pure arithmetic. */
 #ifndef LETHE_CASCADE_PLAN_H
 #define LETHE_CASCADE_PLAN_H
 

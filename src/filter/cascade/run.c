@@ -1,4 +1,4 @@
-/* run.c - reading a run's fences, and finding pages by them.
+/* filter/cascade/run.c - reading a run's fences, and finding pages by them.
  *
  * LAYOUT  A file of pages of 4 KiB: `pages` of numbers (page.c), then of fences, 510 each:
  *         0   check   u64, as in page.c
@@ -10,13 +10,12 @@
  *         finds the page almost at once, and within a sorted batch it is near the last one. */
 #include "filter/cascade/run.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/allocator.h"
-#include "core/bits.h"
+#include "core/bytes.h"
 #include "core/codec.h"
-#include "os/folder.h"
+#include "os/file.h"
 
 enum {
     PAGE = LETHE_CASCADE_PAGE_BYTES,
@@ -26,8 +25,8 @@ enum {
     WRITER_BYTES = 512 * 1024
 };
 
-void lethe_cascade_run_path(const char *folder, uint64_t id, char path[LETHE_CASCADE_PATH_BYTES]) {
-    snprintf(path, LETHE_CASCADE_PATH_BYTES, "%s/run-%016llx", folder, (unsigned long long)id);
+void lethe_cascade_run_path(const char *folder, uint64_t id, char path[LETHE_OS_PATH_BYTES]) {
+    (void)lethe_os_path(path, "%s/run-%016llx", folder, (unsigned long long)id);
 }
 
 uint64_t lethe_cascade_page_seed(uint64_t identity, uint64_t run_id, uint64_t page) {
@@ -43,17 +42,6 @@ uint64_t lethe_cascade_run_bytes(const struct lethe_cascade_run *run) {
     return (run->facts.pages + fence_pages(run->facts.pages)) * PAGE;
 }
 
-static uint64_t load_word(const unsigned char *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return lethe_little_endian64(word);
-}
-
-static void store_word(unsigned char *at, uint64_t word) {
-    word = lethe_little_endian64(word);
-    memcpy(at, &word, sizeof word);
-}
-
 /* Memory for a direct file: aligned within what the allocator gives. */
 static unsigned char *align(unsigned char *memory) {
     return memory +
@@ -64,12 +52,12 @@ static unsigned char *align(unsigned char *memory) {
 static lethe_status load_fence_page(struct lethe_cascade_run *run, uint64_t identity, uint64_t page,
                                     const unsigned char *data) {
     uint64_t seed = lethe_cascade_page_seed(identity, run->facts.id, run->facts.pages + page);
-    if (load_word(data) != lethe_checksum(seed, data + 8, PAGE - 8)) return LETHE_ECORRUPT;
-    uint64_t first = page * PAGE_FENCES, count = load_word(data + 8);
+    if (lethe_get_u64(data) != lethe_checksum(seed, data + 8, PAGE - 8)) return LETHE_ECORRUPT;
+    uint64_t first = page * PAGE_FENCES, count = lethe_get_u64(data + 8);
     uint64_t left = run->facts.pages - first;
     if (count != (left < PAGE_FENCES ? left : PAGE_FENCES)) return LETHE_ECORRUPT;
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t fence = load_word(data + FENCE_HEADER + i * 8);
+        uint64_t fence = lethe_get_u64(data + FENCE_HEADER + i * 8);
         if (first + i > 0 && fence <= run->fences[first + i - 1]) return LETHE_ECORRUPT;
         run->fences[first + i] = fence;
     }
@@ -112,7 +100,7 @@ lethe_status lethe_cascade_run_open(const char *folder, uint64_t identity,
     *out = NULL;
     struct lethe_cascade_run *run = make_run(facts, allocator);
     if (run == NULL) return LETHE_ENOMEM;
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_cascade_run_path(folder, facts.id, path);
     lethe_status status = lethe_os_block_open(path, direct, false, &run->file);
     if (status == LETHE_ENOTFOUND || status == LETHE_EINVAL) status = LETHE_ECORRUPT;
@@ -185,7 +173,7 @@ lethe_status lethe_cascade_writer_begin(struct lethe_cascade_writer *writer, con
         low_bits--;
     if (low_bits > LETHE_CASCADE_MAX_LOW_BITS) low_bits = LETHE_CASCADE_MAX_LOW_BITS;
     lethe_cascade_page_begin(&writer->builder, low_bits);
-    char path[LETHE_CASCADE_PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_cascade_run_path(folder, facts.id, path);
     lethe_status status = lethe_os_block_create(path, direct, &writer->run->file);
     if (status != LETHE_OK) lethe_cascade_writer_drop(writer, folder);
@@ -272,12 +260,12 @@ static lethe_status write_fences(struct lethe_cascade_writer *writer) {
         uint64_t first = page * PAGE_FENCES, left = run->facts.pages - first;
         uint64_t count = left < PAGE_FENCES ? left : PAGE_FENCES;
         memset(out, 0, PAGE);
-        store_word(out + 8, count);
+        lethe_put_u64(out + 8, count);
         for (uint64_t i = 0; i < count; i++)
-            store_word(out + FENCE_HEADER + i * 8, run->fences[first + i]);
+            lethe_put_u64(out + FENCE_HEADER + i * 8, run->fences[first + i]);
         uint64_t seed =
             lethe_cascade_page_seed(writer->identity, run->facts.id, run->facts.pages + page);
-        store_word(out, lethe_checksum(seed, out + 8, PAGE - 8));
+        lethe_put_u64(out, lethe_checksum(seed, out + 8, PAGE - 8));
     }
     return LETHE_OK;
 }
@@ -300,7 +288,7 @@ lethe_status lethe_cascade_writer_end(struct lethe_cascade_writer *writer, const
 
 void lethe_cascade_writer_drop(struct lethe_cascade_writer *writer, const char *folder) {
     if (writer->run != NULL) {
-        char path[LETHE_CASCADE_PATH_BYTES];
+        char path[LETHE_OS_PATH_BYTES];
         lethe_cascade_run_path(folder, writer->run->facts.id, path);
         bool exists = writer->run->file.descriptor >= 0;
         lethe_cascade_run_free(writer->run);

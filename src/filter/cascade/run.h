@@ -1,5 +1,5 @@
-/* run.h - a run: pages of ascending numbers in one file, and the first number of each page in
- * memory.
+/* filter/cascade/run.h - a run: pages of ascending numbers in one file, and the first number of
+ * each page in memory.
  *
  * The numbers of a run all lie in one range of fingerprints. A run is written once, and then only
  * read. */
@@ -15,8 +15,10 @@
 #include "lethe/allocator.h"
 #include "lethe/status.h"
 #include "os/block_file.h"
+#include "os/path.h"
 
-enum { LETHE_CASCADE_PATH_BYTES = 4096 };
+/* The path of a cascade's folder, which leaves room for the names of its files. */
+enum { LETHE_CASCADE_FOLDER_BYTES = LETHE_OS_PATH_BYTES - 64 };
 
 /* What the manifest says of a run. */
 struct lethe_cascade_run_facts {
@@ -48,7 +50,7 @@ struct lethe_cascade_run {
 };
 
 /* Where a run's file is. */
-void lethe_cascade_run_path(const char *folder, uint64_t id, char path[LETHE_CASCADE_PATH_BYTES]);
+void lethe_cascade_run_path(const char *folder, uint64_t id, char path[LETHE_OS_PATH_BYTES]);
 /* The seed of a page's checksum, which ties it to its cascade, run and place. */
 uint64_t lethe_cascade_page_seed(uint64_t identity, uint64_t run_id, uint64_t page);
 

@@ -1,4 +1,4 @@
-/* sieve.c - a Bloom filter in lines of 64 bytes, with four bits per key.
+/* filter/cascade/sieve.c - a Bloom filter in lines of 64 bytes, with four bits per key.
  *
  * WHY     Level filters have five or six bits per entry, for which four bits per key are best. The
  *         blocked layout of lethe/bloom.h sets at least eight; it is made for smaller errors in

@@ -1,4 +1,4 @@
-/* sieve.h - a level filter: which fingerprints a run certainly does not have. */
+/* filter/cascade/sieve.h - a level filter: which fingerprints a run certainly does not have. */
 #ifndef LETHE_CASCADE_SIEVE_H
 #define LETHE_CASCADE_SIEVE_H
 

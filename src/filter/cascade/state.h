@@ -1,4 +1,4 @@
-/* state.h - a cascade as its parts see it. */
+/* filter/cascade/state.h - a cascade as its parts see it. */
 #ifndef LETHE_CASCADE_STATE_H
 #define LETHE_CASCADE_STATE_H
 
@@ -8,7 +8,7 @@
 #include "filter/cascade/run.h"
 #include "filter/cascade/stream.h"
 #include "filter/cascade/table.h"
-#include "os/folder.h"
+#include "os/claim.h"
 #include "os/lock.h"
 #include "os/thread.h"
 
@@ -52,7 +52,7 @@ struct lethe_cascade {
     struct lethe_cascade_setting setting;
     struct lethe_cascade_words words;
     const lethe_allocator *allocator;
-    char folder[LETHE_CASCADE_PATH_BYTES - 64];
+    char folder[LETHE_CASCADE_FOLDER_BYTES];
 
     /* Locks, in the order in which they may be taken. */
     lethe_os_lock writing;      /* calls that insert or remove; the log's end */

@@ -1,4 +1,4 @@
-/* stream.c - reading runs and tables in order, and merging them.
+/* filter/cascade/stream.c - reading runs and tables in order, and merging them.
  *
  * IDEA    A merge of many is a tree of merges of two, each a loop over blocks that are in the
  *         cache. The loop has no branch that depends on which word is smaller: only equal

@@ -1,5 +1,5 @@
-/* stream.h - words in ascending order, a block at a time: from a table, from a run, or merged of
- * two streams. */
+/* filter/cascade/stream.h - words in ascending order, a block at a time: from a table, from a run,
+ * or merged of two streams. */
 #ifndef LETHE_CASCADE_STREAM_H
 #define LETHE_CASCADE_STREAM_H
 

@@ -1,4 +1,4 @@
-/* table.c - a hash table in which linear probing keeps the order of the words.
+/* filter/cascade/table.c - a hash table in which linear probing keeps the order of the words.
  *
  * IDEA    A word's home is its place among all words, scaled to the table: the order of homes is
  *         the order of words. Probing also keeps each cluster sorted, so the whole table is sorted:

@@ -1,7 +1,7 @@
-/* table.h - fingerprints in memory: a hash table that is sorted as it lies.
+/* filter/cascade/table.h - fingerprints in memory: a hash table that is sorted as it lies.
  *
  * A word is a fingerprint followed by its tag. Without ages the tag is one bit: whether the
- * fingerprint has a value of its own, kept beside the slots; without it, it stands for one
+ * fingerprint has a value of its own, kept beside the slots. One without a value stands for one
  * insertion. With ages the tag is the period of its insertion, counted from the table's first
  * one. */
 #ifndef LETHE_CASCADE_TABLE_H

@@ -1,4 +1,5 @@
-/* value.h - what a run says about one fingerprint: cancel some older insertions, then add some.
+/* filter/cascade/value.h - what a run says about one fingerprint: cancel some older
+ * insertions, then add some.
  *
  * IDEA    Seen from what is older, a sequence of insertions and removals is a function of the count
  *         x that it finds: max(x - removed, 0) + added. Such functions are closed under

@@ -1,9 +1,9 @@
-/* work.c - what to merge, and when.
+/* filter/cascade/work.c - what to merge, and when.
  *
  * IDEA    A range has levels of runs, each `growth` times as large as the one above. A full table
  *         becomes a run of the first level. Two runs of a level are merged into one; when that one
- *         is as large as a level may be, it belongs to the next, and the runs there are merged
- *         along at once.
+ *         is as large as a level may be, it belongs to the next, and the runs there join the
+ *         same merge.
  * I1      Newer runs come before older ones, and levels never decrease along the list. When a merge
  *         of newer runs reaches a higher level than older runs have, these are raised to it.
  * I2      A job's inputs are neighbours in the list, and no other job has them.

@@ -201,29 +201,4 @@ lethe_status lethe_gaussian_load(lethe_source source, const lethe_allocator *all
     return LETHE_OK;
 }
 
-static lethe_status save(const void *object, lethe_sink sink) {
-    return lethe_gaussian_save(object, sink);
-}
-
-lethe_status lethe_gaussian_save_file(const lethe_gaussian *filter, const char *path,
-                                      lethe_detail *detail) {
-    return lethe_save_to_file(path, save, filter, detail);
-}
-
-struct load_context {
-    const lethe_allocator *allocator;
-    lethe_gaussian **out;
-};
-
-static lethe_status load(void *context, lethe_source source) {
-    struct load_context *loading = context;
-    return lethe_gaussian_load(source, loading->allocator, loading->out);
-}
-
-lethe_status lethe_gaussian_load_file(const char *path, const lethe_allocator *allocator,
-                                      lethe_gaussian **out, lethe_detail *detail) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context, detail);
-}
+LETHE_DEFINE_FILE_FUNCTIONS(lethe_gaussian)

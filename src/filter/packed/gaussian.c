@@ -1,8 +1,8 @@
 /* filter/packed/gaussian.c - the Gaussian filter without a header; packed.c has the layout.
  *
- * I1      The bells of every t and k are made when the object is: a block of other parameters than
- *         the object's own is tested as fast as any. They come from the same rule on every machine,
- *         since no value lies near a step: a test measures how far.
+ * I1      The bells of every t and k are made together with the object, so a block of other
+ *         parameters than the object's own is tested as fast as any. They come from the same rule
+ *         on every machine, since no value lies near a step: a test measures how far.
  * WHY     The bells of these t reach over at most 57 bits, so that one word at a byte address holds
  *         all the slots of a probe. At the ends of the array the word is moved inwards and the bell
  *         is shifted against it: what lies outside is shifted out, and no spare bytes are needed.

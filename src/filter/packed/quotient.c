@@ -89,13 +89,4 @@ void lethe_packed_quotient_build(const lethe_packed *packed, const lethe_hash *h
                       &next_slot);
 }
 
-const struct lethe_packed_operations lethe_packed_quotient = {
-    .unit_bytes = 1,
-    .bits_least = BITS_BESIDE + 1,
-    .hashes_most = 1,
-    .hashes_step = 1,
-    .best_hashes = lethe_packed_one_hash,
-    .note = lethe_packed_quotient_note,
-    .build = lethe_packed_quotient_build,
-    .test = test,
-};
+const struct lethe_packed_operations lethe_packed_quotient = OPERATIONS;

@@ -67,4 +67,12 @@ static inline bool test(const lethe_packed *packed, lethe_hash hash, const unsig
     return true;
 }
 
+/* The initializer of the including file's operations. */
+#define OPERATIONS                                                                          \
+    {                                                                                       \
+        .unit_bytes = 1, .bits_least = BITS_BESIDE + 1, .hashes_most = 1, .hashes_step = 1, \
+        .best_hashes = lethe_packed_one_hash, .note = lethe_packed_quotient_note,           \
+        .build = lethe_packed_quotient_build, .test = test                                  \
+    }
+
 #endif

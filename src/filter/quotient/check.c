@@ -2,9 +2,9 @@
  * fingerprints.
  *
  * The marks are walked through as a builder would have put them: bucket after bucket, each run from
- * where the last one ended or its block begins to its end. By then every invariant of quotient.c
- * was looked at, and no operation on the table can leave it. Nothing here trusts what it reads: a
- * slot is compared with the end of the table before it is looked at. */
+ * where the last one ended or its block begins to its end. After that every invariant of
+ * quotient.c has been checked, so no operation can leave the table. Nothing here trusts what it
+ * reads: a slot is compared with the end of the table before it is looked at. */
 #include "filter/quotient/fields.h"
 #include "filter/quotient/quotient.h"
 

@@ -7,7 +7,7 @@
  * I1      A fingerprint's copies go through the tree as they are. How often it is there beyond them
  *         is looked up at the end, in the counts of all filters that have some.
  * WHY     Buffers are in the first-level cache, tables are read and written once and in order. The
- *         merge of two has no branch that depends on the data: which one is smaller is a coin's
+ *         merge of two has no branch that depends on the data: which one is smaller is a coin
  *         toss. */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * IDEA    Who comes first is not known, so the operations are such that it does not matter: no
  *         counter can overflow, no time moves the clock. Some ids are sent by several clients: of
  *         these exactly one is told that it was applied.
- * I1      All that was applied is judged before the copies: an order that the answers must make
+ * I1      All that was applied is judged before the duplicates: an order that the answers must make
  *         sense in.
  * I2      After a kill the store shows of each client the first n of its effects, and no others. */
 #include <stdlib.h>

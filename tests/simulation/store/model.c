@@ -24,7 +24,7 @@ size_t model_mark_name(char *out, uint32_t mark) {
     return (size_t)snprintf(out, MODEL_NAME, "source-%u", mark);
 }
 
-/* The changes of an id follow from it, so that a copy is one. */
+/* The changes of an id follow from it, so that a duplicate is one. */
 void model_compose(const struct model *model, struct sent *sent, uint32_t id, uint8_t variant) {
     struct test_random random = {.state = model->seed ^ id * UINT64_C(0x9e3779b97f4a7c15)};
     size_t count = 1 + (size_t)test_random_below(&random, MODEL_CHANGES);
@@ -139,8 +139,8 @@ static bool overflows(const struct model *model, const struct sent *sent) {
 }
 
 static const char *name_of(unsigned outcome) {
-    static const char *const names[] = {"applied",  "a copy",  "late",    "ahead",
-                                        "overflow", "invalid", "no room", "differing"};
+    static const char *const names[] = {"applied",  "duplicate", "late",    "future",
+                                        "overflow", "invalid",   "refused", "mismatch"};
     return outcome < 8 ? names[outcome] : "nothing";
 }
 
@@ -234,7 +234,7 @@ static void judge_fresh(struct model *model, const struct sent *sent, uint8_t ou
     bool may_be_wrong =
         outcome == LETHE_OUTCOME_DUPLICATE && !model->rules.exact && model->rules.error > 1e-8;
     if (!may_be_wrong) blame(sent, outcome, too_large ? "overflow" : "applied", memory, now);
-    model->wrongly_copies++;
+    model->wrongly_duplicates++;
 }
 
 void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, struct moment now,
@@ -293,11 +293,11 @@ void model_switch(struct model *model, struct rules rules, struct moment now) {
 
 void model_end(const struct model *model) {
     double expected = model->rules.error * (double)model->fresh;
-    if ((double)model->wrongly_copies > 8 + 4 * expected)
+    if ((double)model->wrongly_duplicates > 8 + 4 * expected)
         verdict_fail("error",
                      "%" PRIu64 " of %" PRIu64
-                     " fresh operations were called copies, with an error of %g",
-                     model->wrongly_copies, model->fresh, model->rules.error);
+                     " fresh operations were called duplicates, with an error of %g",
+                     model->wrongly_duplicates, model->fresh, model->rules.error);
 }
 
 /* --- what a store shows --- */

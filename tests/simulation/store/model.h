@@ -51,7 +51,7 @@ struct effect {
     struct moment moment;
 };
 
-/* What decides about copies. */
+/* What decides about duplicates. */
 struct rules {
     uint64_t window_ms, max_future_ms;
     double error;
@@ -70,7 +70,7 @@ struct model {
     /* And what was late when W became longer, or ids were first kept for ever. */
     uint64_t forgotten_ms;
     uint8_t client; /* whose effects are added now */
-    uint64_t fresh, wrongly_copies;
+    uint64_t fresh, wrongly_duplicates;
 };
 
 /* An operation as it is sent, with its names. */

@@ -87,7 +87,7 @@ static void draw_machine(struct plan *plan, struct test_random *random) {
                                  .compact_one_in = (uint32_t)magnitude(random, 1, 10),
                                  .split_one_in = (uint32_t)magnitude(random, 1, 20)};
     plan->batch = (uint32_t)magnitude(random, 3, 400);
-    plan->copies_percent = (uint32_t)test_random_below(random, 70);
+    plan->duplicates_percent = (uint32_t)test_random_below(random, 70);
     plan->late_percent = one_in(random, 2) ? (uint32_t)test_random_below(random, 30) : 0;
     plan->ahead_percent = one_in(random, 3) ? (uint32_t)test_random_below(random, 10) : 0;
     plan->jump_percent = one_in(random, 2) ? (uint32_t)test_random_below(random, 10) : 0;

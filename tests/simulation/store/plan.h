@@ -57,7 +57,7 @@ struct plan {
     struct system_habits system;
     struct database_habits database;
     uint32_t batch; /* operations of a step at most */
-    uint32_t copies_percent, late_percent, ahead_percent, jump_percent, variant_percent;
+    uint32_t duplicates_percent, late_percent, ahead_percent, jump_percent, variant_percent;
     uint32_t marks_percent;
     bool adds_forever; /* the mode comes only with a later open */
     bool switches;     /* windows and modes change between openings */

@@ -21,7 +21,7 @@ static bool percent(struct world *world, uint32_t share) {
 /* --- composing --- */
 
 /* An id that was sent before: a recent one, one about as old as W, or any. */
-static uint32_t choose_copy(struct world *world) {
+static uint32_t choose_duplicate(struct world *world) {
     const struct model *model = &world->model;
     uint32_t count = model->id_count;
     switch (random_below(world, 3)) {
@@ -89,15 +89,15 @@ static void compose(struct world *world, size_t count) {
     uint64_t clock_ms = model->clock_ms;
     for (size_t i = 0; i < count; i++) {
         uint32_t id = 0;
-        bool copies = model->id_count > 0 &&
-                      (percent(world, world->plan.copies_percent) || model->id_count == MODEL_IDS);
-        if (copies && i > 0 && world_one_in(world, 6))
+        bool repeats = model->id_count > 0 && (percent(world, world->plan.duplicates_percent) ||
+                                               model->id_count == MODEL_IDS);
+        if (repeats && i > 0 && world_one_in(world, 6))
             id = sending.sent[random_below(world, i)].id;
-        else if (copies)
-            id = choose_copy(world);
+        else if (repeats)
+            id = choose_duplicate(world);
         else
             id = model->id_count++;
-        uint8_t variant = copies && percent(world, world->plan.variant_percent) ? 7 : 0;
+        uint8_t variant = repeats && percent(world, world->plan.variant_percent) ? 7 : 0;
         model_compose(model, &sending.sent[i], id, variant);
         sending.sent[i].operation.time_ms = choose_time(world, &clock_ms);
         sending.operations[i] = sending.sent[i].operation;

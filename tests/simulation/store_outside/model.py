@@ -1,6 +1,6 @@
 """What a store should hold, by the promises alone.
 
-The model keeps every id for ever, with the times between which it was last applied. A copy that comes within W of that must
+The model keeps every id for ever, with the times between which it was last applied. A duplicate that comes within W of that must
 be a duplicate, one that comes later than W and the slack must be applied; in between the store decides, and the model
 follows. Every id has a counter of its own, its witness, to which every event of that id adds 1: so an event that was
 lost or counted twice is known by name."""
@@ -161,8 +161,8 @@ class Expectation:
         for identity in self.open:
             known = self.model.known[identity]
             count = found.get("w-" + identity, 0)
-            copies = sum(event.identity == identity for event in self.events)
-            if not known.count <= count <= known.count + copies:
+            attempts = sum(event.identity == identity for event in self.events)
+            if not known.count <= count <= known.count + attempts:
                 raise Wrong(f"{identity} was counted {count} times, before {known.count}")
             if count > known.count:
                 known.count, known.since, known.until = count, self.since, self.until

@@ -1,4 +1,4 @@
-/* Goal: a table remembers exactly what it should, counts it exactly, and does so with the same
+/* Goal: a part remembers exactly what it should, counts it exactly, and does so with the same
  *       bytes whichever instruction set its operations were compiled for. */
 #include "support/test.h"
 
@@ -8,14 +8,14 @@
 
 #include "core/cpu.h"
 #include "support/random.h"
-#include "window/table.h"
+#include "window/part.h"
 
 enum { KEYS = 3000, STEPS = 60, OPERATIONS = 200, BATCH = 150 };
 
-/* Two tables that are treated alike, and when each key was last recorded, plus one. */
+/* Two parts that are treated alike, and when each key was last recorded, plus one. */
 struct subject {
     struct test_random random;
-    lethe_table *tables[2];
+    lethe_part *parts[2];
     uint64_t period;
     uint64_t recorded[KEYS];
     bool is_exact; /* remainders so long that no key looks like another */
@@ -29,40 +29,39 @@ static bool has_bmi2(void) {
     return lethe_cpu_detect() >= LETHE_CPU_AVX2;
 }
 
-static const struct lethe_table_operations *other_operations(void) {
+static const struct lethe_part_operations *other_operations(void) {
 #if defined(__x86_64__)
-    if (has_bmi2()) return lethe_table_bmi2;
+    if (has_bmi2()) return lethe_part_bmi2;
 #endif
-    return lethe_table_portable;
+    return lethe_part_portable;
 }
 
-static void assert_same_tables(const lethe_table *a, const lethe_table *b) {
+static void assert_same_parts(const lethe_part *a, const lethe_part *b) {
     assert_int_equal(a->alive, b->alive);
-    assert_int_equal(a->segments_allocated, b->segments_allocated);
+    assert_int_equal(a->slabs_allocated, b->slabs_allocated);
     assert_memory_equal(a->added, b->added, sizeof a->added);
-    for (uint64_t i = 0; i < a->shape.segments; i++) {
-        assert_int_equal(a->segments[i] != NULL, b->segments[i] != NULL);
-        if (a->segments[i] != NULL)
-            assert_memory_equal(a->segments[i], b->segments[i], a->shape.segment_bytes);
+    for (uint64_t i = 0; i < a->shape.slabs; i++) {
+        assert_int_equal(a->slabs[i] != NULL, b->slabs[i] != NULL);
+        if (a->slabs[i] != NULL) assert_memory_equal(a->slabs[i], b->slabs[i], a->shape.slab_bytes);
     }
 }
 
 /* Counting from the blocks gives what was counted on the way. */
-static void assert_counts_are_right(lethe_table *table) {
-    uint64_t alive = table->alive, recorded[LETHE_TABLE_PERIODS];
-    memcpy(recorded, table->added, sizeof recorded);
-    assert_true(lethe_table_recount(table));
-    assert_int_equal(table->alive, alive);
-    for (unsigned age = 0; age <= table->shape.queue.generations; age++) {
-        uint64_t at = (table->period - age) % LETHE_TABLE_PERIODS;
-        assert_int_equal(table->added[at], recorded[at]);
+static void assert_counts_are_right(lethe_part *part) {
+    uint64_t alive = part->alive, recorded[LETHE_PART_PERIODS];
+    memcpy(recorded, part->added, sizeof recorded);
+    assert_true(lethe_part_recount(part));
+    assert_int_equal(part->alive, alive);
+    for (unsigned age = 0; age <= part->shape.queue.generations; age++) {
+        uint64_t at = (part->period - age) % LETHE_PART_PERIODS;
+        assert_int_equal(part->added[at], recorded[at]);
     }
-    memcpy(table->added, recorded, sizeof recorded);
+    memcpy(part->added, recorded, sizeof recorded);
 }
 
 static bool is_alive(const struct subject *subject, uint64_t key) {
     return subject->recorded[key] != 0 && subject->period + 1 - subject->recorded[key] <=
-                                              subject->tables[0]->shape.queue.generations;
+                                              subject->parts[0]->shape.queue.generations;
 }
 
 /* A key that is remembered must be found, and with long remainders nothing else is. */
@@ -75,14 +74,14 @@ static void judge(const struct subject *subject, uint64_t key, bool answer) {
 }
 
 static void do_check_and_insert(struct subject *subject, uint64_t key) {
-    lethe_table_result results[2];
+    lethe_part_result results[2];
     for (int i = 0; i < 2; i++) {
-        lethe_table *table = subject->tables[i];
-        results[i] = table->operations->add_and_test(table, hash_of(key), subject->period);
+        lethe_part *part = subject->parts[i];
+        results[i] = part->operations->add_and_test(part, hash_of(key), subject->period);
     }
     assert_int_equal(results[0], results[1]);
-    judge(subject, key, results[0] == LETHE_TABLE_IS_DUPLICATE);
-    if (results[0] == LETHE_TABLE_ADDED) subject->recorded[key] = subject->period + 1;
+    judge(subject, key, results[0] == LETHE_PART_IS_DUPLICATE);
+    if (results[0] == LETHE_PART_ADDED) subject->recorded[key] = subject->period + 1;
 }
 
 /* One key, or a batch of them. */
@@ -96,11 +95,11 @@ static void do_record(struct subject *subject, size_t count) {
         ids[i] = hash_of(keys[i]);
     }
     for (int i = 0; i < 2; i++) {
-        lethe_table *table = subject->tables[i];
-        lethe_table_result result;
+        lethe_part *part = subject->parts[i];
+        lethe_part_result result;
         done[i] =
-            table->operations->add_batch(table, ids, count, subject->period, &inserted[i], &result);
-        assert_int_equal(result == LETHE_TABLE_ADDED, done[i] == count);
+            part->operations->add_batch(part, ids, count, subject->period, &inserted[i], &result);
+        assert_int_equal(result == LETHE_PART_ADDED, done[i] == count);
     }
     assert_int_equal(done[0], done[1]);
     assert_int_equal(inserted[0], inserted[1]);
@@ -116,9 +115,9 @@ static void do_remove(struct subject *subject, uint64_t key) {
     bool removed[2];
     unsigned matches[2];
     for (int i = 0; i < 2; i++) {
-        lethe_table *table = subject->tables[i];
-        matches[i] = table->operations->count_matches(table, hash_of(key), subject->period);
-        removed[i] = table->operations->remove(table, hash_of(key), subject->period);
+        lethe_part *part = subject->parts[i];
+        matches[i] = part->operations->count_matches(part, hash_of(key), subject->period);
+        removed[i] = part->operations->remove(part, hash_of(key), subject->period);
     }
     assert_int_equal(matches[0], matches[1]);
     assert_int_equal(removed[0], removed[1]);
@@ -138,14 +137,14 @@ static void do_batch(struct subject *subject, bool inserts) {
         ids[i] = hash_of(keys[i]);
     }
     for (int i = 0; i < 2; i++) {
-        const struct lethe_table_operations *operations = subject->tables[i]->operations;
-        lethe_table_result result;
+        const struct lethe_part_operations *operations = subject->parts[i]->operations;
+        lethe_part_result result;
         if (inserts) {
-            done[i] = operations->add_and_test_batch(&subject->tables[i], 1, ids, BATCH,
+            done[i] = operations->add_and_test_batch(&subject->parts[i], 1, ids, BATCH,
                                                      subject->period, answers[i], &result);
-            assert_int_equal(result == LETHE_TABLE_ADDED, done[i] == BATCH);
+            assert_int_equal(result == LETHE_PART_ADDED, done[i] == BATCH);
         } else {
-            operations->test_batch(&subject->tables[i], 1, ids, BATCH, subject->period, answers[i]);
+            operations->test_batch(&subject->parts[i], 1, ids, BATCH, subject->period, answers[i]);
         }
     }
     assert_int_equal(done[0], done[1]);
@@ -159,8 +158,8 @@ static void do_batch(struct subject *subject, bool inserts) {
 static void do_check(struct subject *subject, uint64_t key) {
     bool answers[2];
     for (int i = 0; i < 2; i++) {
-        lethe_table *table = subject->tables[i];
-        answers[i] = table->operations->test(table, hash_of(key), subject->period);
+        lethe_part *part = subject->parts[i];
+        answers[i] = part->operations->test(part, hash_of(key), subject->period);
     }
     assert_int_equal(answers[0], answers[1]);
     judge(subject, key, answers[0]);
@@ -195,51 +194,51 @@ static void advance(struct subject *subject) {
     if (chance < 3) return;
     subject->period += chance < 9 ? 1 : sleeps[test_random_below(&subject->random, 14)];
     for (int i = 0; i < 2; i++)
-        lethe_table_advance(subject->tables[i], subject->period);
+        lethe_part_advance(subject->parts[i], subject->period);
 }
 
-/* A table with blocks of that shape, or NULL if there is none. As full as can be, if it is to be
+/* A part with blocks of that shape, or NULL if there is none. As full as can be, if it is to be
  * tight: then both blocks of many ids are full, and so are those that their entries could move
  * to. */
 static bool make_shape(unsigned bits, unsigned generations, unsigned block_bytes, uint64_t capacity,
-                       bool is_tight, struct lethe_table_shape *shape) {
-    *shape = (struct lethe_table_shape){
+                       bool is_tight, struct lethe_part_shape *shape) {
+    *shape = (struct lethe_part_shape){
         .queue.bits = bits, .queue.generations = generations, .queue.block_bytes = block_bytes};
     if (!lethe_queue_plan(bits, generations, block_bytes, &shape->queue)) return false;
     unsigned slots = shape->queue.slots;
-    shape->segments = is_tight ? 1 : 2;
-    shape->blocks = (capacity + slots) / slots / shape->segments + 2;
-    shape->capacity = shape->segments * shape->blocks * slots;
+    shape->slabs = is_tight ? 1 : 2;
+    shape->blocks = (capacity + slots) / slots / shape->slabs + 2;
+    shape->capacity = shape->slabs * shape->blocks * slots;
     if (!is_tight) shape->capacity -= shape->capacity / 8;
-    return lethe_table_finish_shape(shape);
+    return lethe_part_finish_shape(shape);
 }
 
 static void run_model(unsigned bits, unsigned generations, unsigned block_bytes, uint64_t capacity,
                       bool is_tight, uint64_t seed) {
-    struct lethe_table_shape shape;
+    struct lethe_part_shape shape;
     if (!make_shape(bits, generations, block_bytes, capacity, is_tight, &shape)) return;
     struct subject subject = {.random = {seed}, .is_exact = bits >= 48};
     subject.period = test_random_below(&subject.random, 1000);
     for (int i = 0; i < 2; i++) {
-        subject.tables[i] = lethe_table_new(&shape, subject.period, NULL);
-        assert_non_null(subject.tables[i]);
+        subject.parts[i] = lethe_part_new(&shape, subject.period, NULL);
+        assert_non_null(subject.parts[i]);
     }
-    subject.tables[0]->operations = lethe_table_operations_for(lethe_table_portable, &shape.queue);
-    subject.tables[1]->operations = lethe_table_operations_for(other_operations(), &shape.queue);
+    subject.parts[0]->operations = lethe_part_operations_for(lethe_part_portable, &shape.queue);
+    subject.parts[1]->operations = lethe_part_operations_for(other_operations(), &shape.queue);
     for (int step = 0; step < STEPS; step++) {
         run_operations(&subject);
-        assert_same_tables(subject.tables[0], subject.tables[1]);
+        assert_same_parts(subject.parts[0], subject.parts[1]);
         for (int i = 0; i < 2; i++)
-            assert_counts_are_right(subject.tables[i]);
+            assert_counts_are_right(subject.parts[i]);
         advance(&subject);
     }
     for (uint64_t key = 0; key < KEYS; key++)
         do_check(&subject, key);
     for (int i = 0; i < 2; i++)
-        lethe_table_free(subject.tables[i]);
+        lethe_part_free(subject.parts[i]);
 }
 
-/* Method: random operations on two tables, one for each instruction set, of every shape of
+/* Method: random operations on two parts, one for each instruction set, of every shape of
  *         block, roomy and tight; after each step answers, bytes and counts are compared. */
 static void all_paths_do_the_same(void **state) {
     (void)state;
@@ -254,76 +253,75 @@ static void all_paths_do_the_same(void **state) {
         run_model(48 + seed % 10, generations[seed % 5], 64, 60 * seed, seed % 2 == 0, seed);
 }
 
-/* The shapes that have code of their own are those that are planned, as their tables say. */
+/* The shapes that have code of their own are those that are planned, as their parts say. */
 static void usual_shapes_are_usual(void **state) {
     (void)state;
-    static const double errors[LETHE_TABLE_USUAL] = {1e-6, 1e-3, 1e-12};
-    for (int i = 0; i < LETHE_TABLE_USUAL; i++) {
-        struct lethe_queue_shape queue = lethe_table_usual[i];
+    static const double errors[LETHE_PART_USUAL] = {1e-6, 1e-3, 1e-12};
+    for (int i = 0; i < LETHE_PART_USUAL; i++) {
+        struct lethe_queue_shape queue = lethe_part_usual[i];
         assert_true(lethe_queue_plan(queue.bits, queue.generations, queue.block_bytes, &queue));
-        assert_memory_equal(&queue, &lethe_table_usual[i], sizeof queue);
-        struct lethe_table_shape shape;
-        assert_true(lethe_table_plan(10000000, errors[i] * 0.995, 30, &shape));
-        assert_memory_equal(&shape.queue, &lethe_table_usual[i], sizeof queue);
+        assert_memory_equal(&queue, &lethe_part_usual[i], sizeof queue);
+        struct lethe_part_shape shape;
+        assert_true(lethe_part_plan(10000000, errors[i] * 0.995, 30, &shape));
+        assert_memory_equal(&shape.queue, &lethe_part_usual[i], sizeof queue);
     }
 }
 
-/* Goal: a table planned for n ids holds n ids. */
-static void a_table_holds_what_it_was_planned_for(void **state) {
+/* Goal: a part planned for n ids holds n ids. */
+static void a_part_holds_what_it_was_planned_for(void **state) {
     (void)state;
     static const uint64_t capacities[] = {1, 10, 100, 1024, 5000, 100000, 3000000};
     for (size_t i = 0; i < sizeof capacities / sizeof capacities[0]; i++) {
-        struct lethe_table_shape shape;
-        assert_true(lethe_table_plan(capacities[i], 1e-6, 30, &shape));
-        lethe_table *table = lethe_table_new(&shape, 5, NULL);
-        assert_non_null(table);
+        struct lethe_part_shape shape;
+        assert_true(lethe_part_plan(capacities[i], 1e-6, 30, &shape));
+        lethe_part *part = lethe_part_new(&shape, 5, NULL);
+        assert_non_null(part);
         for (uint64_t id = 0; id < capacities[i]; id++) {
-            if (table->operations->insert(table, hash_of(id), 5) != LETHE_TABLE_ADDED)
+            if (part->operations->insert(part, hash_of(id), 5) != LETHE_PART_ADDED)
                 fail_msg("full after %" PRIu64 " of %" PRIu64, id, capacities[i]);
         }
-        assert_int_equal(table->operations->insert(table, hash_of(capacities[i]), 5),
-                         LETHE_TABLE_IS_FULL);
+        assert_int_equal(part->operations->insert(part, hash_of(capacities[i]), 5),
+                         LETHE_PART_IS_FULL);
         for (uint64_t id = 0; id < capacities[i]; id++)
-            assert_true(table->operations->test(table, hash_of(id), 5));
-        assert_true(lethe_table_allocated_bytes(table) <= lethe_table_planned_bytes(&shape));
-        lethe_table_free(table);
+            assert_true(part->operations->test(part, hash_of(id), 5));
+        assert_true(lethe_part_allocated_bytes(part) <= lethe_part_planned_bytes(&shape));
+        lethe_part_free(part);
     }
 }
 
 /* How many periods ago the oldest of the blocks with entries was written or swept. */
-static unsigned oldest_stamp(const lethe_table *table) {
-    const struct lethe_queue_shape *queue = &table->shape.queue;
+static unsigned oldest_stamp(const lethe_part *part) {
+    const struct lethe_queue_shape *queue = &part->shape.queue;
     unsigned oldest = 0;
-    for (uint64_t i = 0; i < table->shape.segments * table->shape.blocks; i++) {
-        unsigned char *segment = table->segments[i / table->shape.blocks];
-        if (segment == NULL) continue;
-        const unsigned char *block = lethe_table_block(table, segment, i % table->shape.blocks);
-        unsigned age = (uint8_t)((uint8_t)table->period - lethe_queue_stamp(queue, block));
+    for (uint64_t i = 0; i < part->shape.slabs * part->shape.blocks; i++) {
+        unsigned char *slab = part->slabs[i / part->shape.blocks];
+        if (slab == NULL) continue;
+        const unsigned char *block = lethe_part_block(part, slab, i % part->shape.blocks);
+        unsigned age = (uint8_t)((uint8_t)part->period - lethe_queue_stamp(queue, block));
         if (lethe_queue_stored_ages(queue, block) != 0 && age > oldest) oldest = age;
     }
     return oldest;
 }
 
-static lethe_table *make_swept(unsigned generations, uint64_t period) {
-    struct lethe_table_shape shape;
+static lethe_part *make_swept(unsigned generations, uint64_t period) {
+    struct lethe_part_shape shape;
     assert_true(make_shape(48, generations, 64, KEYS, false, &shape));
-    lethe_table *table = lethe_table_new(&shape, period, NULL);
-    assert_non_null(table);
-    return table;
+    lethe_part *part = lethe_part_new(&shape, period, NULL);
+    assert_non_null(part);
+    return part;
 }
 
-/* A table that was saved and loaded has the bytes that it had. */
-static void assert_recount_writes_nothing(lethe_table *table) {
-    size_t size = table->shape.segment_bytes;
-    unsigned char *copy = malloc(table->shape.segments * size);
+/* A part that was saved and loaded has the bytes that it had. */
+static void assert_recount_writes_nothing(lethe_part *part) {
+    size_t size = part->shape.slab_bytes;
+    unsigned char *copy = malloc(part->shape.slabs * size);
     assert_non_null(copy);
-    for (uint64_t i = 0; i < table->shape.segments; i++) {
-        if (table->segments[i] != NULL) memcpy(copy + i * size, table->segments[i], size);
+    for (uint64_t i = 0; i < part->shape.slabs; i++) {
+        if (part->slabs[i] != NULL) memcpy(copy + i * size, part->slabs[i], size);
     }
-    assert_counts_are_right(table);
-    for (uint64_t i = 0; i < table->shape.segments; i++) {
-        if (table->segments[i] != NULL)
-            assert_memory_equal(copy + i * size, table->segments[i], size);
+    assert_counts_are_right(part);
+    for (uint64_t i = 0; i < part->shape.slabs; i++) {
+        if (part->slabs[i] != NULL) assert_memory_equal(copy + i * size, part->slabs[i], size);
     }
     free(copy);
 }
@@ -338,46 +336,46 @@ static void a_sweep_may_lag_behind(void **state) {
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct test_random random = {seed};
         uint64_t period = test_random_below(&random, 1000);
-        lethe_table *table = make_swept(generations[seed % 3], period);
+        lethe_part *part = make_swept(generations[seed % 3], period);
         for (int step = 0; step < 3000; step++) {
             for (int i = 0; i < 8; i++) {
                 uint64_t key = test_random_below(&random, UINT64_MAX);
-                assert_int_equal(table->operations->insert(table, hash_of(key), period),
-                                 LETHE_TABLE_ADDED);
+                assert_int_equal(part->operations->insert(part, hash_of(key), period),
+                                 LETHE_PART_ADDED);
             }
             bool is_lazy = step / 200 % 2 == 0;
             size_t most_bytes = is_lazy ? 0 : 64 * test_random_below(&random, 40);
-            assert_true(lethe_table_sweep(table, most_bytes) <= most_bytes);
-            assert_true(oldest_stamp(table) < 63);
-            if (step % 20 == 0) assert_recount_writes_nothing(table);
+            assert_true(lethe_part_sweep(part, most_bytes) <= most_bytes);
+            assert_true(oldest_stamp(part) < 63);
+            if (step % 20 == 0) assert_recount_writes_nothing(part);
             uint64_t sleep = test_random_below(&random, 10) > 0 ? 1 : 62;
             period += 1 + test_random_below(&random, sleep);
-            lethe_table_advance(table, period);
+            lethe_part_advance(part, period);
         }
-        lethe_table_free(table);
+        lethe_part_free(part);
     }
 }
 
-/* Goal:   a table whose sweep took 63 periods for a lap, as they once did, can be gone on with.
+/* Goal:   a part whose sweep took 63 periods for a lap, as they once did, can be gone on with.
  * Method: blocks as old as that let them be, wherever the sweep stands, are counted as a loaded
- *         table's are; then nobody sweeps but what has to be. */
+ *         part's are; then nobody sweeps but what has to be. */
 static void an_older_sweep_is_gone_on_with(void **state) {
     (void)state;
     for (uint64_t first = 0; first < 70; first++) {
-        lethe_table *table = make_swept(62, first);
-        uint64_t total = table->shape.segments * table->shape.blocks, key = 0;
+        lethe_part *part = make_swept(62, first);
+        uint64_t total = part->shape.slabs * part->shape.blocks, key = 0;
         for (uint64_t age = 0; age < 63; age++) {
-            table->period = first + age;
+            part->period = first + age;
             for (int i = 0; i < 20; i++, key++)
-                (void)table->operations->insert(table, hash_of(key), table->period);
+                (void)part->operations->insert(part, hash_of(key), part->period);
         }
-        table->sweep_block = total * first / 69;
-        assert_counts_are_right(table);
+        part->sweep_block = total * first / 69;
+        assert_counts_are_right(part);
         for (int step = 0; step < 130; step++) {
-            lethe_table_advance(table, table->period + 1);
-            assert_true(oldest_stamp(table) <= 63);
+            lethe_part_advance(part, part->period + 1);
+            assert_true(oldest_stamp(part) <= 63);
         }
-        lethe_table_free(table);
+        lethe_part_free(part);
     }
 }
 
@@ -386,9 +384,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_paths_do_the_same),
         cmocka_unit_test(usual_shapes_are_usual),
-        cmocka_unit_test(a_table_holds_what_it_was_planned_for),
+        cmocka_unit_test(a_part_holds_what_it_was_planned_for),
         cmocka_unit_test(a_sweep_may_lag_behind),
         cmocka_unit_test(an_older_sweep_is_gone_on_with),
     };
-    return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("window_part", tests, NULL, NULL);
 }

@@ -1,0 +1,29 @@
+/* os/claim.h - the claim of one process to write into a folder.
+ *
+ * Errors come as lethe_status with errno kept for the caller that prints the message. */
+#ifndef LETHE_OS_CLAIM_H
+#define LETHE_OS_CLAIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lethe/status.h"
+
+typedef struct lethe_os_claim {
+    int descriptor; /* -1: none */
+    bool is_shared;
+} lethe_os_claim;
+
+/* Claims the file at path, which is made if it is missing, for this process until it ends or gives
+ * the claim up. The file says which process that is. If another process has it: LETHE_EBUSY, and
+ * holder says which one, as far as that is known. Errors: LETHE_ENOSPACE, LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out,
+                                                  char *holder, size_t holder_size);
+/* Keeps others from taking the claim while this process looks, and writes nothing; others may look
+ * too. A file that is missing is claimed by nobody: LETHE_OK, and no claim. Errors: LETHE_EBUSY,
+ * LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_claim_share(const char *path, lethe_os_claim *out,
+                                                   char *holder, size_t holder_size);
+void lethe_os_claim_give(lethe_os_claim *claim);
+
+#endif
