@@ -14,7 +14,7 @@
 #include "frame/command.h"
 #include "frame/exit_code.h"
 
-enum { OPTIONS_LIMIT = 32 };
+enum { OPTIONS_LIMIT = 48 };
 
 struct arguments {
     const struct command *command;
