@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
          .fields = "id=1,key=2,time=3,time=4",
          .time_unit = UNIT_SECONDS,
          .zone = "+01:00"},
-        {.kind = EVENTS_CSV, .delimiter = ";", .fields = "id=i,id=i,key=k", .is_strict = true},
+        {.kind = EVENTS_CSV, .delimiter = ";", .fields = "id=i,id=k,key=k", .is_strict = true},
         {.kind = EVENTS_CSV,
          .delimiter = "\\t",
          .fields = "id=1,id=2,key=1,key=2,delta=3,delta=:1,time=4",
