@@ -1,4 +1,5 @@
-/* Fuzzes the parsers of events: the input's first byte picks a format, the rest is a file. It is
+/* Fuzzes the parsers of events: the input's first byte picks a format with its options, the rest is a
+ * file. It is
  * read twice, in one piece and record by record in small pieces, and both must find the same. What
  * is accepted is in range. */
 #include <assert.h>
@@ -14,6 +15,7 @@ static struct event_batch batch;
 
 static void check_operation(const lethe_operation *operation) {
     assert(operation->id.size >= 1 && operation->id.size <= LETHE_ID_LIMIT_BYTES);
+    assert(operation->time_ms <= UINT64_C(253402300799999));
     assert(operation->change_count >= 1 && operation->change_count <= LETHE_CHANGES_LIMIT);
     for (size_t i = 0; i < operation->change_count; i++) {
         lethe_bytes key = operation->changes[i].key;
@@ -23,13 +25,13 @@ static void check_operation(const lethe_operation *operation) {
 }
 
 /* Where the records end, found in pieces of so many bytes. */
-static size_t find_records(bool is_csv, const char *data, size_t size, size_t piece, size_t *ends,
-                           size_t room) {
+static size_t find_records(char delimiter, const char *data, size_t size, size_t piece,
+                           size_t *ends, size_t room) {
     size_t count = 0, from = 0, seen = 0;
     struct event_frame frame = {0};
     while (from < size && count < room) {
         struct event_record record;
-        if (!event_frame_find(&frame, is_csv, data + from, seen - from, 1 << 20, seen == size,
+        if (!event_frame_find(&frame, delimiter, data + from, seen - from, 1 << 20, seen == size,
                               &record)) {
             assert(seen < size);
             seen += size - seen < piece ? size - seen : piece;
@@ -43,50 +45,71 @@ static size_t find_records(bool is_csv, const char *data, size_t size, size_t pi
     return count;
 }
 
+/* What a mark has of a format fits into it. */
+static void check_manner(const struct event_format *format) {
+    char manner[EVENT_MANNER_BYTES];
+    event_format_describe(format, manner);
+    assert(strlen(manner) < RESUME_MANNER_BYTES - 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const struct {
-        enum event_kind kind;
-        const char *fields;
-    } formats[] = {
-        {EVENTS_PLAIN, NULL},
-        {EVENTS_PLAIN, "id=2,key=1,time=3"},
-        {EVENTS_CSV, NULL},
-        {EVENTS_CSV, "id=i,key=k,delta=d"},
-        {EVENTS_JSONL, NULL},
-        {EVENTS_JSONL, "id=i,key=k,time=t"},
-        {EVENTS_PLAIN, "id=1,key=1,delta=2,time=2"},
-        {EVENTS_CSV, "id=i,key=i,delta=d,time=d"},
-        {EVENTS_CSV, "id=2,key=2,delta=2,time=2"},
-        {EVENTS_JSONL, "id=i,key=i"},
-        {EVENTS_JSONL, "id=i,key=i,delta=i,time=i"},
-        {EVENTS_JSONL, "id=i,key=k,delta=k,time=k"},
+    static const struct event_format_options formats[] = {
+        {.kind = EVENTS_PLAIN},
+        {.kind = EVENTS_PLAIN, .fields = "id=2,key=1,time=3"},
+        {.kind = EVENTS_CSV},
+        {.kind = EVENTS_CSV, .fields = "id=i,key=k,delta=d"},
+        {.kind = EVENTS_JSONL},
+        {.kind = EVENTS_JSONL, .fields = "id=i,key=k,time=t"},
+        {.kind = EVENTS_PLAIN, .fields = "id=1,key=1,delta=2,time=2"},
+        {.kind = EVENTS_CSV, .fields = "id=i,key=i,delta=d,time=d"},
+        {.kind = EVENTS_CSV, .fields = "id=2,key=2,delta=2,time=2"},
+        {.kind = EVENTS_JSONL, .fields = "id=i,key=i"},
+        {.kind = EVENTS_JSONL, .fields = "id=i,key=i,delta=i,time=i"},
+        {.kind = EVENTS_JSONL, .fields = "id=i,key=k,delta=k,time=k"},
+        {.kind = EVENTS_PLAIN, .fields = "id=i,id=k,key=k,key=:x,delta=d", .is_strict = true},
+        {.kind = EVENTS_PLAIN,
+         .fields = "id=1,key=2,time=3,time=4",
+         .time_unit = UNIT_SECONDS,
+         .zone = "+01:00"},
+        {.kind = EVENTS_CSV, .delimiter = ";", .fields = "id=i,id=k,key=k", .is_strict = true},
+        {.kind = EVENTS_CSV,
+         .delimiter = "\\t",
+         .fields = "id=1,id=2,key=1,key=2,delta=3,delta=:1,time=4",
+         .zone = "-02:30"},
+        {.kind = EVENTS_JSONL, .fields = "id=i.j,id=/i/k,id=/a/0,key=/k,delta=i.d,time=/i/t"},
+        {.kind = EVENTS_JSONL,
+         .fields = "id=i,key=k,key=l,delta=d,delta=e,time=t",
+         .time_unit = UNIT_MICROSECONDS,
+         .is_strict = true},
+        {.kind = EVENTS_JSONL, .fields = "delta=data.n,time=time", .is_cloud = true},
     };
     enum { RECORDS = 256 };
     if (size == 0 || (batch.text == NULL && !event_batch_init(&batch))) return 0;
     size_t choice = data[0] % (sizeof formats / sizeof formats[0]);
     const char *text = (const char *)data + 1;
     size--;
-    struct event_format format, named;
+    struct event_format format;
     struct event_problem problem;
-    bool fine = event_format_make(formats[choice].kind, formats[choice].fields, &named, &problem);
+    bool fine = event_format_make(&formats[choice], &format, &problem);
     assert(fine);
-    format = named;
+    check_manner(&format);
 
-    bool is_csv = format.kind == EVENTS_CSV;
+    char delimiter = event_frame_delimiter(&format);
     size_t ends[RECORDS], other_ends[RECORDS];
-    size_t count = find_records(is_csv, text, size, size, ends, RECORDS);
-    size_t other_count = find_records(is_csv, text, size, 1, other_ends, RECORDS);
+    size_t count = find_records(delimiter, text, size, size, ends, RECORDS);
+    size_t other_count = find_records(delimiter, text, size, 1, other_ends, RECORDS);
     assert(count == other_count && memcmp(ends, other_ends, count * sizeof ends[0]) == 0);
 
     event_batch_clear(&batch, 0, "fuzz");
     size_t from = 0;
+    size_t need = 2 * size + LETHE_ID_LIMIT_BYTES;
     /* Its text is as good as full where the input says so: nothing may be written behind it. */
-    size_t used = size > 0 && (text[size - 1] & 1) != 0 ? EVENT_TEXT_BYTES - 2 * size : 0;
+    size_t used = size > 0 && (text[size - 1] & 1) != 0 ? EVENT_TEXT_BYTES - need : 0;
     batch.text_used = size <= EVENT_LINE_LIMIT_BYTES ? used : 0;
     for (size_t i = 0; i < count; from = ends[i++]) {
         lethe_bytes record = {.data = text + from, .size = ends[i] - from};
         if (i == 0 && event_format_has_header(&format) &&
-            !event_parse_header(&named, record, &batch, &format, &problem)) {
+            !event_parse_header(&format, record, &batch, &problem)) {
             return 0;
         }
         if (!event_batch_has_room(&batch, record.size)) break;

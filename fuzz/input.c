@@ -69,6 +69,7 @@ static void compare_lines(int descriptor, size_t most, const char *data, size_t 
     struct line_batch batch;
     int code = inputs_look(paths, 1, &inputs);
     assert(code == EXIT_DONE && !inputs.has_packed);
+    inputs.takes_binary = true;
     code = lines_open(&inputs, &reader);
     assert(code == EXIT_DONE);
     lines_limit(reader, most);

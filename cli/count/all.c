@@ -244,6 +244,13 @@ void count_introduce(struct counting *counting, const struct event_batch *batch)
         count_complain(counting, batch->path, batch->complaints[i].line,
                        batch->complaints[i].problem.text);
     }
+    if (batch->guessed_unit != UNIT_BY_SIZE && !counting->has_told_unit) {
+        counting->has_told_unit = true;
+        message_warn("%s:%" PRIu64 ": the time is taken for %s by its size, and so are others of "
+                     "this run; say what they are with --time-unit s, ms or us",
+                     inputs_name(batch->path), batch->line_numbers[batch->guessed_at],
+                     batch->guessed_unit == UNIT_SECONDS ? "seconds" : "microseconds");
+    }
     /* The reader keeps the reasons of the first few only. */
     if (batch->unreadable > batch->complaint_count) count_complain(counting, batch->path, 0, "");
     if (batch->pending_bytes > 0) tell_pending(counting, batch);

@@ -24,8 +24,7 @@ int count_load_marks(struct counting *counting, struct count_marks *marks) {
 }
 
 /* With the store open. */
-static int count_into(struct counting *counting, const struct event_options *options,
-                      const char *late_path) {
+static int count_into(struct counting *counting, const char *late_path) {
     struct count_marks marks = {0};
     int code = late_path != NULL ? count_late_open(late_path, &counting->late) : EXIT_DONE;
     marks.late = counting->late;
@@ -34,12 +33,12 @@ static int count_into(struct counting *counting, const struct event_options *opt
     if (code == EXIT_DONE && counting->late != NULL) {
         code = count_late_begin(counting->late, counting);
     }
-    if (code == EXIT_DONE) code = count_begin(counting, options, &marks.table);
+    if (code == EXIT_DONE) code = count_begin(counting, &marks.table);
     if (code == EXIT_DONE) {
         code = count_all(counting);
         count_report(counting);
-        events_free(counting->reader);
     }
+    events_free(counting->reader);
     code = count_late_end(counting->late, counting, code);
     resume_free(&marks.table);
     return count_end(counting, code);
@@ -67,14 +66,16 @@ int run_count(const struct arguments *arguments) {
     store_options.capacity = count_expect(counting.folder, &inputs, &store_options);
     interrupt_begin();
     code = count_check_switch(&counting, &store_options, &event_options);
-    if (code == EXIT_DONE) {
-        code = store_open(counting.folder, &store_options, &counting.store);
+    if (code == EXIT_DONE) code = events_open(&inputs, &event_options, &counting.reader);
+    if (code == EXIT_DONE) code = store_open(counting.folder, &store_options, &counting.store);
+    if (code != EXIT_DONE) {
+        events_free(counting.reader);
+        return code;
     }
-    if (code != EXIT_DONE) return code;
     lethe_store_info(counting.store, &stats);
     counting.has_sketch = stats.sketch_bytes > 0;
     counting.has_time = has_time;
     counting.lacks_time = stats.event_time && !has_time;
-    code = count_into(&counting, &event_options, arguments_text(arguments, "late-out"));
+    code = count_into(&counting, arguments_text(arguments, "late-out"));
     return store_close(counting.folder, counting.store, code);
 }

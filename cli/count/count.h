@@ -57,6 +57,8 @@ struct counting {
     /* An event of the file being read was counted, or was a duplicate. */
     bool is_taken;
     unsigned complaints;
+    /* The user knows that the unit of times was chosen by size. */
+    bool has_told_unit;
 
     /* A commit failed: nothing more will be durable. */
     bool has_failed;
@@ -159,8 +161,7 @@ void count_complain(struct counting *counting, const char *path, uint64_t line, 
 void count_report(const struct counting *counting);
 /* Says, if code is EXIT_DONE, that events were skipped or a signal came. Returns the exit code. */
 int count_end(const struct counting *counting, int code);
-/* Opens the reader on the files, to continue at the marks, and begins to show progress. */
-int count_begin(struct counting *counting, const struct event_options *options,
-                struct resume_table *marks);
+/* Starts the reader, to continue at the marks, and begins to show progress. */
+int count_begin(struct counting *counting, struct resume_table *marks);
 
 #endif

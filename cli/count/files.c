@@ -67,6 +67,7 @@ int count_check_files(const struct arguments *arguments, const char *folder,
                             path, folder);
     }
     int code = inputs_look(arguments->operands, arguments->operand_count, inputs);
+    inputs->takes_binary = arguments_has(arguments, "binary");
     if (code == EXIT_DONE) code = check_named_once(inputs);
     const char *late = arguments_text(arguments, "late-out");
     if (code != EXIT_DONE || late == NULL || folder == NULL) return code;

@@ -21,8 +21,9 @@ static const char *const count_description[] = {
     "with a warning. At the end of a pipe or of a compressed file, or with `--last-line`, it is "
     "taken as it is.",
     "Input compressed by gzip, zstd, bzip2 or xz is decompressed; see lethe(1). Read a file with "
-    "the same format and fields each time. With different ones it is refused, unless nothing in it "
-    "has been counted yet.",
+    "the same format, fields and times each time. With different ones it is refused, unless "
+    "nothing "
+    "in it has been counted yet.",
     NULL,
 };
 
@@ -76,11 +77,28 @@ static const struct option count_options[] = {
      .help = "with `--sketch`: how many of the most frequent keys to list, up to 1048576; default "
              "1000"},
     {.name = "csv", .help = "the files are CSV"},
+    {.name = "delimiter",
+     .value = "C",
+     .help = "with `--csv`: what is between fields, one character, or `\\t` for a tab; default a "
+             "comma"},
     {.name = "jsonl", .help = "the files have one JSON object per line"},
+    {.name = "cloudevents",
+     .help = "the files have one CloudEvent per line, in JSON. Its source and its id together are "
+             "the id; the key is its type, unless `--fields` has another key"},
     {.name = "fields",
      .value = "SPEC",
-     .help = "where the id, key, delta and time are, such as `id=1,key=2,delta=3,time=4`: numbers "
-             "of columns, names of JSON members, or names in a CSV header"},
+     .help = "where the id, keys, deltas and time are, such as `id=1,key=2,delta=3,time=4`; see "
+             "Fields"},
+    {.name = "strict", .help = "a missing or empty delta is a mistake; without this it is 1"},
+    {.name = "time-unit",
+     .value = "UNIT",
+     .choices = "s|ms|us",
+     .help = "what times count that are numbers: seconds, milliseconds or microseconds since 1970; "
+             "see Times"},
+    {.name = "zone",
+     .value = "ZONE",
+     .help = "the zone of times that do not say theirs: a name such as `Europe/Berlin`, or an "
+             "offset such as `+01:00`"},
     {.name = "max-future",
      .value = "D",
      .help = "with times: do not count an event that is further ahead of this machine's clock than "
@@ -98,6 +116,7 @@ static const struct option count_options[] = {
     {.name = "from-start", .help = "read the files from their start, whatever was read before"},
     {.name = "last-line",
      .help = "read the last line of a file even if it has no newline: the file is complete"},
+    OPTION_BINARY,
     {.name = "memory",
      .value = "SIZE",
      .help = "the most memory for the window; default: as much as it needs"},
@@ -134,21 +153,51 @@ static const struct option count_options[] = {
 };
 
 static const char *const count_events[] = {
-    "A plain line is an id, a key and a delta, separated by tabs. The delta is a whole number; it "
-    "is 1 if it is left out. More pairs of a key and a delta may follow: they change together or "
-    "not at all.",
+    "A plain line is an id, a key and a delta, separated by tabs. The delta is a whole number, "
+    "also "
+    "if it is written as 3.0 or 1e2. It is 1 if it is left out, empty or null; with `--strict` "
+    "that "
+    "is a mistake. More pairs of a key and a delta may follow: they change together or not at all.",
     "Inside an id or a key, write a tab as `\\t`, a newline as `\\n`, a carriage return as `\\r`, "
     "NUL as `\\0` and a backslash as `\\\\`. Any byte may be written as `\\xHH`.",
     "A CSV record has the same fields in the same order, quoted as in RFC 4180. A JSON object has "
-    "the members id, key and delta. `--fields` says otherwise. With names for CSV, the first "
-    "record is a header.",
+    "the members id, key and delta. `--fields` says otherwise.",
+    "A line that cannot be read is reported with its number and not counted; see `--on-error`.",
+    NULL,
+};
+
+static const char *const count_fields[] = {
+    "`--fields` is a list with commas between its parts. `id=1,key=2` are columns of plain lines "
+    "and CSV, from 1. `id=request,key=user` are names: of columns, and then the first record of "
+    "each file is a header, or of JSON members. A name that is not in a header stops the run "
+    "before "
+    "anything is created.",
+    "`id=meta.id` or `id=/meta/id` is a JSON member within another. The second is a JSON pointer "
+    "(RFC 6901): `~1` in it is a slash, `~0` a tilde, and numbers are elements of arrays. "
+    "`key=\"a, b\"` is a name as it is, with its commas and dots; a quote in it is doubled.",
+    "`key=page,key=country` are two keys of one event. They change together or not at all, by the "
+    "same delta. With as many deltas as keys, each key has its own, in their order. `key=:clicks` "
+    "is the key clicks in every event; a delta can be such a literal too. So "
+    "`key=page,delta=bytes,key=:requests,delta=:1` adds up bytes per page, and counts requests.",
+    "`id=order,id=item` is one id made of two fields: each after its length, so that a and bc are "
+    "not ab and c. None of them may be empty. docs/format/id.md has the bytes. "
+    "`time=date,time=clock` is a time in two fields.",
     NULL,
 };
 
 static const char *const count_times[] = {
     "Without a time among the fields, the window goes by the clock. With one, it goes by the "
-    "events' own time: milliseconds since 1970, or RFC 3339. A store does one or the other, from "
-    "its first event on.",
+    "events' own time. A store does one or the other, from its first event on.",
+    "A time is RFC 3339, such as `2023-11-14T22:13:20.5+01:00`, or of the common log format, such "
+    "as "
+    "`10/Oct/2000:13:55:36 -0700`, or a number since 1970. A time like `2023-11-14 22:13:20`, "
+    "which "
+    "does not say its zone, needs `--zone`. If clocks there were put back and showed it twice, it "
+    "is "
+    "the first of the two. If they were put forward over it, it cannot be read.",
+    "Numbers count milliseconds. Without `--time-unit`, a number below 1e11 is taken for seconds, "
+    "and one from 1e14 on for microseconds; a warning says so, once. All of these may have a "
+    "fraction. A time before 1970 or after the year 9999 cannot be read.",
     "An event older than the window is late: it is no longer known whether it is a duplicate. "
     "`--late-out` keeps such events.",
     "An event is future if its time is further ahead of this machine's clock than `--max-future`. "
@@ -196,11 +245,8 @@ static const char *const count_servers[] = {
 };
 
 static const struct section count_sections[] = {
-    {"Events", count_events},
-    {"Times", count_times},
-    {"Outcomes", count_outcomes},
-    {"Servers", count_servers},
-    {0},
+    {"Events", count_events},     {"Fields", count_fields},   {"Times", count_times},
+    {"Outcomes", count_outcomes}, {"Servers", count_servers}, {0},
 };
 
 const struct command command_count = {
@@ -209,12 +255,14 @@ const struct command command_count = {
     .synopses = SYNOPSES(
         "--db DIR [--window W] [--error E] [--window-kind quotient|forgetful] [--exact|--no-exact] "
         "[--check-payload|--no-check-payload] [--forever] [--ledger-capacity N] [--ledger-memory "
-        "SIZE] [--ledger-error E] [--sketch MEMORY [--top N]] [--csv|--jsonl] [--fields SPEC] "
+        "SIZE] [--ledger-error E] [--sketch MEMORY [--top N]] [--csv [--delimiter "
+        "C]|--jsonl|--cloudevents] [--fields SPEC] [--strict] [--time-unit s|ms|us] [--zone ZONE] "
         "[--max-future D] [--late-out FILE] [--on-error skip|stop] [--from-start] [--last-line] "
-        "[--memory SIZE] [--policy refuse|degrade] [--sync P] [--batch N] [--json] [-q] [FILE...]",
+        "[--binary] [--memory SIZE] [--policy refuse|degrade] [--sync P] [--batch N] [--json] [-q] "
+        "[FILE...]",
         "--redis URL --table T [--partitions P] [--wait N] [--retry D] [--window W] [--error E] "
-        "[--window-kind quotient|forgetful] [--csv|--jsonl] [--fields SPEC] [--on-error skip|stop] "
-        "[--from-start] [--last-line] "
+        "[--window-kind quotient|forgetful] [--csv [--delimiter C]|--jsonl|--cloudevents] "
+        "[--fields SPEC] [--strict] [--on-error skip|stop] [--from-start] [--last-line] [--binary] "
         "[--memory SIZE] [--policy refuse|degrade] [--batch N] [--json] [-q] [FILE...]"),
     .description = count_description,
     .options = count_options,
@@ -226,6 +274,16 @@ const struct command command_count = {
                          {"Count the bytes sent to each user, from a log in JSON",
                           "lethe count --db usage --jsonl --fields "
                           "id=request,key=user,delta=bytes,time=at log.jsonl.zst"},
+                         {"Add up bytes per page and country, and count the requests",
+                          "lethe count --db usage --csv --delimiter ';' --fields "
+                          "'id=host,id=request,key=page,delta=bytes,key=country,delta=bytes,"
+                          "key=:requests,delta=:1' access.csv"},
+                         {"Count CloudEvents by their subject, by their own time",
+                          "lethe count --db events --cloudevents --fields key=subject,time=time "
+                          "events.jsonl"},
+                         {"Count by local times without a zone",
+                          "lethe count --db sales --csv --fields id=number,key=shop,time=sold "
+                          "--zone Europe/Berlin sales.csv"},
                          {"Count billions of addresses in 256 MiB",
                           "lethe count --db addresses --sketch 256MiB packets.tsv"},
                          {"Count in a cluster, each event on a master and a replica",

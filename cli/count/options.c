@@ -23,6 +23,8 @@ int count_check_place(const struct arguments *arguments) {
         {"ledger-memory", "it is an option of --forever"},
         {"ledger-error", "it is an option of --forever"},
         {"sync", "a server decides when to write: see its appendfsync, and --wait"},
+        {"time-unit", "a table goes by the server's clock"},
+        {"zone", "a table goes by the server's clock"},
         {"max-future", "a table goes by the server's clock"},
         {"late-out", "a table goes by the server's clock, and no event is late"},
     };
@@ -143,18 +145,46 @@ int count_read_store(const struct arguments *arguments, lethe_store_options *opt
     return code;
 }
 
+/* The formats exclude each other; none: plain lines. */
+static int read_kind(const struct arguments *arguments, struct event_format_options *out) {
+    static const struct {
+        const char *name;
+        enum event_kind kind;
+    } kinds[] = {{"csv", EVENTS_CSV}, {"jsonl", EVENTS_JSONL}, {"cloudevents", EVENTS_JSONL}};
+    const char *given = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (!arguments_has(arguments, kinds[i].name)) continue;
+        if (given != NULL) {
+            return arguments_fail(arguments, "--%s and --%s cannot be used together", given,
+                                  kinds[i].name);
+        }
+        given = kinds[i].name;
+        out->kind = kinds[i].kind;
+    }
+    return EXIT_DONE;
+}
+
 int count_read_events(const struct arguments *arguments, struct event_options *options) {
-    bool is_csv = arguments_has(arguments, "csv"), is_json = arguments_has(arguments, "jsonl");
-    if (is_csv && is_json)
-        return arguments_fail(arguments, "--csv and --jsonl cannot be used together");
-    enum event_kind kind = is_csv ? EVENTS_CSV : is_json ? EVENTS_JSONL : EVENTS_PLAIN;
-    const char *fields = arguments_text(arguments, "fields");
+    size_t unit = 0;
     struct event_problem problem;
-    if (!event_format_make(kind, fields, &options->format, &problem)) {
-        return message_fail(EXIT_USAGE, "--fields %s: %s", fields, problem.text);
+    struct event_format_options format = {
+        .fields = arguments_text(arguments, "fields"),
+        .delimiter = arguments_text(arguments, "delimiter"),
+        .zone = arguments_text(arguments, "zone"),
+        .is_strict = arguments_has(arguments, "strict"),
+        .is_cloud = arguments_has(arguments, "cloudevents"),
+    };
+    int code = read_kind(arguments, &format);
+    if (code == EXIT_DONE) code = arguments_choice(arguments, "time-unit", &unit);
+    if (code != EXIT_DONE) return code;
+    if (arguments_has(arguments, "time-unit")) {
+        format.time_unit = (enum event_time_unit)(UNIT_SECONDS + unit);
+    }
+    if (!event_format_make(&format, &options->format, &problem)) {
+        return message_fail(EXIT_USAGE, "%s", problem.text);
     }
     size_t on_error = 0;
-    int code = arguments_choice(arguments, "on-error", &on_error);
+    code = arguments_choice(arguments, "on-error", &on_error);
     options->stops_on_error = on_error == 1;
     options->from_start = arguments_has(arguments, "from-start");
     options->last_line = arguments_has(arguments, "last-line");

@@ -59,18 +59,17 @@ static void look_at_window(struct load *load) {
 }
 
 /* With the table open. */
-static int count_into(struct load *load, const struct event_options *options) {
+static int count_into(struct load *load) {
     struct counting *counting = load->counting;
     struct resume_table marks = {0};
     int code = prepare(load) ? load_read_marks(load, &marks) : message_fail_memory();
-    if (code == EXIT_DONE) code = count_begin(counting, options, &marks);
+    if (code == EXIT_DONE) code = count_begin(counting, &marks);
     if (code == EXIT_DONE) {
         look_at_window(load);
         code = load_send_all(load);
         if (code == EXIT_DONE) look_at_window(load);
         count_expect_wrong(counting, counting->totals.outcomes[LETHE_OUTCOME_APPLIED]);
         count_report(counting);
-        events_free(counting->reader);
         if (code != EXIT_DONE && code != EXIT_BAD_DATA && load->table->client->code != EXIT_DONE) {
             message_note("%" PRIu64
                          " events of this run are acknowledged, and more may be counted; run the "
@@ -78,6 +77,7 @@ static int count_into(struct load *load, const struct event_options *options) {
                          totals_events(&counting->totals));
         }
     }
+    events_free(counting->reader);
     release(load);
     resume_free(&marks);
     return count_end(counting, code);
@@ -123,8 +123,12 @@ int count_redis(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = count_check_files(arguments, NULL, &inputs);
     if (code != EXIT_DONE) return code;
     interrupt_begin();
-    code = redis_table_open(arguments, &options, &load.table);
-    if (code != EXIT_DONE) return code;
+    code = events_open(&inputs, &event_options, &counting.reader);
+    if (code == EXIT_DONE) code = redis_table_open(arguments, &options, &load.table);
+    if (code != EXIT_DONE) {
+        events_free(counting.reader);
+        return code;
+    }
     /* An event repeated after the window would be counted twice. */
     struct redis_client *client = load.table->client;
     if (client->patience_ms > load.table->window_ms / 2) {
@@ -136,7 +140,7 @@ int count_redis(const struct arguments *arguments) {
     load.counting = &counting;
     load.parcel_limit = (size_t)batch;
     snprintf(load.files_key, sizeof load.files_key, "%s:files", load.table->name);
-    code = count_into(&load, &event_options);
+    code = count_into(&load);
     redis_table_close(load.table);
     return code;
 }

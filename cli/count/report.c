@@ -9,10 +9,9 @@
 #include "say/message.h"
 #include "store/store.h"
 
-int count_begin(struct counting *counting, const struct event_options *options,
-                struct resume_table *marks) {
+int count_begin(struct counting *counting, struct resume_table *marks) {
     interrupt_hold();
-    int code = events_open(counting->inputs, options, marks, &counting->reader);
+    int code = events_start(counting->reader, marks);
     interrupt_release();
     if (code != EXIT_DONE) return code;
     counting->started_s = clock_seconds();

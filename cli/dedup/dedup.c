@@ -199,6 +199,7 @@ int run_dedup(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = key_fields_read_key(arguments, &dedup.fields);
     if (code == EXIT_DONE)
         code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
+    inputs.takes_binary = arguments_has(arguments, "binary");
     const char *out = arguments_text(arguments, "out");
     if (code == EXIT_DONE && out != NULL) code = inputs_check_output(&inputs, out);
     if (code != EXIT_DONE) return code;

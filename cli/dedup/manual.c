@@ -57,6 +57,7 @@ static const struct option dedup_options[] = {
     {.name = "last-line",
      .help = "with `--db`: take the last line of a file even if it has no newline, because nobody "
              "writes to the file any more"},
+    OPTION_BINARY,
     OPTION_JSON("print the summary as JSON, on standard error, or with `--out` on standard output"),
     OPTION_QUIET,
     {0},
@@ -67,7 +68,7 @@ const struct command command_dedup = {
     .summary = "print each line the first time it is seen",
     .synopses = SYNOPSES("[--db DIR] [--error E] [--capacity N] [--memory SIZE] [--window W | "
                          "--forever] [--field N] [--delimiter C] [--out FILE] [--from-start] "
-                         "[--last-line] [--json] [-q] [FILE...]"),
+                         "[--last-line] [--binary] [--json] [-q] [FILE...]"),
     .description = dedup_description,
     .options = dedup_options,
     .examples = EXAMPLES(

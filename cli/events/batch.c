@@ -8,9 +8,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A line, and as much again for what is unescaped from it. Lines of ordinary length fill a batch by
- * their number long before this. */
-_Static_assert(2 * EVENT_LINE_LIMIT_BYTES <= EVENT_TEXT_BYTES, "an empty batch takes any line");
+/* A line, as much again for what is unescaped from it, and an id that is joined from several fields.
+ * Lines of ordinary length fill a batch by their number long before this. */
+_Static_assert(2 * EVENT_LINE_LIMIT_BYTES + LETHE_ID_LIMIT_BYTES <= EVENT_TEXT_BYTES,
+               "an empty batch takes any line");
 
 enum { CHANGES_ROOM = EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT };
 
@@ -51,6 +52,7 @@ void event_batch_clear(struct event_batch *batch, size_t input, const char *path
     batch->count = 0;
     batch->unreadable = 0;
     batch->complaint_count = 0;
+    batch->guessed_unit = UNIT_BY_SIZE;
     batch->starts_input = false;
     batch->resumed_at = 0;
     batch->warning[0] = '\0';
@@ -60,7 +62,8 @@ void event_batch_clear(struct event_batch *batch, size_t input, const char *path
 }
 
 bool event_batch_has_room(const struct event_batch *batch, size_t size) {
-    return batch->count < EVENTS_PER_BATCH && 2 * size <= EVENT_TEXT_BYTES - batch->text_used;
+    return batch->count < EVENTS_PER_BATCH &&
+           2 * size + LETHE_ID_LIMIT_BYTES <= EVENT_TEXT_BYTES - batch->text_used;
 }
 
 char *event_batch_take(struct event_batch *batch, size_t size) {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "events/problem.h"
+#include "events/time.h"
 #include "input/resume.h"
 #include "lethe/store.h"
 
@@ -53,6 +54,11 @@ struct event_batch {
     /* Read so far from the file as it is on disk. */
     uint64_t bytes;
 
+    /* The unit of a time that was chosen by its size, and the operation that has it; UNIT_BY_SIZE if
+     * there is none. */
+    enum event_time_unit guessed_unit;
+    size_t guessed_at;
+
     /* It is the first batch of its file; it may have no lines. */
     bool starts_input;
     /* Where reading of the file began. */
@@ -90,7 +96,8 @@ void event_batch_free(struct event_batch *batch); /* also one that is all zero *
 /* Empties the batch, for lines of the input at path. */
 void event_batch_clear(struct event_batch *batch, size_t input, const char *path);
 
-/* Whether there is room for a line of so many bytes and for all that is made of it. An empty batch
+/* Whether there is room for a line of so many bytes and for all that is made of it: as much again,
+ * and an id that is joined. An empty batch
  * has room for every line that is not over the limit. */
 bool event_batch_has_room(const struct event_batch *batch, size_t size);
 

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "events/open.h"
 #include "frame/exit_code.h"
+#include "frame/interrupt.h"
 #include "say/message.h"
 
 enum { RING = 4 };
@@ -57,37 +59,52 @@ static void *read_all(void *context) {
     return NULL;
 }
 
-static bool start(struct event_reader *reader, const struct inputs *inputs,
-                  const struct event_options *options, struct resume_table *table) {
-    if (!event_gatherer_init(&reader->gatherer, inputs, options, table, &reader->stop)) {
-        return false;
-    }
+static int fail_memory(void) {
+    return message_fail(EXIT_ENVIRONMENT, "not enough memory to read events; free some");
+}
+
+static bool prepare(struct event_reader *reader, const struct inputs *inputs,
+                    const struct event_options *options) {
+    pthread_mutex_init(&reader->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&reader->was_filled, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&reader->was_released, NULL);
+    if (!event_gatherer_init(&reader->gatherer, inputs, options, NULL, &reader->stop)) return false;
     for (size_t i = 0; i < RING; i++) {
         if (!event_batch_init(&reader->batches[i])) return false;
     }
-    reader->has_thread = pthread_create(&reader->thread, NULL, read_all, reader) == 0;
-    return reader->has_thread;
+    return true;
 }
 
 int events_open(const struct inputs *inputs, const struct event_options *options,
-                struct resume_table *table, struct event_reader **out) {
+                struct event_reader **out) {
     *out = NULL;
+    int code = EXIT_DONE;
     struct event_reader *reader = calloc(1, sizeof *reader);
-    if (reader != NULL) {
-        pthread_mutex_init(&reader->lock, NULL);
-        pthread_condattr_t attributes;
-        pthread_condattr_init(&attributes);
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        pthread_cond_init(&reader->was_filled, &attributes);
-        pthread_condattr_destroy(&attributes);
-        pthread_cond_init(&reader->was_released, NULL);
+    if (reader == NULL) return fail_memory();
+    if (!prepare(reader, inputs, options)) {
+        code = fail_memory();
+    } else if (!event_look_ahead(&reader->gatherer, &reader->batches[0])) {
+        code = events_end(reader);
+        if (code == EXIT_DONE) {
+            code = message_fail(interrupt_code(), "interrupted before anything was counted");
+        }
     }
-    if (reader == NULL || !start(reader, inputs, options, table)) {
+    if (code == EXIT_DONE) {
+        *out = reader;
+    } else {
         events_free(reader);
-        return message_fail(EXIT_ENVIRONMENT, "not enough memory to read events; free some");
     }
-    *out = reader;
-    return EXIT_DONE;
+    return code;
+}
+
+int events_start(struct event_reader *reader, struct resume_table *table) {
+    reader->gatherer.table = table;
+    reader->has_thread = pthread_create(&reader->thread, NULL, read_all, reader) == 0;
+    return reader->has_thread ? EXIT_DONE : fail_memory();
 }
 
 bool events_await(struct event_reader *reader, unsigned patience_ms) {

@@ -9,10 +9,15 @@
 
 struct event_reader;
 
-/* Starts reading. inputs, options and table must outlive the reader, which uses the table alone
- * until it is freed. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
+/* Makes a reader, and looks at the files: whether they are text, and have the columns that are
+ * wanted. inputs and options must outlive it. Returns EXIT_DONE; or, after saying why, the code for
+ * what is wrong, or that of a signal. */
 int events_open(const struct inputs *inputs, const struct event_options *options,
-                struct resume_table *table, struct event_reader **out);
+                struct event_reader **out);
+
+/* Starts reading, where the marks of the table say. The table must outlive the reader, which uses it
+ * alone until it is freed. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
+int events_start(struct event_reader *reader, struct resume_table *table);
 
 /* Looks whether the files can be read on at the marks in the table, and reads no event; pipes and
  * standard input are left alone. *is_unread becomes whether a file has bytes after its mark.

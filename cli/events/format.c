@@ -1,11 +1,13 @@
-/* format.c - reads --fields: id=1,key=2, or names of members or columns.
+/* format.c - makes a format out of options, and describes it again.
  *
- * I1      A role has a column, or a name, or neither; names and columns are never mixed. */
+ * I1      Formats that read a file differently are described differently: a mark is bound to the
+ *         description. Those that an earlier version knew are described as it did. */
 #include "events/format.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "events/places.h"
 
 static const char *const role_names[ROLE_COUNT] = {"id", "key", "delta", "time"};
 
@@ -13,134 +15,108 @@ const char *event_role_name(enum event_role role) {
     return role_names[role];
 }
 
-bool event_format_has_time(const struct event_format *format) {
-    return format->columns[ROLE_TIME] != 0 || format->names[ROLE_TIME][0] != '\0';
-}
-
-bool event_format_has_header(const struct event_format *format) {
-    return format->kind == EVENTS_CSV && format->has_names;
-}
-
-/* The role that text is the name of, or ROLE_COUNT. */
-static enum event_role find_role(const char *text, size_t length) {
-    int role = 0;
-    while (role < ROLE_COUNT &&
-           (strlen(role_names[role]) != length || strncmp(role_names[role], text, length) != 0)) {
-        role++;
-    }
-    return (enum event_role)role;
-}
-
-/* Stores where one role is found: a number, or a name. */
-static bool set_place(struct event_format *format, enum event_role role, const char *place,
-                      size_t length, struct event_problem *problem) {
-    bool is_number = strspn(place, "0123456789") >= length && format->kind != EVENTS_JSONL;
-    if (!is_number && format->kind == EVENTS_PLAIN) {
-        event_problem_set(problem,
-                          "'%.*s' is not a column of a plain line; give its number from 1, or "
-                          "--csv or --jsonl, whose fields have names",
-                          (int)(length > 64 ? 64 : length), place);
-        return false;
-    }
-    if (!is_number) {
-        if (length >= EVENT_NAME_BYTES) {
-            event_problem_set(problem, "the name of %s is longer than %d bytes; give a shorter one",
-                              role_names[role], EVENT_NAME_BYTES - 1);
-            return false;
+void event_format_order(struct event_format *format) {
+    format->column_count = 0;
+    for (size_t i = 0; i < format->place_count; i++) {
+        if (format->places[i].kind != PLACE_COLUMN) continue;
+        size_t at = format->column_count++;
+        for (;
+             at > 0 && format->places[format->by_column[at - 1]].column > format->places[i].column;
+             at--) {
+            format->by_column[at] = format->by_column[at - 1];
         }
-        memcpy(format->names[role], place, length);
-        format->has_names = true;
-        return true;
+        format->by_column[at] = (uint8_t)i;
     }
-    unsigned long column = length > 8 ? 0 : strtoul(place, NULL, 10);
-    if (column < 1 || column > EVENT_COLUMN_LIMIT) {
-        event_problem_set(problem, "%s=%.*s is not a column; give a number from 1 to %d",
-                          role_names[role], (int)(length > 64 ? 64 : length), place,
-                          EVENT_COLUMN_LIMIT);
-        return false;
-    }
-    format->columns[role] = (uint32_t)column;
-    if (column > format->last_column) format->last_column = (uint32_t)column;
-    format->has_columns = true;
-    return true;
 }
 
-/* Reads one "id=1". */
-static bool take_place(struct event_format *format, const char *text, size_t length,
-                       struct event_problem *problem) {
-    const char *equals = memchr(text, '=', length);
-    size_t name_length = equals != NULL ? (size_t)(equals - text) : length;
-    enum event_role role = find_role(text, name_length);
-    int shown = (int)(length > 64 ? 64 : length);
-    if (role == ROLE_COUNT) {
+/* One byte that stands between fields and nowhere else. */
+static bool set_delimiter(const struct event_format_options *options, struct event_format *format,
+                          struct event_problem *problem) {
+    const char *text = options->delimiter;
+    format->delimiter = ',';
+    if (text == NULL) return true;
+    if (options->kind != EVENTS_CSV) {
+        event_problem_set(problem, "--delimiter works only with --csv; plain lines have tabs, and "
+                                   "JSON needs none");
+        return false;
+    }
+    format->delimiter = strcmp(text, "\\t") == 0 ? '\t' : text[0];
+    bool is_single = text[0] != '\0' && (text[1] == '\0' || format->delimiter == '\t');
+    if (!is_single || strchr("\"\r\n", format->delimiter) != NULL ||
+        (unsigned char)format->delimiter >= 0x80) {
         event_problem_set(problem,
-                          "'%.*s' names none of id, key, delta and time; write id=1,key=2,delta=3",
-                          shown, text);
-        return false;
-    }
-    if (equals == NULL || name_length + 1 == length) {
-        event_problem_set(
-            problem, "'%.*s' does not say where it is; write %s=%s", shown, text, role_names[role],
-            format->kind == EVENTS_JSONL ? "and the member's name" : "and the column's number");
-        return false;
-    }
-    if (format->columns[role] != 0 || format->names[role][0] != '\0') {
-        event_problem_set(problem, "%s is given twice; give it once", role_names[role]);
-        return false;
-    }
-    return set_place(format, role, equals + 1, length - name_length - 1, problem);
-}
-
-/* What an event cannot do without, and what cannot be mixed. */
-static bool check_places(const struct event_format *format, struct event_problem *problem) {
-    for (enum event_role role = ROLE_ID; role <= ROLE_KEY; role++) {
-        if (format->columns[role] != 0 || format->names[role][0] != '\0') continue;
-        event_problem_set(problem, "%s is missing; an event has an id and a key", role_names[role]);
-        return false;
-    }
-    if (format->has_names && format->has_columns) {
-        event_problem_set(problem,
-                          "names and numbers are mixed; give names, with a header in the file, or "
-                          "numbers, without one");
+                          "--delimiter %.32s is not one ASCII character other than a "
+                          "quote or a line end; give one such as ';', or \\t for a tab",
+                          text);
         return false;
     }
     return true;
 }
 
-bool event_format_make(enum event_kind kind, const char *fields, struct event_format *out,
+static bool set_times(const struct event_format_options *options, struct event_format *format,
+                      struct event_problem *problem) {
+    bool has_zone = options->zone != NULL, has_unit = options->time_unit != UNIT_BY_SIZE;
+    format->time.unit = options->time_unit;
+    if ((has_zone || has_unit) && !event_format_has_time(format)) {
+        event_problem_set(problem, "--%s needs a time among the --fields, such as time=4",
+                          has_zone ? "zone" : "time-unit");
+        return false;
+    }
+    return !has_zone || event_zone_set(options->zone, &format->time.zone, problem);
+}
+
+bool event_format_make(const struct event_format_options *options, struct event_format *out,
                        struct event_problem *problem) {
-    *out = (struct event_format){.kind = kind};
-    if (fields == NULL) {
-        if (kind != EVENTS_JSONL) return true;
-        for (int role = ROLE_ID; role <= ROLE_DELTA; role++) {
-            snprintf(out->names[role], sizeof out->names[role], "%s", role_names[role]);
-        }
-        out->has_names = true;
-        return true;
+    char manner[EVENT_MANNER_BYTES];
+    *out = (struct event_format){.kind = options->kind, .is_strict = options->is_strict};
+    if (!set_delimiter(options, out, problem) || !event_places_read(options, out, problem) ||
+        !set_times(options, out, problem)) {
+        return false;
     }
-    for (const char *at = fields;; at++) {
-        size_t length = strcspn(at, ",");
-        if (!take_place(out, at, length, problem)) return false;
-        at += length;
-        if (*at == '\0') break;
+    event_format_order(out);
+    event_format_describe(out, manner);
+    if (strlen(manner) == sizeof manner - 1) {
+        event_problem_set(problem, "--fields is longer than a mark has room for; name less");
+        return false;
     }
-    return check_places(out, problem);
+    return true;
+}
+
+/* A text that is gathered piece by piece; what has no room is left out. */
+struct manner {
+    char *text;
+    size_t used;
+};
+
+/* Adds an option after the others. */
+static void add_option(struct manner *manner, const char *name, const char *value) {
+    size_t room = EVENT_MANNER_BYTES - manner->used;
+    int length = snprintf(manner->text + manner->used, room, "%s--%s%s%s",
+                          manner->used > 0 ? " " : "", name, value[0] != '\0' ? " " : "", value);
+    manner->used += (size_t)length < room ? (size_t)length : room - 1;
 }
 
 void event_format_describe(const struct event_format *format, char out[EVENT_MANNER_BYTES]) {
-    static const char *const kinds[] = {"", "--csv", "--jsonl"};
-    size_t length = (size_t)snprintf(out, EVENT_MANNER_BYTES, "%s", kinds[format->kind]);
-    const char *before = format->kind == EVENTS_PLAIN ? "--fields " : " --fields ";
-    for (enum event_role role = ROLE_ID; role < ROLE_COUNT; role++) {
-        const char *name = format->names[role];
-        char column[16];
-        if (format->columns[role] != 0) {
-            snprintf(column, sizeof column, "%u", format->columns[role]);
-            name = column;
-        }
-        if (name[0] == '\0') continue;
-        length += (size_t)snprintf(out + length, EVENT_MANNER_BYTES - length, "%s%s=%s", before,
-                                   role_names[role], name);
-        before = ",";
+    struct manner manner = {.text = out};
+    char fields[EVENT_MANNER_BYTES] = "", delimiter[3] = {format->delimiter};
+    size_t used = 0;
+    out[0] = '\0';
+    if (format->kind == EVENTS_CSV) add_option(&manner, "csv", "");
+    if (format->kind == EVENTS_JSONL) add_option(&manner, "jsonl", "");
+    if (format->delimiter != ',') {
+        add_option(&manner, "delimiter", format->delimiter == '\t' ? "\\t" : delimiter);
     }
+    for (size_t i = 0; i < format->place_count && used < sizeof fields - 1; i++) {
+        const struct event_place *place = &format->places[i];
+        used += (size_t)snprintf(fields + used, sizeof fields - used, "%s%s=", i > 0 ? "," : "",
+                                 role_names[place->role]);
+        if (used >= sizeof fields) used = sizeof fields - 1;
+        used += event_place_describe(format, place, fields + used, sizeof fields - used);
+        if (used >= sizeof fields) used = sizeof fields - 1;
+    }
+    if (used > 0) add_option(&manner, "fields", fields);
+    if (format->is_strict) add_option(&manner, "strict", "");
+    const char *unit = event_time_unit_name(format->time.unit);
+    if (unit[0] != '\0') add_option(&manner, "time-unit", unit);
+    if (format->time.zone.name[0] != '\0') add_option(&manner, "zone", format->time.zone.name);
 }

@@ -6,44 +6,114 @@
 #include <stdint.h>
 
 #include "events/problem.h"
+#include "events/time.h"
+#include "lethe/hash.h"
 
 enum event_kind {
     EVENTS_PLAIN = 0, /* fields between tabs, escaped as in escape.h */
-    EVENTS_CSV,       /* RFC 4180 */
+    EVENTS_CSV,       /* RFC 4180, with any delimiter */
     EVENTS_JSONL      /* one object per line */
 };
 
 enum event_role { ROLE_ID = 0, ROLE_KEY, ROLE_DELTA, ROLE_TIME, ROLE_COUNT };
 
-enum { EVENT_NAME_BYTES = 128, EVENT_COLUMN_LIMIT = 65536 };
+enum {
+    EVENT_COLUMN_LIMIT = 65536,
+    EVENT_PLACES_LIMIT = 32,
+    /* Of a name or a literal. */
+    EVENT_NAME_BYTES = 128,
+    /* Of all that --fields names. */
+    EVENT_NAMES_BYTES = 640,
+    /* Of the options that describe a format: what a mark has room for. */
+    EVENT_MANNER_BYTES = 640
+};
+
+enum event_place_kind {
+    PLACE_COLUMN = 0, /* by its number, or by a header that gave it one */
+    PLACE_MEMBER,     /* of a JSON object */
+    PLACE_LITERAL     /* nowhere: the same in every event */
+};
+
+/* Where one part of an event is found. */
+struct event_place {
+    enum event_role role;
+    enum event_place_kind kind;
+    /* From 1; 0 until a header says. */
+    uint32_t column;
+    /* In the format's text: the literal, the name of the column, or the names that lead to a
+     * member, each with a NUL after it. Columns without a header have none. */
+    uint32_t text, size;
+};
 
 /* By default a plain line or CSV record is id, key[, delta[, key, delta]...]. */
 struct event_format {
     enum event_kind kind;
-    /* The numbers below say where each role is: from 1; 0: nowhere. */
-    bool has_columns;
-    uint32_t columns[ROLE_COUNT];
-    /* The greatest of them. */
-    uint32_t last_column;
-    /* The names do: of JSON members, or of a CSV header; empty: nowhere. */
+    /* Between the fields of CSV. */
+    char delimiter;
+    /* A delta that is missing is a mistake; otherwise it is 1. */
+    bool is_strict;
+    /* A header has the names of the columns. */
     bool has_names;
-    char names[ROLE_COUNT][EVENT_NAME_BYTES];
+    struct event_time_rule time;
+
+    /* Ids, keys, deltas and times, in this order; those of role r begin at starts[r]. None: the
+     * usual order. */
+    struct event_place places[EVENT_PLACES_LIMIT];
+    size_t place_count, starts[ROLE_COUNT + 1];
+    /* The places that have a column, the leftmost first. */
+    uint8_t by_column[EVENT_PLACES_LIMIT];
+    size_t column_count;
+    char text[EVENT_NAMES_BYTES];
+    size_t text_used;
 };
 
-/* Makes a format. fields is the text of --fields, such as id=1,key=2,delta=3,time=4, or NULL.
- * Returns false after saying what is wrong with it. */
-bool event_format_make(enum event_kind kind, const char *fields, struct event_format *out,
+/* The options that make a format. All but the kind may be zero. */
+struct event_format_options {
+    enum event_kind kind;
+    /* Of --fields, such as id=1,key=2,delta=3,time=4. */
+    const char *fields;
+    /* Of --delimiter: a character, or \t. */
+    const char *delimiter;
+    /* Of --zone. */
+    const char *zone;
+    enum event_time_unit time_unit;
+    bool is_strict;
+    /* The lines are CloudEvents: the id is source and id, the key is the type unless the fields
+     * say otherwise. */
+    bool is_cloud;
+};
+
+/* Makes a format. Returns false after saying what is wrong with the options. A zone by name is
+ * that of the whole process from then on. */
+bool event_format_make(const struct event_format_options *options, struct event_format *out,
                        struct event_problem *problem);
 
+/* How many places a role has. */
+static inline size_t event_format_count(const struct event_format *format, enum event_role role) {
+    return format->starts[role + 1] - format->starts[role];
+}
+
 /* Whether events have a time. */
-bool event_format_has_time(const struct event_format *format);
+static inline bool event_format_has_time(const struct event_format *format) {
+    return event_format_count(format, ROLE_TIME) > 0;
+}
 
 /* Whether the first record of a file is not an event but names the columns. */
-bool event_format_has_header(const struct event_format *format);
+static inline bool event_format_has_header(const struct event_format *format) {
+    return format->has_names && format->kind != EVENTS_JSONL;
+}
 
-/* Writes the options that describe a format, always in the same order: a mark is bound to them.
- * Empty for plain lines in their usual order. */
-enum { EVENT_MANNER_BYTES = 32 + ROLE_COUNT * (8 + EVENT_NAME_BYTES) };
+/* What a place has in the format's text. */
+static inline lethe_bytes event_place_text(const struct event_format *format,
+                                           const struct event_place *place) {
+    return (lethe_bytes){.data = format->text + place->text, .size = place->size};
+}
+
+/* Puts by_column in order, when the columns are known. */
+void event_format_order(struct event_format *format);
+
+/* Writes the options that describe a format, always in the same order and words: a mark is bound to
+ * them. Empty for plain lines in their usual order. */
 void event_format_describe(const struct event_format *format, char out[EVENT_MANNER_BYTES]);
 
 /* "id", "key", "delta" or "time". */

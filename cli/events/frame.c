@@ -18,19 +18,19 @@ enum csv_state {
     FAULT
 };
 
-static enum csv_state after(enum csv_state state, char byte) {
+static enum csv_state after(enum csv_state state, char byte, char delimiter) {
     switch (state) {
     case IN_QUOTES:
         return byte == '"' ? AFTER_QUOTE : IN_QUOTES;
     case AFTER_QUOTE:
         if (byte == '"') return IN_QUOTES;
-        if (byte == ',') return AT_FIELD;
+        if (byte == delimiter) return AT_FIELD;
         return byte == '\r' ? AFTER_RETURN : FAULT;
     case AT_FIELD:
         if (byte == '"') return IN_QUOTES;
-        return byte == ',' ? AT_FIELD : IN_PLAIN;
+        return byte == delimiter ? AT_FIELD : IN_PLAIN;
     case IN_PLAIN:
-        return byte == ',' ? AT_FIELD : IN_PLAIN;
+        return byte == delimiter ? AT_FIELD : IN_PLAIN;
     default:
         return FAULT;
     }
@@ -63,13 +63,13 @@ static bool cut_first_line(struct event_frame *frame, const char *data, size_t s
     return is_last && cut_rest(data, size, 0, out);
 }
 
-static bool find_csv(struct event_frame *frame, const char *data, size_t size, size_t limit,
-                     bool is_last, struct event_record *out) {
+static bool find_csv(struct event_frame *frame, char delimiter, const char *data, size_t size,
+                     size_t limit, bool is_last, struct event_record *out) {
     enum csv_state state = (enum csv_state)frame->state;
     size_t at = frame->searched;
     for (; at < size && state != FAULT; at++) {
         if (data[at] != '\n') {
-            state = after(state, data[at]);
+            state = after(state, data[at], delimiter);
         } else if (state == IN_QUOTES) {
             frame->newlines++;
         } else {
@@ -84,8 +84,8 @@ static bool find_csv(struct event_frame *frame, const char *data, size_t size, s
     return is_last && cut_rest(data, size, frame->newlines, out);
 }
 
-bool event_frame_find(struct event_frame *frame, bool is_csv, const char *data, size_t size,
+bool event_frame_find(struct event_frame *frame, char delimiter, const char *data, size_t size,
                       size_t limit, bool is_last, struct event_record *out) {
-    if (is_csv) return find_csv(frame, data, size, limit, is_last, out);
+    if (delimiter != '\0') return find_csv(frame, delimiter, data, size, limit, is_last, out);
     return cut_first_line(frame, data, size, is_last, out);
 }

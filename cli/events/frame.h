@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "events/format.h"
+
 /* What is known of the record that has begun; zeroed between records. A byte is looked at once,
  * however small the pieces are that a pipe gives. */
 struct event_frame {
@@ -23,10 +25,16 @@ struct event_record {
     size_t lines;
 };
 
-/* Looks for the end of the record at data, of which `size` bytes are there. is_last says that no
- * more will come; limit is how long a record may be. Returns whether the end was found. If not, and
+/* What event_frame_find takes for a format. */
+static inline char event_frame_delimiter(const struct event_format *format) {
+    return format->kind == EVENTS_CSV ? format->delimiter : '\0';
+}
+
+/* Looks for the end of the record at data, of which `size` bytes are there. delimiter is what stands
+ * between the fields of CSV; 0: records are lines. is_last says that no more will come; limit is how
+ * long a record may be. Returns whether the end was found. If not, and
  * size is beyond limit, there is no line end in all of the bytes. */
-bool event_frame_find(struct event_frame *frame, bool is_csv, const char *data, size_t size,
+bool event_frame_find(struct event_frame *frame, char delimiter, const char *data, size_t size,
                       size_t limit, bool is_last, struct event_record *out);
 
 #endif

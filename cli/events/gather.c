@@ -23,7 +23,9 @@ bool event_gatherer_init(struct event_gatherer *gatherer, const struct inputs *i
     gatherer->options = options;
     gatherer->table = table;
     gatherer->stop = stop;
+    gatherer->format = options->format;
     event_format_describe(&options->format, gatherer->manner);
+    gatherer->stream.takes_binary = inputs->takes_binary;
     return stream_init(&gatherer->stream, true);
 }
 
@@ -123,6 +125,7 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
 /* Takes what the stream holds into the batch. */
 static enum step take_records(struct event_gatherer *gatherer, struct event_batch *batch) {
     struct stream *stream = &gatherer->stream;
+    char delimiter = event_frame_delimiter(&gatherer->format);
     enum stream_text text = stream_skip_mark(stream, &gatherer->failure);
     if (text != TEXT_READY) return text == TEXT_WIDE ? STEP_FAILED : STEP_MORE;
     if (gatherer->is_inside_line) {
@@ -134,8 +137,8 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
         const char *data = stream_data(stream);
         size_t size = stream_size(stream);
         struct event_record record;
-        if (!event_frame_find(&gatherer->frame, gatherer->format.kind == EVENTS_CSV, data, size,
-                              EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
+        if (!event_frame_find(&gatherer->frame, delimiter, data, size, EVENT_LINE_LIMIT_BYTES,
+                              event_is_complete(gatherer), &record)) {
             if (size <= EVENT_LINE_LIMIT_BYTES) return STEP_MORE;
             if (!note_too_long(gatherer, batch)) return STEP_FAILED;
             gatherer->is_discarding = true;

@@ -33,6 +33,8 @@ struct event_gatherer {
 
     size_t next_input;
     bool is_open, has_ended;
+    /* The next input was looked at ahead, and is open. */
+    bool is_ahead;
     /* No batch of this file has been made yet. */
     bool starts_input;
     /* A line that had no end when the file was last read may go on here. */
@@ -60,7 +62,7 @@ struct event_gatherer {
     char warning[320];
     char manner[EVENT_MANNER_BYTES];
 
-    /* With the columns that the header gave. */
+    /* With the columns that the header gave. Batches point to its literals, which never change. */
     struct event_format format;
     struct event_frame frame;
     struct stream stream;

@@ -29,18 +29,19 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
                         struct event_batch *batch) {
     struct stream *stream = &gatherer->stream;
     struct event_record record;
+    char delimiter = event_frame_delimiter(&gatherer->format);
     for (;;) {
         enum stream_text text = stream_skip_mark(stream, &gatherer->failure);
         if (text == TEXT_WIDE) return false;
         if (text == TEXT_READY) {
             size_t size = stream_size(stream);
-            if (event_frame_find(&gatherer->frame, true, stream_data(stream), size,
+            if (event_frame_find(&gatherer->frame, delimiter, stream_data(stream), size,
                                  EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
                 break;
             }
             if (size > EVENT_LINE_LIMIT_BYTES) {
                 return fail_header(gatherer, path,
-                                   "the header is longer than 1 MiB; is this a CSV file?");
+                                   "the header is longer than 1 MiB; is this a file of events?");
             }
         }
         if (stream->is_last) { /* an empty file needs no header */
@@ -51,8 +52,7 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
     }
     lethe_bytes header = {.data = stream_data(stream), .size = record.size};
     struct event_problem problem;
-    if (!event_parse_header(&gatherer->options->format, header, batch, &gatherer->format,
-                            &problem)) {
+    if (!event_parse_header(&gatherer->format, header, batch, &problem)) {
         return fail_header(gatherer, path, problem.text);
     }
     stream_take(stream, record.taken);
@@ -161,11 +161,9 @@ static bool find_place(struct event_gatherer *gatherer, const char *path) {
     return true;
 }
 
-bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch) {
-    const char *path = gatherer->inputs->paths[gatherer->next_input++];
-    gatherer->format = gatherer->options->format;
-    gatherer->is_open = true;
-    gatherer->starts_input = true;
+/* Opens one of the inputs and takes its header. */
+static bool open_input(struct event_gatherer *gatherer, size_t input, struct event_batch *batch) {
+    const char *path = gatherer->inputs->paths[input];
     gatherer->is_inside_line = gatherer->is_discarding = gatherer->lacks_header = false;
     gatherer->was_taken = false;
     gatherer->line = gatherer->resumed_at = gatherer->others_place = 0;
@@ -182,7 +180,29 @@ bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch)
     }
     gatherer->start_offset = gatherer->stream.offset;
     gatherer->start_line = gatherer->line;
-    bool fine = !gatherer->is_resumable || find_place(gatherer, path);
+    return true;
+}
+
+bool event_look_ahead(struct event_gatherer *gatherer, struct event_batch *batch) {
+    const struct inputs *inputs = gatherer->inputs;
+    for (size_t i = inputs->count; i-- > 1;) {
+        if (!inputs_is_file(inputs->paths[i])) continue;
+        if (!open_input(gatherer, i, batch)) return false;
+        stream_close(&gatherer->stream);
+    }
+    /* A pipe is not waited for, unless it must say what its columns are. */
+    gatherer->is_ahead =
+        inputs_is_file(inputs->paths[0]) || event_format_has_header(&gatherer->format);
+    return !gatherer->is_ahead || open_input(gatherer, 0, batch);
+}
+
+bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch) {
+    size_t input = gatherer->next_input++;
+    gatherer->is_open = true;
+    gatherer->starts_input = true;
+    if (!gatherer->is_ahead && !open_input(gatherer, input, batch)) return false;
+    gatherer->is_ahead = false;
+    bool fine = !gatherer->is_resumable || find_place(gatherer, gatherer->inputs->paths[input]);
     gatherer->marked_at = gatherer->start_offset;
     if (gatherer->resumed_at > gatherer->marked_at) gatherer->marked_at = gatherer->resumed_at;
     /* Read from the start, it needs no mark before that one. */

@@ -8,4 +8,8 @@
  * used as memory. Returns false when reading has ended: the failure says why, or a signal came. */
 bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch);
 
+/* Looks at the inputs before anything is made of them: opens each file, takes its header and closes
+ * it, and leaves the first input open for event_open_next. Returns as that does. */
+bool event_look_ahead(struct event_gatherer *gatherer, struct event_batch *batch);
+
 #endif

@@ -15,7 +15,7 @@ enum event_result {
 };
 
 /* Each parses a record without its line end, which is in the batch's own text. event_batch_has_room
- * has promised the room. */
+ * has promised the room. Literals stay in the format, which must outlive the batch. */
 enum event_result event_parse_plain(const struct event_format *format, lethe_bytes record,
                                     struct event_batch *batch, struct event_problem *problem);
 enum event_result event_parse_csv(const struct event_format *format, lethe_bytes record,
@@ -27,10 +27,15 @@ enum event_result event_parse_json(const struct event_format *format, lethe_byte
 enum event_result event_parse(const struct event_format *format, lethe_bytes record, uint64_t line,
                               struct event_batch *batch, struct event_problem *problem);
 
-/* Turns the names of a format into column numbers by a header record. The batch is used as memory
- * and left empty. */
-bool event_parse_header(const struct event_format *format, lethe_bytes record,
-                        struct event_batch *batch, struct event_format *out,
+/* Each finds the columns of the names of a format in a header record. The batch is used as
+ * memory. */
+bool event_parse_plain_header(struct event_format *format, lethe_bytes record,
+                              struct event_batch *batch, struct event_problem *problem);
+bool event_parse_csv_header(struct event_format *format, lethe_bytes record,
+                            struct event_batch *batch, struct event_problem *problem);
+
+/* The same by the kind of the format. Leaves the batch empty. */
+bool event_parse_header(struct event_format *format, lethe_bytes record, struct event_batch *batch,
                         struct event_problem *problem);
 
 #endif

@@ -48,14 +48,26 @@ EVENT_INLINE enum field_result plain_next(void *context, lethe_bytes *field,
     return cursor->has_escapes ? unescape(cursor, field, problem) : FIELD_FOUND;
 }
 
-enum event_result event_parse_plain(const struct event_format *format, lethe_bytes record,
-                                    struct event_batch *batch, struct event_problem *problem) {
-    struct plain_cursor cursor = {
+static struct plain_cursor start(lethe_bytes record, struct event_batch *batch) {
+    return (struct plain_cursor){
         .at = record.data,
         .end = (const char *)record.data + record.size,
         .batch = batch,
         .has_escapes = memchr(record.data, '\\', record.size) != NULL,
     };
-    if (format->has_columns) return event_by_column(format, plain_next, &cursor, batch, problem);
-    return event_by_order(plain_next, &cursor, batch, problem);
+}
+
+enum event_result event_parse_plain(const struct event_format *format, lethe_bytes record,
+                                    struct event_batch *batch, struct event_problem *problem) {
+    struct plain_cursor cursor = start(record, batch);
+    if (format->place_count > 0) {
+        return event_by_column(format, plain_next, &cursor, batch, problem);
+    }
+    return event_by_order(format, plain_next, &cursor, batch, problem);
+}
+
+bool event_parse_plain_header(struct event_format *format, lethe_bytes record,
+                              struct event_batch *batch, struct event_problem *problem) {
+    struct plain_cursor cursor = start(record, batch);
+    return event_by_header(format, plain_next, &cursor, record, problem);
 }

@@ -134,6 +134,7 @@ int run_filter_build(const struct arguments *arguments) {
     struct inputs inputs;
     code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
     if (code != EXIT_DONE) return code;
+    inputs.takes_binary = arguments_has(arguments, "binary");
     const char *out = arguments_text(arguments, "out");
     code = saved_check("filter", out);
     if (code == EXIT_DONE) code = inputs_check_output(&inputs, out);

@@ -81,6 +81,7 @@ static const struct option filter_build_options[] = {
              "`published`, as in the paper; default `even`"},
     OPTION_SEED("filters"),
     OPTION_OUT("F", "the file to write"),
+    OPTION_BINARY,
     OPTION_JSON_SUMMARY,
     OPTION_QUIET,
     {0},
@@ -121,6 +122,7 @@ static const char *const filter_test_description[] = {
 static const struct option filter_test_options[] = {
     {.name = "invert", .help = "print the lines that are certainly absent"},
     {.name = "count", .help = "print only how many lines would be printed"},
+    OPTION_BINARY,
     OPTION_QUIET,
     {0},
 };
@@ -128,7 +130,7 @@ static const struct option filter_test_options[] = {
 const struct command command_filter_test = {
     .path = "filter test",
     .summary = "print the lines that may be in a filter",
-    .synopses = SYNOPSES("[--invert] [--count] F [FILE...]"),
+    .synopses = SYNOPSES("[--invert] [--count] [--binary] F [FILE...]"),
     .description = filter_test_description,
     .options = filter_test_options,
     .examples = EXAMPLES({"Print the lines of today that were never seen before",
@@ -193,6 +195,7 @@ static const char *const filter_remove_description[] = {
 
 static const struct option filter_remove_options[] = {
     OPTION_OUT("F2", "the file to write, instead of `F`"),
+    OPTION_BINARY,
     OPTION_JSON_SUMMARY,
     OPTION_QUIET,
     {0},
@@ -201,7 +204,7 @@ static const struct option filter_remove_options[] = {
 const struct command command_filter_remove = {
     .path = "filter remove",
     .summary = "remove lines from a filter",
-    .synopses = SYNOPSES("[--out F2] F [FILE...]"),
+    .synopses = SYNOPSES("[--out F2] [--binary] F [FILE...]"),
     .description = filter_remove_description,
     .options = filter_remove_options,
     .examples = EXAMPLES({"Remove the users who left", "lethe filter remove users.lethe left.txt"}),

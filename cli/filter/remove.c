@@ -51,6 +51,7 @@ int run_filter_remove(const struct arguments *arguments) {
     struct inputs inputs;
     int code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
     if (code != EXIT_DONE) return code;
+    inputs.takes_binary = arguments_has(arguments, "binary");
     const char *path = arguments->operands[0], *out = arguments_text(arguments, "out");
     if (out == NULL) out = path;
     struct filter filter;

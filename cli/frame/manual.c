@@ -36,7 +36,9 @@ static const char *const lethe_input[] = {
     "any other. The last line needs no newline. A line may be up to 1 GiB long, an event up to 1 "
     "MiB. Two files never share a line.",
     "Text is UTF-8, or any encoding in which a newline is one byte. A UTF-8 byte order mark at the "
-    "start of a file is not part of its first line. UTF-16 is refused.",
+    "start of a file is not part of its first line. UTF-16 is refused, and so is input that is not "
+    "text: it has NUL bytes among its first 4096, or begins like an archive or a document. "
+    "`--binary` insists.",
     NULL,
 };
 

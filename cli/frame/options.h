@@ -11,6 +11,12 @@
         .help = "print no progress and no summary, only warnings and errors" \
     }
 
+#define OPTION_BINARY                                                                        \
+    {                                                                                        \
+        .name = "binary",                                                                    \
+        .help = "read input that is not text, such as a program or an archive, all the same" \
+    }
+
 #define OPTION_JSON(what) \
     { .name = "json", .help = what }
 #define OPTION_JSON_SUMMARY OPTION_JSON("print the summary as JSON on standard output")

@@ -100,6 +100,7 @@ static const struct option freq_build_options[] = {
      .help = "also keep the N most frequent keys, for `lethe freq top`"},
     OPTION_SEED("sketches"),
     OPTION_OUT("S", "the file to write"),
+    OPTION_BINARY,
     OPTION_JSON_SUMMARY,
     OPTION_QUIET,
     {0},
@@ -144,6 +145,7 @@ static const struct option freq_query_options[] = {
      .value = "FILE",
      .help = "read keys from a file too, one per line; `-` is standard input",
      .completion = COMPLETE_FILES},
+    OPTION_BINARY,
     FREQ_BOUNDS_OPTION,
     OPTION_JSON("print one JSON object per key instead"),
     {0},
@@ -152,7 +154,7 @@ static const struct option freq_query_options[] = {
 const struct command command_freq_query = {
     .path = "freq query",
     .summary = "estimate how often keys were added",
-    .synopses = SYNOPSES("[--keys FILE] [--bounds] [--json] S [KEY...]"),
+    .synopses = SYNOPSES("[--keys FILE] [--binary] [--bounds] [--json] S [KEY...]"),
     .description = freq_query_description,
     .options = freq_query_options,
     .examples = EXAMPLES(
@@ -247,17 +249,15 @@ static const char *const freq_remove_description[] = {
 };
 
 static const struct option freq_remove_options[] = {
-    FREQ_FIELD_OPTIONS,
-    OPTION_OUT("S2", "write the result here and leave `S` as it is"),
-    OPTION_JSON_SUMMARY,
-    OPTION_QUIET,
-    {0},
+    FREQ_FIELD_OPTIONS, OPTION_OUT("S2", "write the result here and leave `S` as it is"),
+    OPTION_BINARY,      OPTION_JSON_SUMMARY,
+    OPTION_QUIET,       {0},
 };
 
 const struct command command_freq_remove = {
     .path = "freq remove",
     .summary = "remove lines from a sketch",
-    .synopses = SYNOPSES("[--field N] [--weight-field M] [--out S2] S [FILE...]"),
+    .synopses = SYNOPSES("[--field N] [--weight-field M] [--out S2] [--binary] S [FILE...]"),
     .description = freq_remove_description,
     .options = freq_remove_options,
     .examples = EXAMPLES({"Remove the oldest day from a sketch of several days",

@@ -57,6 +57,7 @@ static int answer_lines(void *context, struct line_reader *reader, const struct 
 static int ask(const struct arguments *arguments, char *file) {
     struct inputs inputs = {0};
     int code = file != NULL ? inputs_look(&file, 1, &inputs) : EXIT_DONE;
+    inputs.takes_binary = arguments_has(arguments, "binary");
     lethe_sketch *sketch = NULL;
     if (code == EXIT_DONE) code = freq_load_to_query(arguments->operands[0], &sketch);
     if (code != EXIT_DONE) return code;

@@ -20,6 +20,11 @@ bool inputs_is_standard(const char *path) {
     return strcmp(path, "-") == 0;
 }
 
+bool inputs_is_file(const char *path) {
+    struct stat status;
+    return !inputs_is_standard(path) && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 const char *inputs_name(const char *path) {
     return inputs_is_standard(path) ? "standard input" : path;
 }

@@ -23,6 +23,9 @@ struct inputs {
     const char *stream;
     /* The sizes of all together, on disk; 0 unless all_regular. */
     uint64_t bytes;
+
+    /* They are read even if they are not text (--binary). The command sets it. */
+    bool takes_binary;
 };
 
 /* Looks at the paths, or at standard input when there are none. paths must outlive *out.
@@ -36,6 +39,8 @@ bool inputs_include(const struct inputs *inputs, const char *path);
 int inputs_check_output(const struct inputs *inputs, const char *out);
 
 bool inputs_is_standard(const char *path);
+/* Whether it is a named regular file, which can be opened again and again. */
+bool inputs_is_file(const char *path);
 
 /* What to call it in a message. */
 const char *inputs_name(const char *path);

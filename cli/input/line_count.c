@@ -79,6 +79,7 @@ int line_count(const struct inputs *inputs, bool quiet, uint64_t *out) {
     if (!stream_init(&count.stream, false)) {
         return message_fail(EXIT_ENVIRONMENT, "not enough memory to count lines; free some");
     }
+    count.stream.takes_binary = inputs->takes_binary;
     progress_begin(&count.progress, !quiet, "lines counted", inputs->bytes);
     int code = EXIT_DONE;
     for (size_t i = 0; i < inputs->count && code == EXIT_DONE; i++) {

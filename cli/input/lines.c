@@ -64,6 +64,7 @@ int lines_open(const struct inputs *inputs, struct line_reader **out) {
         return message_fail(EXIT_ENVIRONMENT, "not enough memory to read lines; free some");
     }
     reader->inputs = inputs;
+    reader->stream.takes_binary = inputs->takes_binary;
     *out = reader;
     return EXIT_DONE;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "frame/exit_code.h"
+#include "input/binary.h"
 #include "input/inputs.h"
 
 static const size_t BLOCK_BYTES = (size_t)256 << 10;
@@ -91,6 +92,17 @@ static void keep_head(struct stream *stream, const char *data, size_t size) {
     stream->head_size += size;
 }
 
+/* Whether the head is that of a text, as far as it is known; the bytes before `judged` are. */
+static bool judge(const struct stream *stream, size_t judged, struct input_failure *failure) {
+    const char *what = binary_name(stream->head, stream->head_size, judged);
+    if (what == NULL || stream->takes_binary) return true;
+    input_failure_set(failure, EXIT_BAD_DATA,
+                      "%s is not text: it %s; name a file of lines, or give --binary to read it as "
+                      "it is",
+                      inputs_name(source_path(stream->source)), what);
+    return false;
+}
+
 /* Moves the unread bytes to the front, and makes room for a block after them. */
 static bool make_room(struct stream *stream, struct input_failure *failure) {
     size_t unread = stream_size(stream);
@@ -124,9 +136,11 @@ enum source_result stream_fill(struct stream *stream, struct input_failure *fail
         room > 0 ? source_read(stream->source, to, room, &got, failure) : SOURCE_END;
     stream->is_last = result == SOURCE_END;
     if (result != SOURCE_MORE) return result;
+    size_t judged = stream->head_size;
     keep_head(stream, to, got);
     stream->filled += got;
-    return SOURCE_MORE;
+    return judged == stream->head_size || judge(stream, judged, failure) ? SOURCE_MORE
+                                                                         : SOURCE_FAILED;
 }
 
 /* Text in UTF-16, as some programs on Windows write it: every letter has another byte beside it. */

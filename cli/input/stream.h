@@ -27,7 +27,9 @@ struct stream {
     bool tracks, is_tracked;
     size_t tracked;
     struct resume_track track;
-    /* The first bytes of the input, by which a file is recognised. */
+    /* Input that is not text is read too; set before it is opened. */
+    bool takes_binary;
+    /* The first bytes of the input, by which a file is recognised, and whether it is text. */
     size_t head_size;
     char head[RESUME_SAMPLE_BYTES];
 };

@@ -114,6 +114,7 @@ int run_get(const struct arguments *arguments) {
         paths[0] = strdup(path);
         if (paths[0] == NULL) return message_fail_memory();
         code = inputs_look(paths, 1, &inputs);
+        inputs.takes_binary = arguments_has(arguments, "binary");
     }
     if (code == EXIT_DONE) code = counters_open(arguments, false, &getting.counters);
     if (code == EXIT_DONE) {

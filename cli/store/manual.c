@@ -26,6 +26,7 @@ static const struct option get_options[] = {
      .value = "FILE",
      .help = "read keys from a file too, one per line; `-` is standard input",
      .completion = COMPLETE_FILES},
+    OPTION_BINARY,
     {.name = "bounds",
      .help = "of a store with a sketch: print a lower and an upper bound of the true value"},
     OPTION_JSON(
@@ -37,8 +38,8 @@ static const struct option get_options[] = {
 const struct command command_get = {
     .path = "get",
     .summary = "print the values of counters",
-    .synopses = SYNOPSES("--db DIR [--keys FILE] [--bounds] [--json] [-q] [KEY...]",
-                         "--redis URL --table T [--keys FILE] [--json] [-q] [KEY...]"),
+    .synopses = SYNOPSES("--db DIR [--keys FILE] [--binary] [--bounds] [--json] [-q] [KEY...]",
+                         "--redis URL --table T [--keys FILE] [--binary] [--json] [-q] [KEY...]"),
     .description = get_description,
     .options = get_options,
     .examples = EXAMPLES({"Print two counters", "lethe get --db clicks /home /about"}),

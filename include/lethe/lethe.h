@@ -9,6 +9,7 @@
 #include "lethe/forgetful.h"
 #include "lethe/gaussian.h"
 #include "lethe/hash.h"
+#include "lethe/id.h"
 #include "lethe/io.h"
 #include "lethe/packed.h"
 #include "lethe/policy.h"

@@ -79,6 +79,7 @@ struct reading read_path(const char *path, const struct event_options *options,
     path_to_read = strdup(path);
     char *const paths[] = {path_to_read};
     assert_int_equal(inputs_look(paths, 1, &inputs), EXIT_DONE);
+    inputs.takes_binary = true;
     struct event_gatherer *gatherer = malloc(sizeof *gatherer);
     struct event_batch batch;
     assert_non_null(gatherer);
@@ -142,7 +143,10 @@ void write_file(const void *data, size_t size) {
 struct event_options options_for(enum event_kind kind, const char *fields) {
     struct event_options options = {.last_line = true};
     struct event_problem problem;
-    if (!event_format_make(kind, fields, &options.format, &problem)) fail_msg("%s", problem.text);
+    bool has_time = fields != NULL && strstr(fields, "time=") != NULL;
+    enum event_time_unit time_unit = has_time ? UNIT_MILLISECONDS : UNIT_BY_SIZE;
+    struct event_format_options format = {.kind = kind, .fields = fields, .time_unit = time_unit};
+    if (!event_format_make(&format, &options.format, &problem)) fail_msg("%s", problem.text);
     return options;
 }
 

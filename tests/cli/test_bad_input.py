@@ -252,12 +252,12 @@ def test_binary_lines(tmp_path, lethe):
     lines = [chance.randbytes(chance.randrange(300)).replace(b"\n", b"\0") for _ in range(2000)]
     data = b"\n".join(lines)
     (tmp_path / "binary").write_bytes(data)
-    assert lethe("filter", "build", "-q", "--error", "1e-9", "--out", "f",
+    assert lethe("filter", "build", "-q", "--binary", "--error", "1e-9", "--out", "f",
                  "binary").returncode == DONE
-    assert lethe("filter", "test", "f", "binary").stdout == data + b"\n"
+    assert lethe("filter", "test", "--binary", "f", "binary").stdout == data + b"\n"
     # The empty line is among them; of a line with its first byte cut off, none is.
     others = b"".join(line[1:] + b"\n" for line in lines if len(line) > 20)
-    assert lethe("filter", "test", "--invert", "f", stdin=others).stdout == others
+    assert lethe("filter", "test", "--binary", "--invert", "f", stdin=others).stdout == others
 
 
 @pytest.mark.parametrize("piece", [1, 7, 4096, 100000])
@@ -303,12 +303,12 @@ def test_longest_line(folder, lethe):
     with open(folder / "sparse", "wb") as file:
         file.write(b"a\nb\n")
         file.truncate(4 + (1 << 30))
-    result = lethe("filter", "build", "-q", "--capacity", "3", "--out", "new", "sparse")
+    result = lethe("filter", "build", "-q", "--binary", "--capacity", "3", "--out", "new", "sparse")
     assert result.returncode == DONE, result.stderr
     (folder / "new").unlink()
     with open(folder / "sparse", "ab") as file:
         file.write(b"\0")
-    check_refused(lethe("filter", "build", "--capacity", "3", "--out", "f", "sparse"), BAD_DATA,
+    check_refused(lethe("filter", "build", "--binary", "--capacity", "3", "--out", "f", "sparse"), BAD_DATA,
                   "sparse, line 3", "1024 MiB")
     (folder / "sparse").unlink()
     assert snapshot(folder) == before

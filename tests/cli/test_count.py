@@ -83,11 +83,11 @@ def test_hostile_lines(options, content, unreadable, count, listed, tmp_path):
     (tmp_path / "f").write_bytes(content + good[options[0] if options else ""])
     extra = 1 if content == b"\n" * 1000 else 0  # an empty line is fine only as the last one
     # A quoted field that does not end could go on in a file that grows.
-    summary = count(*options, "--last-line", "f", code=SKIPPED)
+    summary = count(*options, "--binary", "--last-line", "f", code=SKIPPED)
     assert (summary["applied"], summary["unreadable"]) == (1, unreadable + extra)
     assert listed() == {"k": 1}
     # The same through a pipe, in which all but the first are known.
-    summary = count(*options, code=SKIPPED, stdin=content + good[options[0] if options else ""])
+    summary = count(*options, "--binary", code=SKIPPED, stdin=content + good[options[0] if options else ""])
     assert (summary["duplicates"], summary["unreadable"]) == (1, unreadable + extra)
 
 
@@ -97,7 +97,7 @@ def test_memory_is_bounded(tmp_path):
     def limit_memory():
         resource.setrlimit(resource.RLIMIT_DATA, (700 << 20, 700 << 20))
     with subprocess.Popen(["head", "-c", str(1 << 30), "/dev/zero"], stdout=subprocess.PIPE) as zeros:
-        result = subprocess.run([BINARIES / "lethe", "count", "--db", "d", "--json"], cwd=tmp_path, check=False,
+        result = subprocess.run([BINARIES / "lethe", "count", "--db", "d", "--json", "--binary"], cwd=tmp_path, check=False,
                                 stdin=zeros.stdout, stdout=subprocess.PIPE, preexec_fn=limit_memory, timeout=120)
     assert result.returncode == SKIPPED
     assert json.loads(result.stdout)["unreadable"] == 1
@@ -119,7 +119,7 @@ def test_damaged_compression(lethe, listed, tmp_path):
 
 def test_full_disk_for_late_events(lethe):
     lines = b"a\tk\t1000000\nb\tk\t9000000\nc\tk\t1000001\nd\tk\t9000000\n"
-    result = lethe("count", "--db", "d", "-q", "--window", "10m", "--fields", "id=1,key=2,time=3", "--late-out", "/dev/full",
+    result = lethe("count", "--db", "d", "-q", "--window", "10m", "--fields", "id=1,key=2,time=3", "--time-unit", "ms", "--late-out", "/dev/full",
                    stdin=lines)
     assert result.returncode == ENVIRONMENT
     assert b"/dev/full" in result.stderr

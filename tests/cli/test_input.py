@@ -233,7 +233,7 @@ def test_lines_that_look_like_something_else(first, lethe, tmp_path):
     for data in (first + b"\nsecond\n", first + b"\n", *(() if is_cut else (first,))):
         lines = [line.removesuffix(b"\r") for line in data.removesuffix(b"\n").split(b"\n")]
         for give in (from_file, from_pipe):
-            answer = give(lethe, tmp_path, data)("dedup", "-q")
+            answer = give(lethe, tmp_path, data)("dedup", "-q", "--binary")
             assert (answer.returncode, answer.stderr) == (DONE, b"")
             assert [line.removesuffix(b"\r") for line in answer.stdout.removesuffix(b"\n").split(b"\n")] == lines
 
@@ -244,7 +244,7 @@ def test_every_byte_belongs_to_its_line(lethe, tmp_path):
     wanted = {line.removesuffix(b"\r") for line in lines}
     for pack in PACKS:
         data = PACKS[pack](text([b"first"] + lines))
-        answer = from_file(lethe, tmp_path, data)("dedup", "-q")
+        answer = from_file(lethe, tmp_path, data)("dedup", "-q", "--binary")
         printed = answer.stdout.split(b"\n")[1:-1]
         assert len(printed) == len(wanted)
         assert {line.removesuffix(b"\r") for line in printed} == wanted and set(printed) <= set(lines)

@@ -209,7 +209,7 @@ def test_a_longer_compressed_file_leaves_the_shorter_its_mark(count, total, mark
 
 def test_a_list_of_late_events_is_counted(count, total, tmp_path):
     """Where all events of a file were late, their list has the same content. It is another file, of which nothing was counted."""
-    timed = ["--fields", "id=1,key=2,time=3"]
+    timed = ["--fields", "id=1,key=2,time=3", "--time-unit", "ms"]
     day_ms = 86400000
     (tmp_path / "today").write_bytes(b"a\tk\t%d\n" % (100 * day_ms))
     (tmp_path / "old").write_bytes(b"".join(b"b%d\tk\t%d\n" % (i, 90 * day_ms + i) for i in range(9)))
@@ -302,9 +302,9 @@ def test_events_that_were_all_late_were_not_counted(count, tmp_path):
     """The times were in seconds: every event was late. What is read now is not bound to that."""
     (tmp_path / "clock").write_bytes(b"z\tother\t1700000000000\n")
     (tmp_path / "f").write_bytes(b"a\tk\t1700000000\t1700000000000\nb\tk\t1700000000\t1700000000001\n")
-    count("--fields", "id=1,key=2,time=3", "clock")
-    assert count("--fields", "id=1,key=2,time=3", "f", code=SKIPPED)["late"] == 2
-    assert count("--fields", "id=1,key=2,time=4", "f")["applied"] == 2
+    count("--fields", "id=1,key=2,time=3", "--time-unit", "ms", "clock")
+    assert count("--fields", "id=1,key=2,time=3", "--time-unit", "ms", "f", code=SKIPPED)["late"] == 2
+    assert count("--fields", "id=1,key=2,time=4", "--time-unit", "ms", "f")["applied"] == 2
 
 
 def test_what_was_counted_belongs_to_its_format(count, total, tmp_path):
@@ -351,9 +351,9 @@ EXITS = {
     "unreadable": ([], b"a\tk\nb\n", SKIPPED),
     "overflow": ([], b"a\tk\t9223372036854775807\nb\tk\n", SKIPPED),
     "mismatched": (["--check-payload"], b"a\tk\na\tk\t2\n", SKIPPED),
-    "late": (["--window", "1m", "--fields", "id=1,key=2,time=3"],
+    "late": (["--window", "1m", "--fields", "id=1,key=2,time=3", "--time-unit", "ms"],
              b"a\tk\t1000000\nb\tk\t2000000\nc\tk\t2000001\nd\tk\t1000000\n", SKIPPED),
-    "future": (["--fields", "id=1,key=2,time=3"], b"a\tk\t1000000\nb\tk\t2999-01-01T00:00:00Z\n", SKIPPED),
+    "future": (["--fields", "id=1,key=2,time=3", "--time-unit", "ms"], b"a\tk\t1000000\nb\tk\t2999-01-01T00:00:00Z\n", SKIPPED),
     "stopped": (["--on-error", "stop"], b"a\tk\nb\n", BAD_DATA),
 }
 

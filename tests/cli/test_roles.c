@@ -61,7 +61,9 @@ static struct event_format make_format(enum event_kind kind, const struct places
     }
     struct event_format format;
     struct event_problem problem;
-    if (!event_format_make(kind, fields, &format, &problem)) fail_msg("%s", problem.text);
+    struct event_format_options options = {.kind = kind, .fields = fields};
+    if (places->of[ROLE_TIME] != 0) options.time_unit = UNIT_MILLISECONDS;
+    if (!event_format_make(&options, &format, &problem)) fail_msg("%s", problem.text);
     return format;
 }
 

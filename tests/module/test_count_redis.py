@@ -2,11 +2,16 @@
 Method: lethe on real servers, fed by files; its totals and the counters, read by other means, are compared with a model."""
 
 import json
+import pathlib
 import random
+import sys
 
 import pytest
 import redis
 from counting import BAD_DATA, count, DONE, ENVIRONMENT, Feed, lethe, listed, make_events, NEGATIVE, SKIPPED, url_of, USAGE
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "data"))
+from corpus import CASES, FOLDER  # noqa: E402
 
 
 @pytest.mark.parametrize("partitions", ["1", "7", "64"])
@@ -34,6 +39,24 @@ def test_totals(server, partitions):
     assert listed(url) == totals
     assert lethe("list", url, "--prefix", "key 1").stdout == "".join(
         f"{key}\t{totals[key]}\n" for key in sorted(totals) if key.startswith("key 1"))
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.has_time])
+def test_corpus(name, server, tmp_path):
+    """Files as they are met become what they become in a store."""
+    case, url, path = CASES[name], url_of(server), tmp_path / name
+    path.write_bytes((FOLDER / name).read_bytes().replace(b"\xe9", "é".encode()))
+    summary = count(url, "--last-line", *case.words, path, code=DONE if case.is_clean() else SKIPPED)
+    assert (summary["applied"], summary["duplicates"], summary["unreadable"]) == \
+        (case.applied, case.duplicates, case.unreadable)
+    assert listed(url) == {key.replace("\udce9", "é"): value for key, value in case.totals.items()}
+
+
+def test_a_wrong_column_name_makes_no_table(server, tmp_path):
+    (tmp_path / "f").write_text("id,page\n1,a\n")
+    assert lethe("count", url_of(server), "--csv", "--fields", "id=id,key=pag", tmp_path / "f").returncode == BAD_DATA
+    assert server.call("EXISTS", "t") == 0
+    assert lethe("count", url_of(server), "--fields", "id=1,key=2,time=3", "--zone", "UTC", tmp_path / "f").returncode == USAGE
 
 
 def test_one_partition_is_a_once_table(server):

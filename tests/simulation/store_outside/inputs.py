@@ -28,16 +28,15 @@ PACKS = {"gz": gzip.compress, "zst": pack_zstd, "bz2": bz2.compress, "xz": lzma.
 class Input:
     """A file and what is in it. It grows at its end only."""
 
-    def __init__(self, path, form, has_time, has_long_header, line_end="\n", has_mark=False):
-        self.path, self.form, self.has_time, self.line_end = pathlib.Path(path), form, has_time, line_end
-        self.columns = ["id", "key", "delta"] + (["time"] if has_time else [])
-        self.padding = HEADER_COLUMNS if has_long_header and form == "csv" else 0
+    def __init__(self, path, style, has_long_header=False, line_end="\n", has_mark=False):
+        self.path, self.style, self.line_end = pathlib.Path(path), style, line_end
+        self.padding = HEADER_COLUMNS if has_long_header and style.has_header() else 0
         self.content = BYTE_ORDER_MARK if has_mark else b""
         self.lines = []  # (end of the line in content, Event)
         self.pending = b""  # the begun line at its end
-        if form == "csv":
-            names = self.columns + [f"column_of_no_interest_{i:04d}" for i in range(self.padding)]
-            self.content += (",".join(names) + self.line_end).encode()
+        if style.has_header():
+            names = style.columns() + [f"column_of_no_interest_{i:04d}" for i in range(self.padding)]
+            self.content += (style.separator().join(names) + self.line_end).encode()
         self.write()
 
     def write(self):
@@ -49,30 +48,27 @@ class Input:
 
     def render(self, event):
         """One line."""
-        identity, key, time = event.identity, event.witness, event.time_ms
-        if self.form == "jsonl":
+        style, values = self.style, [] if event.is_broken else self.style.values(event)
+        if style.form == "jsonl":
             if event.is_broken:
                 return ('{"id": "broken", ' + self.line_end).encode()
-            record = {"id": identity, "key": key, "delta": 1, **({"time": time} if time else {})}
-            return (json.dumps(record) + self.line_end).encode()
+            record = dict(zip(style.columns(), values))
+            if style.delta == "1":
+                record["delta"] = 1
+            elif style.delta == "":
+                record["delta"] = None
+            return (json.dumps({"meta": record} if style.is_nested else record) + self.line_end).encode()
         if event.is_broken:
             return ("broken" + self.line_end).encode()
-        separator = "," if self.form == "csv" else "\t"
-        fields = [identity, key, "1"] + (["sum", "1"] if event.is_double else []) \
-            + ([str(time)] if time else [])
-        return (separator.join(fields) + separator * self.padding + self.line_end).encode()
+        return (style.separator().join(values) + style.separator() * self.padding + self.line_end).encode()
 
     def words(self):
         """How lethe is told to read it."""
-        names = ",".join(f"{name}={name}" for name in self.columns)
-        numbers = ",".join(f"{name}={number}" for number, name in enumerate(self.columns, 1))
-        if self.form == "tsv":
-            return ["--fields", numbers] if self.has_time else []
-        return ["--" + self.form, "--fields", names]
+        return self.style.words()
 
     def looks(self):
         """What makes files look alike, whatever their events are."""
-        return self.padding, self.line_end, self.content.startswith(BYTE_ORDER_MARK)
+        return self.style, self.padding, self.line_end, self.content.startswith(BYTE_ORDER_MARK)
 
     def key(self):
         """What a mark is bound to."""

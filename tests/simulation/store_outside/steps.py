@@ -7,6 +7,7 @@ import shutil
 
 from inputs import LINE_ENDS, PACKS, Input, broken
 from model import Event, Expectation, Model, Modes, Wrong, compare
+from styles import Style, draw_style
 from world import World
 
 HOUR_MS = 3_600_000
@@ -26,6 +27,7 @@ class Simulation:
         self.time_ms = START_MS  # of the latest event that was drawn
         self.exists = False
         self.error = draw.choice(["1e-9", "1e-10", "1e-12"])
+        self.has_joined_ids = draw.random() < 0.3
         trace(f"modes: {self.modes}, error {self.error}")
 
     @staticmethod
@@ -78,10 +80,10 @@ class Simulation:
 
     # Events.
 
-    def fresh(self, draw, form):
+    def fresh(self, draw, style):
         self.next_id += 1
         return Event(f"{draw.choice('abcdefgh')}{self.next_id:06d}", self.draw_time(draw),
-                     is_double=form == "tsv" and not self.modes.event_time and draw.random() < 0.3)
+                     is_double=style.doubles == "all" or style.doubles == "some" and draw.random() < 0.3)
 
     def draw_time(self, draw):
         if not self.modes.event_time:
@@ -96,7 +98,7 @@ class Simulation:
             return self.time_ms
         return max(1, self.time_ms - draw.randrange(2 * window))
 
-    def draw_events(self, draw, form, most=40):
+    def draw_events(self, draw, style, most=40):
         events, seen = [], [Event(identity, known.time_ms, known.is_double)
                             for identity, known in self.model.known.items() if known.count > 0]
         for _ in range(draw.randint(1, most)):
@@ -105,10 +107,11 @@ class Simulation:
                 events.append(broken())
             elif kind < 0.25 and (seen or events):
                 copied = draw.choice((seen + [event for event in events if not event.is_broken]) or
-                                     [self.fresh(draw, form)])
-                events.append(copied if form == "tsv" or not copied.is_double else self.fresh(draw, form))
+                                     [self.fresh(draw, style)])
+                can_be = style.doubles == "some" or copied.is_double == (style.doubles == "all")
+                events.append(copied if can_be else self.fresh(draw, style))
             else:
-                events.append(self.fresh(draw, form))
+                events.append(self.fresh(draw, style))
         return events
 
     # Counting.
@@ -178,10 +181,9 @@ class Simulation:
 
     def step_pipe(self, draw):
         """Events through a pipe, sent again after a fault."""
-        form = draw.choice(["tsv", "csv", "jsonl"])
-        source = Input(self.files / "pipe", form, self.modes.event_time, False, draw.choice(LINE_ENDS),
-                       draw.random() < 0.2)
-        for event in self.draw_events(draw, form):
+        style = draw_style(draw, self.modes.event_time, self.has_joined_ids)
+        source = Input(self.files / "pipe", style, False, draw.choice(LINE_ENDS), draw.random() < 0.2)
+        for event in self.draw_events(draw, style):
             source.add(event)
         data = source.content[:-1] if draw.random() < 0.2 else source.content
         events = source.events_from(0)
@@ -200,7 +202,7 @@ class Simulation:
                 self.next_file += 1
                 source.rename(self.files / f"renamed-{self.next_file}")
             if draw.random() < 0.7:
-                for event in self.draw_events(draw, source.form):
+                for event in self.draw_events(draw, source.style):
                     source.add(event)
                 source.write()
         from_start = draw.random() < 0.1 and bool(self.exists)
@@ -214,11 +216,10 @@ class Simulation:
 
     def new_input(self, draw):
         self.next_file += 1
-        form = draw.choice(["tsv", "csv", "jsonl"])
-        source = Input(self.files / f"events-{self.next_file}.{form}", form, self.modes.event_time,
+        style = draw_style(draw, self.modes.event_time, self.has_joined_ids)
+        source = Input(self.files / f"events-{self.next_file}.{style.form}", style,
                        draw.random() < 0.5, draw.choice(LINE_ENDS), draw.random() < 0.2)
-        twin = next((other for other in self.inputs if other.form == form and other.lines
-                     and other.looks() == source.looks()), None)
+        twin = next((other for other in self.inputs if other.lines and other.looks() == source.looks()), None)
         if twin is not None and draw.random() < 0.3:
             # The same length, first and last line as another file, and another middle.
             for end, event in twin.lines:
@@ -227,7 +228,7 @@ class Simulation:
                     "z" + event.identity[1:], event.time_ms, event.is_double)
                 source.add(other)
         else:
-            for event in self.draw_events(draw, form):
+            for event in self.draw_events(draw, style):
                 source.add(event)
         source.write()
         self.inputs.append(source)
@@ -246,7 +247,7 @@ class Simulation:
         """A file that somebody appends to while it is read, in pieces that do not end with lines."""
         source = self.new_input(draw)
         before = source.events_from(self.model.resume_at(source.key(), source.content))
-        more = [self.fresh(draw, source.form) for _ in range(draw.randint(1, 60))]
+        more = [self.fresh(draw, source.style) for _ in range(draw.randint(1, 60))]
         bytes_before = source.content
         for event in more:
             source.add(event)
@@ -323,7 +324,7 @@ class Simulation:
         """A run that leaves out the events' time, or adds it, would switch the store's clock: refused."""
         if not self.exists:
             return
-        source = Input(self.files / "pipe", "tsv", not self.modes.event_time, False)
+        source = Input(self.files / "pipe", Style("tsv", not self.modes.event_time, has_names=False))
         event = Event("wrong", None if self.modes.event_time else START_MS)
         source.add(event)
         result = self.world.lethe("count", "--db", "store", "--json", *source.words(), data=source.content)
