@@ -92,7 +92,7 @@ OFFERS = {
     "lethe filter build --kind = bloo": ["bloom"],  # --kind=bloo, as bash breaks it
     "lethe filter build --kind =": ["blocked", "bloom", "cascade", "gaussian", "quotient"],
     "lethe filter build --quiet --kind bloom --o": ["--out"],
-    "lethe filter test --": ["--count", "--help", "--invert", "--quiet"],
+    "lethe filter test --": ["--binary", "--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
     "lethe help ": ["backup", "bench", "check", "count", "dedup", "del", "filter", "freq", "get", "help", "list", "paper",
                "restore", "sample", "set", "stat", "top"],

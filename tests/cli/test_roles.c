@@ -120,10 +120,11 @@ static void a_shared_value_stays_within_the_batch(void **state) {
     static char longest[LETHE_KEY_LIMIT_BYTES + 1];
     struct event_batch batch;
     assert_true(event_batch_init(&batch));
-    struct places places = {.of = {[ROLE_ID] = 1, [ROLE_KEY] = 1}};
+    struct places places = {.of = {1, 1, 1, 1}};
     for (int kind = EVENTS_PLAIN; kind <= EVENTS_JSONL; kind++) {
         for (size_t size = sizeof longest - 1; size > sizeof longest - 20; size--) {
-            memset(longest, '7', size);
+            memset(longest, '0', size);
+            longest[size - 1] = '7'; /* a number, so that it can be all roles */
             longest[size] = '\0';
             struct values values = {longest, "1"};
             assert_true(fill((enum event_kind)kind, &places, &values, &batch) > 1000);
