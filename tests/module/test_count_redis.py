@@ -109,7 +109,7 @@ def test_what_a_table_is_can_not_be_changed(server):
     assert "has 1 partition, not 2" in lethe("count", url, "--partitions", "2", table="plain").stderr
     server.call("SET", "other", "something")
     server.call("RPUSH", "list", "something")
-    server.call("SET", "newer", "lethe-table 2 partitions 4")
+    server.call("SET", "newer", "lethe-table 3 partitions 4")
     for table, words in (("other", "not a table of counters"), ("list", "not a table of counters"), ("newer", "newer lethe")):
         for command in ("count", "list"):
             result = lethe(command, url, table=table)

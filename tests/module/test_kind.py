@@ -6,13 +6,16 @@ Method: what only this kind could get wrong, on real servers: commands that fail
 
 import json
 import struct
+import sys
 
 import pytest
 import redis
 from counting import USAGE, count, lethe, listed, url_of
-from lethe_once import Once
 from servers import SOURCE, table_info, wait_for
 from stream import Stream, decode_effect
+
+sys.path.insert(0, str(SOURCE / "clients/python"))
+from lethe_once import Once  # noqa: E402
 
 KIND = ["KIND", "forgetful"]
 

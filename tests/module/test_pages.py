@@ -201,7 +201,7 @@ def test_defaults_that_are_settings():
     found = {match.group(1): match.group(2) for _, argument in OPTIONS
              for match in [re.fullmatch(r"(lethe\.\S+) \((.*)\)", argument["default"])] if match}
     settings = all_described()["settings"]
-    assert found == {name: settings[name]["default"] for name in found} and len(found) == 6
+    assert found == {name: settings[name]["default"] for name in found} and len(found) == 7
 
 
 def test_settings_are_as_described(start):
