@@ -223,21 +223,30 @@ static void report_inserts(struct report *report, const struct race *race) {
         rates[which] = keys / race->insert_seconds[which];
     for (int i = 0; i < STEPS; i++)
         ahead += race->steps[i].inserts[PUBLISHED] > race->steps[i].inserts[BLOOM];
+    double seconds[CONTENDERS] = {0};
+    for (int i = 0; i <= THREE_QUARTERS; i++) {
+        for (int which = 0; which < CONTENDERS; which++)
+            seconds[which] += 1 / race->steps[i].inserts[which];
+    }
+    double to_75 = seconds[BLOOM] / seconds[PUBLISHED];
     report_claim(report, "inserts: QF 2.4 million a second, BF 0.69: 3.5 times. The QF slows down "
                          "as it fills, and is always better.");
-    report_result(report,
-                  "the published QF %.1f million a second, BF %.1f: %.2f times, and ahead in %d of "
-                  "%d steps. It is at %.1f in the first and at %.1f in the last. Ours %.1f, from "
-                  "%.1f to %.1f.",
-                  rates[PUBLISHED], rates[BLOOM], rates[PUBLISHED] / rates[BLOOM], ahead, STEPS,
-                  race->steps[0].inserts[PUBLISHED], race->steps[STEPS - 1].inserts[PUBLISHED],
-                  rates[OURS], race->steps[0].inserts[OURS], race->steps[STEPS - 1].inserts[OURS]);
+    report_result(
+        report,
+        "the published QF %.1f million a second, BF %.1f: %.2f times up to 95%% load, %.2f "
+        "times up to 75%%, and ahead in %d of %d steps. It is at %.1f in the first and at %.1f in "
+        "the last. Ours %.1f, from "
+        "%.1f to %.1f.",
+        rates[PUBLISHED], rates[BLOOM], rates[PUBLISHED] / rates[BLOOM], to_75, ahead, STEPS,
+        race->steps[0].inserts[PUBLISHED], race->steps[STEPS - 1].inserts[PUBLISHED], rates[OURS],
+        race->steps[0].inserts[OURS], race->steps[STEPS - 1].inserts[OURS]);
     report_result(report, "in batches: ours %.1f million inserts a second, BF %.1f.",
                   keys / race->batch_seconds[OURS], keys / race->batch_seconds[BLOOM]);
     report_value(report, "published-inserts-millions", rates[PUBLISHED]);
     report_value(report, "bloom-inserts-millions", rates[BLOOM]);
     report_value(report, "ours-inserts-millions", rates[OURS]);
     report_value(report, "published-over-bloom-inserts", rates[PUBLISHED] / rates[BLOOM]);
+    report_value(report, "published-over-bloom-inserts-to-75-percent", to_75);
     report_value(report, "published-ahead-steps", ahead);
     report_value(report, "published-last-over-first",
                  race->steps[STEPS - 1].inserts[PUBLISHED] / race->steps[0].inserts[PUBLISHED]);
@@ -330,22 +339,30 @@ const struct figure figure_qf = {
         "set xlabel 'load of the quotient filters, %'\n"
         "set ylabel 'million a second'\n"
         "set xrange [0:100]\n"
-        "set yrange [0:*]\n"
-        "set key below center horizontal maxcols 2\n"
+        "set logscale y\n"
+        "set yrange [0.5:40]\n"
+        "set ytics (0.5, 1, 2, 5, 10, 20, 40)\n"
+        "set key below center horizontal samplen 1.5 width -1\n"
+        "set label 1 \"the paper's QF, 2.4\" at 3,2.7 tc rgb '#d55e00'\n"
+        "set label 2 \"the paper's Bloom filter, 0.69\" at 3,0.78 tc rgb '#009e73'\n"
         "set title 'inserts'\n"
         "plot data using 'load_percent':'published_inserts' with linespoints ls 2 title 'published "
         "QF', \\\n"
         "     data using 'load_percent':'ours_inserts' with linespoints ls 1 title 'our QF', \\\n"
-        "     data using 'load_percent':'bloom_inserts' with linespoints ls 3 title 'Bloom', \\\n"
-        "     2.4 with lines dt 3 lw 2 lc rgb '#d55e00' title \"the paper's QF\", \\\n"
-        "     0.69 with lines dt 3 lw 2 lc rgb '#009e73' title \"the paper's Bloom\"\n"
+        "     data using 'load_percent':'bloom_inserts' with linespoints ls 3 title 'Bloom "
+        "filter', \\\n"
+        "     2.4 with lines dt 3 lw 2 lc rgb '#d55e00' notitle, \\\n"
+        "     0.69 with lines dt 3 lw 2 lc rgb '#009e73' notitle\n"
         "set title 'lookups of absent keys'\n"
+        "set label 1 \"the paper's QF, 2.0\" at 3,2.25\n"
+        "set label 2 \"the paper's Bloom filter, 1.9\" at 3,1.65\n"
         "plot data using 'load_percent':'published_lookups' with linespoints ls 2 title 'published "
         "QF', \\\n"
         "     data using 'load_percent':'ours_lookups' with linespoints ls 1 title 'our QF', \\\n"
-        "     data using 'load_percent':'bloom_lookups' with linespoints ls 3 title 'Bloom', \\\n"
-        "     2.0 with lines dt 3 lw 2 lc rgb '#d55e00' title \"the paper's QF\", \\\n"
-        "     1.9 with lines dt 3 lw 2 lc rgb '#009e73' title \"the paper's Bloom\"\n"
+        "     data using 'load_percent':'bloom_lookups' with linespoints ls 3 title 'Bloom "
+        "filter', \\\n"
+        "     2.0 with lines dt 3 lw 2 lc rgb '#d55e00' notitle, \\\n"
+        "     1.9 with lines dt 3 lw 2 lc rgb '#009e73' notitle\n"
         "unset multiplot\n",
     .run = run,
 };
