@@ -20,7 +20,7 @@ static const char *const paper_figures[] = {
     "`gbf-2` to `gbf-6`: the paper on the Gaussian Bloom filter. `gbf-spacing` shows the effect of "
     "other deviations. `gbf-table-1` is its Table 1: `lethe-bench` creates a LevelDB database in "
     "TMPDIR, which takes a minute.",
-    "`cf-3` and `qf`: the paper on cascade and quotient filters.",
+    "`cf-3`, `qf-1` and `qf`: the paper on cascade and quotient filters, as published and ours.",
     NULL,
 };
 
