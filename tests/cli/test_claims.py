@@ -97,5 +97,5 @@ def test_a_row_becomes_a_line_of_its_papers_table():
     row = {**FINE, "verdict": "does not hold", "why": "a | b", "tolerance": "time"}
     made = claims.written(page, [row])
     assert "| 3 | it is fast (cf-3) | 10 | 9.5* | does not hold: a \\| b |\n" in made.split("claims cf: begin")[1]
-    assert "it is fast" not in made.split("claims cf: begin")[0] and "old" not in made
+    assert "it is fast" not in made.split("claims cf: begin")[0] and "\nold\n" not in made
     assert claims.written(made, [row]) == made
