@@ -17,7 +17,8 @@ A row is one claim:
              that a claim is compared with) | open (not yet looked at, which no test lets pass)
   why        the condition, the reason, or a remark
   command    lethe paper NAME, or ctest NAME for a test that shows it
-  value      the name under which the command prints the number
+  value      the name under which the command prints the number; with "?" after it where it prints it only if
+             there is a server or a device to measure
 """
 
 import argparse
@@ -64,6 +65,11 @@ def figure(row):
     """The figure that a row's command makes, or None."""
     found = re.fullmatch(r"lethe paper ([\w-]+)", row["command"])
     return found and found[1]
+
+
+def name_of(row):
+    """The name of a row's value, or None."""
+    return row["value"].removesuffix("?") or None
 
 
 def mistakes(row):
@@ -132,8 +138,8 @@ def printed_values(text):
     """{figure: {name: number}} of what `lethe paper` printed."""
     found, name = {}, None
     for line in text.splitlines():
-        head = re.match(r"([a-z]+-?[\w-]*): ", line)
-        if head and line[:7] not in ("Paper: ", "Value: "):
+        head = re.match(r"((?:fbf|fid|gbf|cf|qf)\b[\w-]*): ", line)
+        if head:
             name = head[1]
             found[name] = {}
         value = re.fullmatch(r"Value: (\S+) (\S+)", line)
@@ -173,12 +179,12 @@ def measure(rows, text):
     """Takes over numbers; returns how many."""
     values, taken = printed_values(text), 0
     for row in rows:
-        number = values.get(figure(row), {}).get(row["value"]) if row["value"] else None
+        number = values.get(figure(row), {}).get(name_of(row))
         if number is not None:
             row["measured"] = f"{number:.4g}"
             taken += 1
     for name, numbers in values.items():
-        known = {row["value"] for row in rows if figure(row) == name}
+        known = {name_of(row) for row in rows if figure(row) == name}
         for value in sorted(set(numbers) - known):
             print(f"{name}: {value} is in no row")
     return taken

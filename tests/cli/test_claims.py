@@ -29,7 +29,7 @@ def test_every_paper_and_every_figure_is_there():
 
 
 def test_a_number_is_in_one_row():
-    values = [(row["command"], row["value"]) for row in ROWS if row["value"]]
+    values = [(row["command"], claims.name_of(row)) for row in ROWS if row["value"]]
     assert len(values) == len(set(values))
 
 
@@ -87,8 +87,8 @@ def test_a_number_is_compared_by_its_tolerance(tolerance, number, expected):
 
 def test_numbers_are_taken_over():
     text = "cf-3: insertions over time\n\nHere:  it is fast.\nValue: speed 12.34\nValue: new 5\nqf: x\nValue: speed 1\n"
-    rows = [dict(FINE), {**FINE, "value": "other"}]
-    assert claims.measure(rows, text) == 1
+    rows = [dict(FINE), {**FINE, "value": "other"}, {**FINE, "value": "new?"}]
+    assert claims.measure(rows, text) == 2 and rows[2]["measured"] == "5"
     assert rows[0]["measured"] == "12.34" and rows[1]["measured"] == "9.5"
 
 

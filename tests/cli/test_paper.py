@@ -136,8 +136,9 @@ def test_figure(made, name):
 def test_values(made, name):
     """What a figure names is in docs/papers/claims.tsv, and is what that says."""
     printed = claims.printed_values(made[1][name])[name]
-    rows = {row["value"]: row for row in ROWS if claims.figure(row) == name and row["value"]}
-    assert sorted(printed) == sorted(rows)
+    rows = {claims.name_of(row): row for row in ROWS if claims.figure(row) == name and row["value"]}
+    always = {value for value, row in rows.items() if not row["value"].endswith("?")}
+    assert always <= set(printed) <= set(rows)
     wrong = {value: (number, rows[value]["measured"], rows[value]["tolerance"])
              for value, number in printed.items() if not claims.is_reproduced(rows[value], number)}
     assert wrong == {}
