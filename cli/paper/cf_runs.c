@@ -211,7 +211,10 @@ int cf_run_ours(const struct cf_sizes *sizes, struct course *course) {
                       .durability = LETHE_CASCADE_CHECKPOINTED, .direct = true);
     lethe_cascade *cascade;
     lethe_status status = lethe_cascade_open(folder, &options, &cascade, NULL);
-    if (status != LETHE_OK) return message_fail_file(status, "make", folder);
+    if (status != LETHE_OK) {
+        temporary_remove(folder);
+        return message_fail_file(status, "make", folder);
+    }
     struct cascade_worker *worker = cascade_worker_start(cascade);
     status = insert_ours(cascade, sizes->keys, course);
     cascade_worker_stop(worker);
