@@ -38,6 +38,7 @@ struct course {
     unsigned levels;    /* on disk, when keys were looked up */
     double lookup_seconds;
     uint64_t lookups, reads; /* pages that they read */
+    double page_seconds;     /* of as many reads of one page anywhere, by turns with lookups */
 };
 
 /* The sizes for a scale, a power of two from 1 to 1024. */

@@ -246,3 +246,11 @@ bool published_cascade_test(struct published_cascade *cascade, lethe_hash hash, 
     *is_present = balance > 0;
     return true;
 }
+
+bool published_cascade_read(struct published_cascade *cascade, uint64_t random) {
+    unsigned level = LEVELS - 1;
+    while (level > 0 && cascade->lookups[level] == NULL)
+        level--;
+    errno = 0;
+    return level > 0 && level_lookup_read(cascade->lookups[level], random);
+}

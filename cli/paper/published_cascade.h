@@ -40,6 +40,10 @@ bool published_cascade_remove(struct published_cascade *cascade, lethe_hash hash
 bool published_cascade_test(struct published_cascade *cascade, lethe_hash hash, bool *is_present,
                             uint64_t *reads);
 
+/* Reads one page of the largest level, for comparison: any number chooses one. False, with errno 0,
+ * when no level is on disk. */
+bool published_cascade_read(struct published_cascade *cascade, uint64_t random);
+
 /* Levels on disk that are not empty. */
 unsigned published_cascade_levels(const struct published_cascade *cascade);
 size_t published_cascade_bytes(const struct published_cascade *cascade); /* of QF0 */

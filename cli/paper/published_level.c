@@ -264,6 +264,13 @@ void level_lookup_close(struct level_lookup *lookup) {
     errno = error;
 }
 
+bool level_lookup_read(struct level_lookup *lookup, uint64_t random) {
+    uint64_t page = random % file_pages(&lookup->shape);
+    return transferred(pread(lookup->descriptor, lookup->words, LEVEL_PAGE_BYTES,
+                             (off_t)(page * LEVEL_PAGE_BYTES)),
+                       LEVEL_PAGE_BYTES);
+}
+
 static uint64_t word_of_page(void *context, uint64_t index) {
     struct level_lookup *lookup = context;
     uint64_t page = index / PAGE_WORDS, place = page % CACHED_PAGES;

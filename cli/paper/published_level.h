@@ -34,6 +34,8 @@ struct level_lookup *level_lookup_open(const char *path, const struct published_
  * pages that were read. */
 bool level_lookup_balance(struct level_lookup *lookup, uint64_t fingerprint, int64_t *balance,
                           uint64_t *reads);
+/* Reads one of the pages, for comparison: any number chooses one. */
+bool level_lookup_read(struct level_lookup *lookup, uint64_t random);
 void level_lookup_close(struct level_lookup *lookup); /* takes NULL */
 
 #endif

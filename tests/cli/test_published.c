@@ -179,6 +179,8 @@ static void levels_are_a_binary_counter(void **state) {
     struct published_cascade *cascade = published_cascade_new(&(struct published_cascade_options){
         .folder = folder, .quotient_bits = 10, .fingerprint_bits = 40, .memory_entries = MEMORY});
     assert_non_null(cascade);
+    assert_false(published_cascade_read(cascade, 1));
+    assert_int_equal(errno, 0);
     uint64_t key = 0;
     for (unsigned filled = 0; filled <= FILLED; filled++) {
         assert_int_equal(published_cascade_levels(cascade),
@@ -195,6 +197,8 @@ static void levels_are_a_binary_counter(void **state) {
         assert_true(published_cascade_test(cascade, lethe_hash_u64(2, i), &is_present, &reads));
         assert_false(is_present);
     }
+    for (uint64_t i = 0; i < 100; i++)
+        assert_true(published_cascade_read(cascade, lethe_hash_u64(3, i).low));
     double per_lookup = (double)reads / (double)asked;
     assert_true(per_lookup >= published_cascade_levels(cascade));
     assert_true(per_lookup < 1.02 * published_cascade_levels(cascade));
