@@ -10,7 +10,7 @@
 #include "paper/cf_runs.h"
 #include "paper/paper.h"
 
-enum { ROWS = 1000, PAPER_RATE = 670000 };
+enum { ROWS = 1000 };
 
 static const struct column columns[] = {
     {"seconds", "seconds", COLUMN_RATIO},           {"published", "published, M", COLUMN_RATIO},

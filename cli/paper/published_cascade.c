@@ -1,8 +1,8 @@
 /* paper/published_cascade.c - the published cascade filter; see published_cascade.h.
  *
  * I1  A level on disk is empty, or complete and closed.
- * I2  An entry's number, fingerprint first and then its tombstone bit, is the same in all levels. So
- *     levels are merged as sorted lists of numbers are.
+ * I2  An entry's number, fingerprint first and then its tombstone bit, is the same in all levels.
+ *     So levels are merged as sorted lists of numbers are.
  * I3  No tombstone is in the oldest level: what it would cancel can't be in an older one. */
 #include "paper/published_cascade.h"
 

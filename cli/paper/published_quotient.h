@@ -1,4 +1,5 @@
-/* paper/published_quotient.h - the quotient filter as its paper prints it, to be compared with ours.
+/* paper/published_quotient.h - the quotient filter as its paper prints it, to be compared with
+ * ours.
  *
  * A fingerprint of q + r bits is split: its quotient, the upper q bits, says in which slot its
  * remainder belongs, its canonical slot. Remainders are kept in ascending order, so one may be
