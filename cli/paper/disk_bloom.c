@@ -147,12 +147,46 @@ static bool sweep(struct disk_bloom *filter) {
     return true;
 }
 
+static uint64_t bit_of(const struct disk_bloom *filter, lethe_hash hash, unsigned i) {
+    uint64_t mixed = lethe_hash_u64(hash.low, hash.high + i).low;
+    return (uint64_t)((unsigned __int128)mixed * filter->bits >> 64);
+}
+
+bool disk_bloom_fill_half(struct disk_bloom *filter) {
+    /* The buffer is at least a region. */
+    uint64_t word = 0;
+    for (uint64_t at = 0; at < filter->bits / 8; at += REGION_BYTES) {
+        for (size_t i = 0; i < REGION_BYTES; i += sizeof word) {
+            uint64_t random = lethe_hash_u64(LETHE_DEFAULT_SEED, word++).low;
+            memcpy(filter->memory + i, &random, sizeof random);
+        }
+        if (!write_whole(filter->descriptor, filter->memory, REGION_BYTES, at)) return false;
+    }
+    return true;
+}
+
+bool disk_bloom_test(const struct disk_bloom *filter, lethe_hash hash, bool *is_present,
+                     uint64_t *reads) {
+    const uint64_t page_bits = (uint64_t)PAGE_BYTES * 8;
+    *is_present = true;
+    for (unsigned i = 0; i < filter->hashes && *is_present; i++) {
+        uint64_t bit = bit_of(filter, hash, i);
+        if (!read_whole(filter->descriptor, filter->memory, PAGE_BYTES,
+                        bit / page_bits * PAGE_BYTES)) {
+            return false;
+        }
+        ++*reads;
+        uint64_t place = bit % page_bits;
+        *is_present = filter->memory[place / 8] >> (place % 8) & 1;
+    }
+    return true;
+}
+
 bool disk_bloom_insert(struct disk_bloom *filter, lethe_hash hash) {
     if (filter->is_elevator && filter->queued + filter->hashes > filter->room && !sweep(filter))
         return false;
     for (unsigned i = 0; i < filter->hashes; i++) {
-        uint64_t mixed = lethe_hash_u64(hash.low, hash.high + i).low;
-        uint64_t bit = (uint64_t)((unsigned __int128)mixed * filter->bits >> 64);
+        uint64_t bit = bit_of(filter, hash, i);
         if (filter->is_elevator) {
             filter->queue[filter->queued++] = bit;
         } else if (!set_cached(filter, bit)) {

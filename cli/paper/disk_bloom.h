@@ -20,6 +20,12 @@ struct disk_bloom *disk_bloom_make(const char *path, uint64_t bits, unsigned has
                                    size_t memory_bytes, bool is_elevator);
 /* False, with errno, when the disk fails. */
 bool disk_bloom_insert(struct disk_bloom *filter, lethe_hash hash);
+/* Writes bits over the whole file of which half are set, as in a filter that is as full as it was
+ * made for. Only tests may follow. */
+bool disk_bloom_fill_half(struct disk_bloom *filter);
+/* Reads a page for each bit, up to the first that is not set; *reads grows by their number. */
+bool disk_bloom_test(const struct disk_bloom *filter, lethe_hash hash, bool *is_present,
+                     uint64_t *reads);
 /* Closes and removes the file. Takes NULL. */
 void disk_bloom_free(struct disk_bloom *filter);
 

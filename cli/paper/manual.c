@@ -20,7 +20,7 @@ static const char *const paper_figures[] = {
     "`gbf-2` to `gbf-6`: the paper on the Gaussian Bloom filter. `gbf-spacing` shows the effect of "
     "other deviations. `gbf-table-1` is its Table 1: `lethe-bench` creates a LevelDB database in "
     "TMPDIR, which takes a minute.",
-    "`cf-3` and `qf`: the paper on cascade and quotient filters.",
+    "`cf-3`, `qf-1` and `qf`: the paper on cascade and quotient filters, as published and ours.",
     NULL,
 };
 
@@ -32,7 +32,12 @@ static const struct option paper_options[] = {
      .help = "the folder for the files, created if needed; default `paper`",
      .completion = COMPLETE_FILES},
     {.name = "full",
-     .help = "run cf-3 in the paper's own size, 8.59 G keys; takes half an hour and 50 GB of disk"},
+     .help = "run cf-3 in the paper's own size, 8.59 G keys: takes hours, 400 MiB of memory and 35 "
+             "GB of disk in TMPDIR; the same as `--scale 1`"},
+    {.name = "scale",
+     .value = "N",
+     .help = "divide cf-3's keys, memory and disk by N, a power of two up to 1024; default 256, "
+             "which takes a minute or two"},
     OPTION_QUIET,
     {0},
 };
@@ -40,7 +45,7 @@ static const struct option paper_options[] = {
 const struct command command_paper = {
     .path = "paper",
     .summary = "reproduce the figures of the papers behind Lethe",
-    .synopses = SYNOPSES("[--out DIR] [--full] [--quiet] [NAME...]"),
+    .synopses = SYNOPSES("[--out DIR] [--full | --scale N] [--quiet] [NAME...]"),
     .description = paper_description,
     .options = paper_options,
     .sections = paper_sections,

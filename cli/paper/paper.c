@@ -11,6 +11,8 @@
 #include "paper/figures.h"
 #include "say/message.h"
 
+enum { USUAL_SCALE = 256, MOST_SCALE = 1024 };
+
 #define FIGURE_ROW(name) &figure_##name,
 static const struct figure *const figures[] = {FIGURES(FIGURE_ROW) NULL};
 
@@ -64,10 +66,11 @@ int paper_close(FILE *file, const char *path) {
                         strerror(errno != 0 ? errno : EIO));
 }
 
-static int make_figure(const struct figure *figure, const char *folder, bool quiet, bool is_full) {
+static int make_figure(const struct figure *figure, const char *folder, bool quiet,
+                       unsigned scale) {
     static struct report report;
     memset(&report, 0, sizeof report);
-    report.is_full = is_full;
+    report.scale = scale;
     int code = figure->run(&report);
     if (code == EXIT_DONE && report.is_short) {
         code = message_fail(EXIT_ENVIRONMENT, "out of memory for the table of %s", figure->name);
@@ -85,6 +88,22 @@ static int make_figure(const struct figure *figure, const char *folder, bool qui
     return code;
 }
 
+/* What divides the sizes of cf-3. They are powers of two, and so is the scale. */
+static int scale_of(const struct arguments *arguments, unsigned *out) {
+    uint64_t scale = *out;
+    int code = arguments_count(arguments, "scale", 1, MOST_SCALE, &scale);
+    if (code != EXIT_DONE) return code;
+    if ((scale & (scale - 1)) != 0)
+        return arguments_fail(arguments, "--scale is a power of two: 1, 2, 4, ... %d", MOST_SCALE);
+    if (arguments_has(arguments, "full")) {
+        if (arguments_has(arguments, "scale"))
+            return arguments_fail(arguments, "--full is --scale 1; give one of them");
+        scale = 1;
+    }
+    *out = (unsigned)scale;
+    return EXIT_DONE;
+}
+
 int run_paper(const struct arguments *arguments) {
     if (arguments->operand_count == 0) {
         list_figures();
@@ -98,16 +117,18 @@ int run_paper(const struct arguments *arguments) {
     }
     const char *folder = arguments_text(arguments, "out");
     if (folder == NULL) folder = "paper";
-    int code = make_folder(folder);
-    bool quiet = arguments_has(arguments, "quiet"), is_full = arguments_has(arguments, "full");
+    unsigned scale = USUAL_SCALE;
+    int code = scale_of(arguments, &scale);
+    if (code == EXIT_DONE) code = make_folder(folder);
+    bool quiet = arguments_has(arguments, "quiet");
     const struct figure *const *next = all ? figures : NULL;
     for (; next != NULL && code == EXIT_DONE && *next != NULL; next++) {
         if (next != figures) putchar('\n');
-        code = make_figure(*next, folder, quiet, is_full);
+        code = make_figure(*next, folder, quiet, scale);
     }
     for (size_t i = 0; !all && code == EXIT_DONE && i < arguments->operand_count; i++) {
         if (i > 0) putchar('\n');
-        code = make_figure(find_figure(arguments->operands[i]), folder, quiet, is_full);
+        code = make_figure(find_figure(arguments->operands[i]), folder, quiet, scale);
     }
     return code;
 }

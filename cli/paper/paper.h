@@ -43,8 +43,8 @@ struct report {
         double number;
     } named[REPORT_VALUES];
     size_t named_count;
-    bool is_short; /* of memory */
-    bool is_full;  /* wanted in the paper's own size, where that takes long */
+    bool is_short;  /* of memory */
+    unsigned scale; /* of cf-3: the paper's keys and memory are divided by it */
 };
 
 struct figure {

@@ -9,7 +9,8 @@
 #include "frame/text.h"
 #include "paper/paper.h"
 
-enum { LEAST_WIDTH = 8, GAP = 2, LABEL_WIDTH = 7 };
+/* A table of more than MOST_ROWS is for drawing: about FEW_ROWS of its rows are printed. */
+enum { LEAST_WIDTH = 8, GAP = 2, LABEL_WIDTH = 7, MOST_ROWS = 60, FEW_ROWS = 20 };
 
 void report_columns(struct report *report, const struct column *columns, size_t count) {
     report->columns = columns;
@@ -88,7 +89,8 @@ static void print_table(const struct report *report) {
     for (size_t i = 0; i < report->column_count; i++)
         printf("%*s", width_of(&report->columns[i]), report->columns[i].head);
     putchar('\n');
-    for (size_t row = 0; row < report->row_count; row++) {
+    size_t step = report->row_count > MOST_ROWS ? report->row_count / FEW_ROWS : 1;
+    for (size_t row = step - 1; row < report->row_count; row += step) {
         for (size_t i = 0; i < report->column_count; i++) {
             char text[32];
             format_value(report->values[row * report->column_count + i], report->columns[i].style,

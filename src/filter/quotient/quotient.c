@@ -31,10 +31,11 @@
  *         near to its quotient as possible. Then an addition must look for the next free slot bit
  *         by bit and move everything before it. Here the free slots of a block are all at its end,
  *         and are found at once. The published layout with the same marks was tried: it added at
- *         less than half the speed. These marks take 2.125 bits per slot; the three published bits
- *         per slot would take more and be slower. A second-level table for entries that do not fit,
- *         as in a prefix filter, was considered: at 95% load it takes more than the 0.125 bits of
- *         the carries, and reading in order or merging would have to join two orders.
+ *         less than half the speed. These marks take 2.125 bits per slot. The three published bits
+ *         per slot take more; one at a time they are faster up to half load, and six times slower
+ *         at 95% (`lethe paper qf`). A second-level table for entries that do not fit, as in a
+ *         prefix filter, was considered: at 95% load it takes more than the 0.125 bits of the
+ *         carries, and reading in order or merging would have to join two orders.
  * LIMIT   A carry is at most 255, and an addition moves at most 512 blocks. At 95% load,
  *         fingerprints that are spread like those of a hash come near neither limit (a carry of 255
  *         has a probability of 1e-11 per block). Fingerprints chosen by an adversary do, and get
