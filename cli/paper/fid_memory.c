@@ -27,7 +27,7 @@ static double error_of(struct fid_stream *stream, lethe_sketch_kind kind, uint64
 static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
     struct fid_stream stream;
-    fid_stream_begin(&stream, false, FID_ITEMS, FID_LENGTH);
+    fid_stream_begin(&stream, FID_EVEN, FID_ITEMS, FID_LENGTH);
     double total = 0, conservative = 0, query = 0, small = 0;
     for (int i = 0; i < ROWS; i++) {
         uint64_t width = kilobytes[i] * 1000 / ROW_BYTES;
