@@ -83,18 +83,67 @@ void fid_errors_of_all(struct fid_stream *stream, uint64_t width, uint32_t depth
 int fid_code(struct fid_stream *stream);
 
 /* How the pictures draw the sketches over a column: curves for linespoints, and their titles. */
-#define FID_CURVE(x, y, style, title)                                                           \
+#define FID_CURVE(x, y, style, title) \
     "data using \"" x "\":\"" y "\" with linespoints ls " style " title '" title "'"
-#define FID_PLOT(x)                                                                         \
-    "plot " FID_CURVE(x, "count", "5", "Count-sketch") ", \\\n"                             \
-    "     " FID_CURVE(x, "count_min", "1", "Count-Min (CM)") ", \\\n"                       \
-    "     " FID_CURVE(x, "conservative", "3", "conservative update (CU)") ", \\\n"          \
-    "     " FID_CURVE(x, "log", "4", "Count-Min-Log (CML)") ", \\\n"                        \
-    "     " FID_CURVE(x, "log_twice", "6", "CML, twice the counters") ", \\\n"              \
-    "     " FID_CURVE(x, "fid", "2", "FID-sketch")
+#define FID_PLOT(x)                                                                                                    \
+    "plot " FID_CURVE(                                                                                                 \
+        x, "count", "5",                                                                                               \
+        "Count-sketch") ", \\\n"                                                                                       \
+                        "     " FID_CURVE(                                                                             \
+                            x, "count_min", "1",                                                                       \
+                            "Count-Min (CM)") ", \\\n"                                                                 \
+                                              "     " FID_CURVE(                                                       \
+                                                  x, "conservative", "3",                                              \
+                                                  "conservative update (CU)") ", \\\n"                                 \
+                                                                              "     " FID_CURVE(                       \
+                                                                                  x, "log", "4",                       \
+                                                                                  "Count-Min-Log "                     \
+                                                                                  "(CML)") ", "                        \
+                                                                                           "\\\n"                      \
+                                                                                           "    "                      \
+                                                                                           " " FID_CURVE(              \
+                                                                                               x,                      \
+                                                                                               "l"                     \
+                                                                                               "o"                     \
+                                                                                               "g"                     \
+                                                                                               "_"                     \
+                                                                                               "t"                     \
+                                                                                               "w"                     \
+                                                                                               "i"                     \
+                                                                                               "c"                     \
+                                                                                               "e",                    \
+                                                                                               "6",                    \
+                                                                                               "C"                     \
+                                                                                               "M"                     \
+                                                                                               "L"                     \
+                                                                                               ","                     \
+                                                                                               " "                     \
+                                                                                               "t"                     \
+                                                                                               "w"                     \
+                                                                                               "i"                     \
+                                                                                               "c"                     \
+                                                                                               "e"                     \
+                                                                                               " "                     \
+                                                                                               "t"                     \
+                                                                                               "h"                     \
+                                                                                               "e"                     \
+                                                                                               " "                     \
+                                                                                               "c"                     \
+                                                                                               "o"                     \
+                                                                                               "u"                     \
+                                                                                               "n"                     \
+                                                                                               "t"                     \
+                                                                                               "e"                     \
+                                                                                               "r"                     \
+                                                                                               "s") ", \\\n"           \
+                                                                                                    "     " FID_CURVE( \
+                                                                                                        x,             \
+                                                                                                        "fid",         \
+                                                                                                        "2",           \
+                                                                                                        "FID-sketch")
 
 /* What the paper prints, as a black star at x and y. */
-#define FID_PAPER_POINT                                                                 \
+#define FID_PAPER_POINT \
     "$paper using 1:2 with points pt 3 ps 1.6 lw 1.5 lc rgb '#000000' title 'the paper'"
 
 #endif

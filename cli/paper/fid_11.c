@@ -44,11 +44,12 @@ static int run(struct report *report) {
 const struct figure figure_fid_11 = {
     .name = "fid-11",
     .title = "the error and the number of different items",
-    .columns = "Average relative error (ARE) after 10 million insertions drawn evenly, and how many "
-               "different items there are. All sketches have 4 arrays of 30,000 counters (CML, 2w: "
-               "of 60,000), the IS part of FID 4 of 300,000.",
+    .columns =
+        "Average relative error (ARE) after 10 million insertions drawn evenly, and how many "
+        "different items there are. All sketches have 4 arrays of 30,000 counters (CML, 2w: "
+        "of 60,000), the IS part of FID 4 of 300,000.",
     .plot = "set title 'Figure 11: the error and the number of different items'\n"
-            "$paper << END\n100000 0.043\nEND\n"
+            "$paper << END\n100000,0.043\nEND\n"
             "set xlabel 'different items, thousand'\n"
             "set ylabel 'average relative error'\n"
             "set logscale y\n"

@@ -90,13 +90,13 @@ static int run_size_zipf(struct report *report) {
     return run_size(report, FID_ZIPF);
 }
 
-#define ARRAYS_TEXT(drawn)                                                                     \
+#define ARRAYS_TEXT(drawn)                                                                         \
     "Average relative error (ARE) after 10 million insertions drawn " drawn ", and the number of " \
-    "arrays that answer, of 30,000 counters each. The IS part of FID has 4 arrays of 300,000 "   \
+    "arrays that answer, of 30,000 counters each. The IS part of FID has 4 arrays of 300,000 "     \
     "counters in every row. CML, 2w has twice the counters, of half the size."
 
 #define SIZE_TEXT(drawn)                                                                           \
-    "Average relative error (ARE) after 10 million insertions drawn " drawn ", and the counters "   \
+    "Average relative error (ARE) after 10 million insertions drawn " drawn ", and the counters "  \
     "in each of the 4 arrays that answer. The IS part of FID has 4 arrays of 300,000 counters in " \
     "every row. CML, 2w has twice the counters, of half the size."
 
@@ -105,7 +105,8 @@ static int run_size_zipf(struct report *report) {
     "set xlabel '" xlabel "'\n"             \
     "set ylabel 'average relative error'\n" \
     "set logscale y\n"                      \
-    "set format y '%g'\n" more FID_PLOT(x) paper "\n"
+    "set format y '%g'\n" more              \
+    FID_PLOT(x) paper "\n"
 
 #define NUMBER_PLOT(title, paper) \
     PLOT(title, "arrays that answer", "set xrange [0.7:8.3]\n", "arrays", paper)
@@ -116,7 +117,7 @@ const struct figure figure_fid_9 = {
     .name = "fid-9",
     .title = "the error and the number of arrays",
     .columns = ARRAYS_TEXT("evenly"),
-    .plot = "$paper << END\n4 0.043\nEND\n" NUMBER_PLOT(
+    .plot = "$paper << END\n4,0.043\nEND\n" NUMBER_PLOT(
         "Figure 9: the error and the number of arrays, items drawn evenly", ", " FID_PAPER_POINT),
     .run = run_number_even,
 };
@@ -125,7 +126,7 @@ const struct figure figure_fid_9_zipf = {
     .name = "fid-9-zipf",
     .title = "the error and the number of arrays, items drawn by Zipf's law",
     .columns = ARRAYS_TEXT("by Zipf's law"),
-    .plot = "$paper << END\n4 0.57\nEND\n" NUMBER_PLOT(
+    .plot = "$paper << END\n4,0.57\nEND\n" NUMBER_PLOT(
         "Figure 9, by the law of Zipf: the error and the number of arrays", ", " FID_PAPER_POINT),
     .run = run_number_zipf,
 };
@@ -134,7 +135,7 @@ const struct figure figure_fid_10 = {
     .name = "fid-10",
     .title = "the error and the counters of an array",
     .columns = SIZE_TEXT("evenly"),
-    .plot = "$paper << END\n30000 0.043\nEND\n" SIZE_PLOT(
+    .plot = "$paper << END\n30000,0.043\nEND\n" SIZE_PLOT(
         "Figure 10: the error and the counters of an array, items drawn evenly",
         ", " FID_PAPER_POINT),
     .run = run_size_even,
@@ -144,7 +145,7 @@ const struct figure figure_fid_10_zipf = {
     .name = "fid-10-zipf",
     .title = "the error and the counters of an array, items drawn by Zipf's law",
     .columns = SIZE_TEXT("by Zipf's law"),
-    .plot = "$paper << END\n30000 0.57\nEND\n" SIZE_PLOT(
+    .plot = "$paper << END\n30000,0.57\nEND\n" SIZE_PLOT(
         "Figure 10, by the law of Zipf: the error and the counters of an array",
         ", " FID_PAPER_POINT),
     .run = run_size_zipf,

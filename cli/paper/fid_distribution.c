@@ -62,13 +62,13 @@ static const char columns_text[] =
     "different items. Each sketch answers from 4 arrays of 30,000 counters, CML, 2w from twice as "
     "many of half the size.";
 
-#define PLOT(title, paper)                                      \
-    "set title '" title "'\n"                                   \
-    "$paper << END\n0.1 " paper "\nEND\n"                       \
-    "set xlabel 'relative error'\n"                             \
-    "set ylabel 'share of items with a smaller error'\n"        \
-    "set logscale x\n"                                          \
-    "set format x '%g'\n"                                       \
+#define PLOT(title, paper)                               \
+    "set title '" title "'\n"                            \
+    "$paper << END\n0.1," paper "\nEND\n"                \
+    "set xlabel 'relative error'\n"                      \
+    "set ylabel 'share of items with a smaller error'\n" \
+    "set logscale x\n"                                   \
+    "set format x '%g'\n"                                \
     "set yrange [0:1]\n" FID_PLOT("error") ", " FID_PAPER_POINT "\n"
 
 const struct figure figure_fid_5 = {
@@ -83,7 +83,6 @@ const struct figure figure_fid_6 = {
     .name = "fid-6",
     .title = "how many items have how small an error, drawn by Zipf's law",
     .columns = columns_text,
-    .plot =
-        PLOT("Figure 6: how many items have how small an error, by the law of Zipf", "0.619"),
+    .plot = PLOT("Figure 6: how many items have how small an error, by the law of Zipf", "0.619"),
     .run = run_zipf,
 };

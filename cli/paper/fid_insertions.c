@@ -45,7 +45,8 @@ static int run(struct report *report, bool zipf) {
     double errors[STEPS][FID_KINDS];
     uint64_t under = 0;
     for (int kind = 0; kind < FID_KINDS; kind++) {
-        lethe_sketch *sketch = fid_sketch(&stream, (enum fid_kind)kind, FID_WIDTH, FID_DEPTH, false);
+        lethe_sketch *sketch =
+            fid_sketch(&stream, (enum fid_kind)kind, FID_WIDTH, FID_DEPTH, false);
         for (size_t step = 0; step < STEPS; step++) {
             fid_insert(&stream, sketch, step * STEP, (step + 1) * STEP);
             errors[step][kind] = fid_error(&stream, sketch, NULL, &under);
@@ -72,13 +73,13 @@ static const char columns_text[] =
     "different items. Each answers from 4 arrays of 30,000 counters, of 32 bits or, in CML, of 16; "
     "CML, 2w has twice as many, which are as many bytes.";
 
-#define PLOT(title, paper)                              \
-    "set title '" title "'\n"                           \
-    "$paper << END\n10 " paper "\nEND\n"                \
-    "set xlabel 'insertions, million'\n"                \
-    "set ylabel 'average relative error'\n"             \
-    "set logscale y\n"                                  \
-    "set format y '%g'\n"                               \
+#define PLOT(title, paper)                  \
+    "set title '" title "'\n"               \
+    "$paper << END\n10," paper "\nEND\n"    \
+    "set xlabel 'insertions, million'\n"    \
+    "set ylabel 'average relative error'\n" \
+    "set logscale y\n"                      \
+    "set format y '%g'\n"                   \
     "set xrange [0:10.3]\n" FID_PLOT("insertions") ", " FID_PAPER_POINT "\n"
 
 const struct figure figure_fid_3 = {

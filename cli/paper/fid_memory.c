@@ -49,6 +49,10 @@ static int run(struct report *report) {
                   "readers with "
                   "little memory beside a writer with much.",
                   query, small);
+    report_value(report, "fid-error-480-kb-query", query);
+    report_value(report, "cu-error-480-kb", small);
+    report_value(report, "fid-error-5760-kb-total", total);
+    report_value(report, "cu-error-5760-kb", conservative);
     report_result(
         report,
         "in 5,760 kB of total memory, FID's ARE is %.3f and CU's %.2g: FID is the wrong choice "
@@ -65,17 +69,37 @@ const struct figure figure_fid_memory = {
                "thousand bytes: CM, CU, a FID sketch whose three parts together have that size, "
                "and one whose "
                "FQ part alone does.",
-    .plot = "set xlabel 'memory, kB'\n"
-            "set ylabel 'ARE'\n"
-            "set logscale xy\n"
-            "set format y '%g'\n"
-            "set xtics (240, 480, 960, 1920, 5760)\n"
-            "set xrange [200:7000]\n"
-            "plot data using \"kilobytes\":\"count_min\" with linespoints ls 1 title 'CM', \\\n"
-            "     data using \"kilobytes\":\"conservative\" with linespoints ls 3 title 'CU', \\\n"
-            "     data using \"kilobytes\":\"fid_total\" with linespoints ls 2 title 'FID, in "
-            "all', \\\n"
-            "     data using \"kilobytes\":\"fid_query\" with linespoints ls 4 title 'FID, FQ part "
-            "alone'\n",
+    .plot =
+        "set title 'Ours: the error in equal memory, items drawn evenly'\n"
+        "$paper << END\n480,0.043\nEND\n"
+        "set xlabel 'memory, kB'\n"
+        "set ylabel 'average relative error'\n"
+        "set logscale xy\n"
+        "set format y '%g'\n"
+        "set xtics (240, 480, 960, 1920, 5760)\n"
+        "set xrange [200:7000]\n" //
+        "plot " FID_CURVE(
+            "kilobytes", "count_min", "1",
+            "Count-Min (CM)") ", \\\n"
+                              "     " FID_CURVE(
+                                  "kilobytes", "conservative", "3",
+                                  "conservative update") ", \\\n"
+                                                         "     " FID_CURVE(
+                                                             "kilobytes", "fid_total", "2",
+                                                             "FID, all three "
+                                                             "parts") ", \\\n"
+                                                                      "    "
+                                                                      " " FID_CURVE(
+                                                                          "kilobyt"
+                                                                          "es",
+                                                                          "fid_"
+                                                                          "query",
+                                                                          "4",
+                                                                          "FID, "
+                                                                          "the FQ "
+                                                                          "part") ", \\\n"
+                                                                                  "    "
+                                                                                  " " FID_PAPER_POINT
+                                                                                  "\n",
     .run = run,
 };
