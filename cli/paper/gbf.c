@@ -5,14 +5,14 @@
 
 #include "say/message.h"
 
-enum { INSTANCES = 501, QUESTIONS = 100 };
+enum { INSTANCES = 501, QUESTIONS = 1000 };
 
 static int compare(const void *a, const void *b) {
     double first = *(const double *)a, second = *(const double *)b;
     return (first > second) - (first < second);
 }
 
-/* The rates of all instances of one kind of filter: true ones, and those of 100 questions. */
+/* The rates of all instances of one kind of filter: true ones, and measured ones. */
 struct sample {
     double exact[INSTANCES], asked[INSTANCES];
 };
@@ -43,7 +43,7 @@ static lethe_status ask(const lethe_gaussian *filter, uint64_t seed, double *gau
     return LETHE_OK;
 }
 
-static lethe_status fill(const lethe_gaussian_options *options, uint64_t elements,
+static lethe_status fill(const lethe_gaussian_options *options, uint64_t elements, bool asks,
                          struct sample *gaussian, struct sample *bloom) {
     lethe_gaussian *filter = NULL;
     lethe_status status = lethe_gaussian_new(options, &filter);
@@ -55,7 +55,7 @@ static lethe_status fill(const lethe_gaussian_options *options, uint64_t element
         status = lethe_gaussian_info(filter, &stats);
         gaussian->exact[instance] = stats.error_estimate;
         bloom->exact[instance] = stats.bloom_error;
-        if (status == LETHE_OK) {
+        if (status == LETHE_OK && asks) {
             status = ask(filter, instance + 1, &gaussian->asked[instance], &bloom->asked[instance]);
         }
     }
@@ -63,14 +63,24 @@ static lethe_status fill(const lethe_gaussian_options *options, uint64_t element
     return status;
 }
 
-struct gbf_rates gbf_rates_at(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
-                              uint64_t elements, lethe_status *status) {
+static struct gbf_rates measure(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
+                                uint64_t elements, bool asks, lethe_status *status) {
     lethe_gaussian_options options =
         LETHE_OPTIONS(lethe_gaussian_options, .slots = GBF_SLOTS, .hashes = hashes,
                       .slot_bits = slot_bits, .spacing = spacing);
     struct sample gaussian = {{0}, {0}}, bloom = {{0}, {0}};
-    if (*status == LETHE_OK) *status = fill(&options, elements, &gaussian, &bloom);
+    if (*status == LETHE_OK) *status = fill(&options, elements, asks, &gaussian, &bloom);
     return (struct gbf_rates){.gaussian = summarize(&gaussian), .bloom = summarize(&bloom)};
+}
+
+struct gbf_rates gbf_medians_at(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
+                                uint64_t elements, lethe_status *status) {
+    return measure(slot_bits, spacing, hashes, elements, false, status);
+}
+
+struct gbf_rates gbf_rates_at(uint32_t slot_bits, lethe_gaussian_spacing spacing, uint32_t hashes,
+                              uint64_t elements, lethe_status *status) {
+    return measure(slot_bits, spacing, hashes, elements, true, status);
 }
 
 void gbf_row(struct report *report, double group, double x, const struct gbf_rates *rates) {

@@ -27,7 +27,7 @@ static void measure(struct report *report, uint32_t hashes, double shown[KINDS +
         double rates[KINDS + 1];
         for (int i = 0; i < KINDS; i++) {
             struct gbf_rates found =
-                gbf_rates_at(kinds[i].bits, kinds[i].spacing, hashes, elements, status);
+                gbf_medians_at(kinds[i].bits, kinds[i].spacing, hashes, elements, status);
             rates[i] = found.gaussian.median;
             rates[BLOOM] = found.bloom.median;
         }
@@ -66,16 +66,45 @@ static int run(struct report *report) {
     return gbf_code(status);
 }
 
+/* The curves: a column, its style and its title. */
+#define CURVES(curve)                                                                              \
+    curve("bloom", "ls 5", "Bloom filter") ", \\\n     " curve(                                    \
+        "double", "ls 1",                                                                          \
+        "double") ", \\\n     " curve("bits_8", "ls 3 dt 2",                                       \
+                                      "8 bits") ", \\\n     " curve("bits_4", "ls 2",              \
+                                                                    "4 bits") ", \\\n    "         \
+                                                                              " " curve(           \
+                                                                                  "even_"          \
+                                                                                  "4",             \
+                                                                                  "ls 6 "          \
+                                                                                  "dt 3",          \
+                                                                                  "4 "             \
+                                                                                  "bits, "         \
+                                                                                  "spaced"         \
+                                                                                  " evenl"         \
+                                                                                  "y") ","         \
+                                                                                       " "         \
+                                                                                       "\\\n    "  \
+                                                                                       " " curve(  \
+                                                                                           "even_" \
+                                                                                           "2",    \
+                                                                                           "ls 4 " \
+                                                                                           "dt 4", \
+                                                                                           "2 "    \
+                                                                                           "bits," \
+                                                                                           " spac" \
+                                                                                           "ed "   \
+                                                                                           "evenl" \
+                                                                                           "y")
+
+#define DRAWN(column, style, title) "data using 'elements':(of('" column "')) with lines " style
+#define NAMED(column, style, title) "NaN with lines " style " title '" title "'"
+
 /* One panel: the curves of a number of hash functions. */
-#define PANEL(value)                                                                            \
-    "set title 'k = " value "'\n"                                                               \
-    "of(y) = column('hashes') == " value " ? column(y) : NaN\n"                                 \
-    "plot data using 'elements':(of('bloom')) with lines ls 5 title 'Bloom filter', \\\n"       \
-    "     data using 'elements':(of('double')) with lines ls 1 title 'double', \\\n"            \
-    "     data using 'elements':(of('bits_8')) with lines ls 3 dt 2 title '8 bits', \\\n"       \
-    "     data using 'elements':(of('bits_4')) with lines ls 2 title '4 bits', \\\n"            \
-    "     data using 'elements':(of('even_4')) with lines ls 6 dt 3 title '4 bits, even', \\\n" \
-    "     data using 'elements':(of('even_2')) with lines ls 4 dt 4 title '2 bits, even'\n"
+#define PANEL(value)                                            \
+    "set title 'k = " value "'\n"                               \
+    "of(y) = column('hashes') == " value " ? column(y) : NaN\n" \
+    "plot " CURVES(DRAWN) "\n"
 
 const struct figure figure_gbf_2 = {
     .name = "gbf-2",
@@ -84,7 +113,8 @@ const struct figure figure_gbf_2 = {
         "A Gaussian Bloom filter of m = 256 slots and k = 3, 5 or 10 hash functions, and the "
         "Bloom filter of the same m and k; medians of 501 filters. Deviations are the "
         "paper's, or spaced evenly as ours.",
-    .plot = GBF_PANELS("Figure 2(a): false positives with small slots (m = 256)", "elements")
-        PANEL("3") GBF_NEXT PANEL("5") GBF_NEXT PANEL("10") GBF_END,
+    .plot = GBF_PANELS("Figure 2(a): false positives with small slots (m = 256)",
+                       "elements") "set xtics 25\n" PANEL("3") GBF_SECOND PANEL("5")
+        GBF_THIRD PANEL("10") GBF_LEGEND(CURVES(NAMED)),
     .run = run,
 };

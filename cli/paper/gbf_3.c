@@ -52,12 +52,12 @@ const struct figure figure_gbf_3 = {
     .title = "the Gaussian Bloom filter beside a Bloom filter, over the elements",
     .columns =
         "False-positive rates of a Bloom filter (BF) and a Gaussian one (GBF): m = 256 slots "
-        "of double, deviations as published. Medians of 501 filters, and the quartiles that "
-        "100 questions to each of them show.",
+        "of double, deviations as published. Medians of 501 filters, and the quartiles "
+        "that 1,000 questions to each of them show.",
     .plot = GBF_PANELS("Figure 3: false positives of the Gaussian and the Bloom filter (m = 256)",
-                       "elements")                         //
-    GBF_PANEL("hashes", "elements", "3", "k = 3")          //
-    GBF_NEXT GBF_PANEL("hashes", "elements", "5", "k = 5") //
-    GBF_NEXT GBF_PANEL("hashes", "elements", "10", "k = 10") GBF_END,
+                       "elements") "set xtics 25\n"          //
+    GBF_PANEL("hashes", "elements", "3", "k = 3")            //
+    GBF_SECOND GBF_PANEL("hashes", "elements", "5", "k = 5") //
+    GBF_THIRD GBF_PANEL("hashes", "elements", "10", "k = 10") GBF_QUARTILES_LEGEND,
     .run = run,
 };
