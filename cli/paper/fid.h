@@ -36,9 +36,9 @@ void fid_stream_end(struct fid_stream *stream);
 /* Sets all frequencies to 0, for the next sketch. */
 void fid_stream_forget(struct fid_stream *stream);
 
-/* The sketches of the paper's figures, by their place in the tables. The paper gives all of them as
- * many counters. Those of Count-Min-Log have 16 bits here, those of the others 32; FID_LOG_TWICE has
- * twice as many, which are as many bytes. */
+/* The sketches of the paper's figures, by their place in the tables. The paper gives all of them
+ * as many counters. Those of Count-Min-Log have 16 bits here, those of the others 32;
+ * FID_LOG_TWICE has twice as many, which are as many bytes. */
 enum fid_kind {
     FID_COUNT,
     FID_COUNT_MIN,
@@ -82,68 +82,17 @@ void fid_errors_of_all(struct fid_stream *stream, uint64_t width, uint32_t depth
 /* EXIT_DONE, or says that memory ran out. Ends the stream. */
 int fid_code(struct fid_stream *stream);
 
-/* How the pictures draw the sketches over a column: curves for linespoints, and their titles. */
-#define FID_CURVE(x, y, style, title) \
-    "data using \"" x "\":\"" y "\" with linespoints ls " style " title '" title "'"
-#define FID_PLOT(x)                                                                                                    \
-    "plot " FID_CURVE(                                                                                                 \
-        x, "count", "5",                                                                                               \
-        "Count-sketch") ", \\\n"                                                                                       \
-                        "     " FID_CURVE(                                                                             \
-                            x, "count_min", "1",                                                                       \
-                            "Count-Min (CM)") ", \\\n"                                                                 \
-                                              "     " FID_CURVE(                                                       \
-                                                  x, "conservative", "3",                                              \
-                                                  "conservative update (CU)") ", \\\n"                                 \
-                                                                              "     " FID_CURVE(                       \
-                                                                                  x, "log", "4",                       \
-                                                                                  "Count-Min-Log "                     \
-                                                                                  "(CML)") ", "                        \
-                                                                                           "\\\n"                      \
-                                                                                           "    "                      \
-                                                                                           " " FID_CURVE(              \
-                                                                                               x,                      \
-                                                                                               "l"                     \
-                                                                                               "o"                     \
-                                                                                               "g"                     \
-                                                                                               "_"                     \
-                                                                                               "t"                     \
-                                                                                               "w"                     \
-                                                                                               "i"                     \
-                                                                                               "c"                     \
-                                                                                               "e",                    \
-                                                                                               "6",                    \
-                                                                                               "C"                     \
-                                                                                               "M"                     \
-                                                                                               "L"                     \
-                                                                                               ","                     \
-                                                                                               " "                     \
-                                                                                               "t"                     \
-                                                                                               "w"                     \
-                                                                                               "i"                     \
-                                                                                               "c"                     \
-                                                                                               "e"                     \
-                                                                                               " "                     \
-                                                                                               "t"                     \
-                                                                                               "h"                     \
-                                                                                               "e"                     \
-                                                                                               " "                     \
-                                                                                               "c"                     \
-                                                                                               "o"                     \
-                                                                                               "u"                     \
-                                                                                               "n"                     \
-                                                                                               "t"                     \
-                                                                                               "e"                     \
-                                                                                               "r"                     \
-                                                                                               "s") ", \\\n"           \
-                                                                                                    "     " FID_CURVE( \
-                                                                                                        x,             \
-                                                                                                        "fid",         \
-                                                                                                        "2",           \
-                                                                                                        "FID-sketch")
+/* How the pictures draw the sketches over a column. More curves may follow a comma. */
+#define FID_PLOT(x)                                                                                \
+    "plot data using \"" x "\":\"count\" with linespoints ls 5 title 'Count-sketch', \\\n"         \
+    "     data using \"" x "\":\"count_min\" with linespoints ls 1 title 'Count-Min (CM)', \\\n"   \
+    "     data using \"" x                                                                         \
+    "\":\"conservative\" with linespoints ls 3 title 'CU (conservative)', \\\n"                    \
+    "     data using \"" x "\":\"log\" with linespoints ls 4 title 'Count-Min-Log (CML)', \\\n"    \
+    "     data using \"" x "\":\"log_twice\" with linespoints ls 6 title 'CML, equal bytes', \\\n" \
+    "     data using \"" x "\":\"fid\" with linespoints ls 2 title 'FID-sketch'"
 
-/* What the paper prints, as a black star at x and y. */
-#define FID_PAPER_POINT \
-    "$paper using 1:2 with points pt 3 ps 1.6 lw 1.5 lc rgb '#000000' title 'the paper'"
+/* One more: the numbers that the paper prints, from a block of data that is called $paper. */
+#define FID_PAPER ", $paper using 1:2 with points pt 3 ps 1.6 lc rgb '#000000' title 'the paper'\n"
 
 #endif

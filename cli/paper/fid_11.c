@@ -55,6 +55,6 @@ const struct figure figure_fid_11 = {
             "set logscale y\n"
             "set format y '%g'\n"
             "set xtics ('20' 20000, '50' 50000, '100' 100000, '150' 150000, '200' 200000, '250' "
-            "250000)\n" FID_PLOT("items") ", " FID_PAPER_POINT "\n",
+            "250000)\n" FID_PLOT("items") FID_PAPER,
     .run = run,
 };

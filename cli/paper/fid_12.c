@@ -147,23 +147,10 @@ const struct figure figure_fid_12 = {
         "set xlabel 'threads'\n"
         "set ylabel 'million queries a second'\n"
         "set yrange [0:]\n"
-        "set xrange [0.8:8.2]\n" //
-        "plot " FID_CURVE(
-            "threads", "uniform", "1",
-            "items drawn evenly") ", \\\n" //
-                                  "     " FID_CURVE(
-                                      "threads", "zipf", "2",
-                                      "by the law of Zipf") ", \\\n" //
-                                                            "     " FID_CURVE(
-                                                                "threads", "steep", "3",
-                                                                "by a steeper one") ", \\\n"
-                                                                                    "     "
-                                                                                    "70.0/24*x "
-                                                                                    "with lines ls "
-                                                                                    "6 dt 2 title "
-                                                                                    "'the paper: "
-                                                                                    "70 million "
-                                                                                    "with 24 "
-                                                                                    "threads'\n",
+        "set xrange [0.8:8.2]\n"
+        "plot data using 'threads':'uniform' with linespoints ls 1 title 'items drawn evenly', \\\n"
+        "     data using 'threads':'zipf' with linespoints ls 2 title 'by the law of Zipf', \\\n"
+        "     data using 'threads':'steep' with linespoints ls 3 title 'by a steeper one', \\\n"
+        "     70.0/24*x with lines ls 6 dt 2 title 'the paper: 70 million with 24 threads'\n",
     .run = run,
 };

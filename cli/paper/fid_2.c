@@ -1,9 +1,9 @@
 /* paper/fid_2.c - Figure 2: the deletion problem, on the paper's own example.
  *
  * Two arrays of two counters. e1 has the counters 0 and 0, e2 has 0 and 1, e3 has 1 and 1. After
- * each is inserted once, e2 is deleted in three ways. The first two are what the paper warns of, and
- * are done by hand to a copy of the counters; the third is what a FID-sketch does. Counters are read
- * from an export, whose bytes are in docs/format. */
+ * each is inserted once, e2 is deleted in three ways. The first two are what the paper warns of,
+ * and are done by hand to a copy of the counters; the third is what a FID-sketch does. Counters
+ * are read from an export, whose bytes are in docs/format. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -100,25 +100,28 @@ static int run_size_zipf(struct report *report) {
     "in each of the 4 arrays that answer. The IS part of FID has 4 arrays of 300,000 counters in " \
     "every row. CML, 2w has twice the counters, of half the size."
 
-#define PLOT(title, xlabel, more, x, paper) \
+#define PLOT(title)                         \
     "set title '" title "'\n"               \
-    "set xlabel '" xlabel "'\n"             \
     "set ylabel 'average relative error'\n" \
     "set logscale y\n"                      \
-    "set format y '%g'\n" more              \
-    FID_PLOT(x) paper "\n"
+    "set format y '%g'\n"
 
-#define NUMBER_PLOT(title, paper) \
-    PLOT(title, "arrays that answer", "set xrange [0.7:8.3]\n", "arrays", paper)
-#define SIZE_PLOT(title, paper) \
-    PLOT(title, "counters in an array", "set xrange [8000:62000]\n", "counters", paper)
+#define NUMBER_PLOT(paper)              \
+    "$paper << END\n4," paper "\nEND\n" \
+    "set xlabel 'arrays that answer'\n" \
+    "set xrange [0.7:8.3]\n" FID_PLOT("arrays") FID_PAPER
+
+#define SIZE_PLOT(paper)                    \
+    "$paper << END\n30000," paper "\nEND\n" \
+    "set xlabel 'counters in an array'\n"   \
+    "set xrange [8000:62000]\n" FID_PLOT("counters") FID_PAPER
 
 const struct figure figure_fid_9 = {
     .name = "fid-9",
     .title = "the error and the number of arrays",
     .columns = ARRAYS_TEXT("evenly"),
-    .plot = "$paper << END\n4,0.043\nEND\n" NUMBER_PLOT(
-        "Figure 9: the error and the number of arrays, items drawn evenly", ", " FID_PAPER_POINT),
+    .plot = PLOT("Figure 9: the error and the number of arrays, items drawn evenly")
+        NUMBER_PLOT("0.043"),
     .run = run_number_even,
 };
 
@@ -126,8 +129,8 @@ const struct figure figure_fid_9_zipf = {
     .name = "fid-9-zipf",
     .title = "the error and the number of arrays, items drawn by Zipf's law",
     .columns = ARRAYS_TEXT("by Zipf's law"),
-    .plot = "$paper << END\n4,0.57\nEND\n" NUMBER_PLOT(
-        "Figure 9, by the law of Zipf: the error and the number of arrays", ", " FID_PAPER_POINT),
+    .plot = PLOT("Figure 9, by the law of Zipf: the error and the number of arrays")
+        NUMBER_PLOT("0.57"),
     .run = run_number_zipf,
 };
 
@@ -135,9 +138,8 @@ const struct figure figure_fid_10 = {
     .name = "fid-10",
     .title = "the error and the counters of an array",
     .columns = SIZE_TEXT("evenly"),
-    .plot = "$paper << END\n30000,0.043\nEND\n" SIZE_PLOT(
-        "Figure 10: the error and the counters of an array, items drawn evenly",
-        ", " FID_PAPER_POINT),
+    .plot = PLOT("Figure 10: the error and the counters of an array, items drawn evenly")
+        SIZE_PLOT("0.043"),
     .run = run_size_even,
 };
 
@@ -145,8 +147,7 @@ const struct figure figure_fid_10_zipf = {
     .name = "fid-10-zipf",
     .title = "the error and the counters of an array, items drawn by Zipf's law",
     .columns = SIZE_TEXT("by Zipf's law"),
-    .plot = "$paper << END\n30000,0.57\nEND\n" SIZE_PLOT(
-        "Figure 10, by the law of Zipf: the error and the counters of an array",
-        ", " FID_PAPER_POINT),
+    .plot = PLOT("Figure 10, by the law of Zipf: the error and the counters of an array")
+        SIZE_PLOT("0.57"),
     .run = run_size_zipf,
 };

@@ -76,42 +76,17 @@ static const char columns_text[] =
     "that many million deletions, oldest first. CU and CML delete with the help of a DS part, as "
     "the paper has it. Each answers from 4 arrays of 30,000 counters.";
 
-#define PLOT(title)                                                                                      \
-    "set title '" title "'\n"                                                                            \
-    "set xlabel 'deletions after 10 million insertions, million'\n"                                      \
-    "set ylabel 'average relative error'\n"                                                              \
-    "set logscale y\n"                                                                                   \
-    "set format y '%g'\n"                                                                                \
-    "plot " FID_CURVE(                                                                                   \
-        "deletions", "count", "5",                                                                       \
-        "Count-sketch") ", \\\n"                                                                         \
-                        "     " FID_CURVE(                                                               \
-                            "deletions", "count_min", "1",                                               \
-                            "Count-Min (CM)") ", \\\n"                                                   \
-                                              "     " FID_CURVE(                                         \
-                                                  "deletions", "conservative", "3",                      \
-                                                  "conservative update + DS") ", \\\n"                   \
-                                                                              "     " FID_CURVE(         \
-                                                                                  "deletions",           \
-                                                                                  "log", "4",            \
-                                                                                  "Count-Min-Log "       \
-                                                                                  "+ DS") ", \\\n"       \
-                                                                                          "    "         \
-                                                                                          " " FID_CURVE( \
-                                                                                              "de"       \
-                                                                                              "le"       \
-                                                                                              "ti"       \
-                                                                                              "on"       \
-                                                                                              "s",       \
-                                                                                              "fi"       \
-                                                                                              "d",       \
-                                                                                              "2",       \
-                                                                                              "FI"       \
-                                                                                              "D-"       \
-                                                                                              "sk"       \
-                                                                                              "et"       \
-                                                                                              "c"        \
-                                                                                              "h") "\n"
+#define PLOT(title)                                                                              \
+    "set title '" title "'\n"                                                                    \
+    "set xlabel 'deletions after 10 million insertions, million'\n"                              \
+    "set ylabel 'average relative error'\n"                                                      \
+    "set logscale y\n"                                                                           \
+    "set format y '%g'\n"                                                                        \
+    "plot data using 'deletions':'count' with linespoints ls 5 title 'Count-sketch', \\\n"       \
+    "     data using 'deletions':'count_min' with linespoints ls 1 title 'Count-Min (CM)', \\\n" \
+    "     data using 'deletions':'conservative' with linespoints ls 3 title 'CU + DS', \\\n"     \
+    "     data using 'deletions':'log' with linespoints ls 4 title 'CML + DS', \\\n"             \
+    "     data using 'deletions':'fid' with linespoints ls 2 title 'FID-sketch'\n"
 
 const struct figure figure_fid_7 = {
     .name = "fid-7",

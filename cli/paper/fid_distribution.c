@@ -69,7 +69,7 @@ static const char columns_text[] =
     "set ylabel 'share of items with a smaller error'\n" \
     "set logscale x\n"                                   \
     "set format x '%g'\n"                                \
-    "set yrange [0:1]\n" FID_PLOT("error") ", " FID_PAPER_POINT "\n"
+    "set yrange [0:1]\n" FID_PLOT("error") FID_PAPER
 
 const struct figure figure_fid_5 = {
     .name = "fid-5",

@@ -79,7 +79,7 @@ static const char columns_text[] =
     "set ylabel 'average relative error'\n" \
     "set logscale y\n"                      \
     "set format y '%g'\n"                   \
-    "set xrange [0:10.3]\n" FID_PLOT("insertions") ", " FID_PAPER_POINT "\n"
+    "set xrange [0:10.3]\n" FID_PLOT("insertions") FID_PAPER
 
 const struct figure figure_fid_3 = {
     .name = "fid-3",

@@ -77,29 +77,13 @@ const struct figure figure_fid_memory = {
         "set logscale xy\n"
         "set format y '%g'\n"
         "set xtics (240, 480, 960, 1920, 5760)\n"
-        "set xrange [200:7000]\n" //
-        "plot " FID_CURVE(
-            "kilobytes", "count_min", "1",
-            "Count-Min (CM)") ", \\\n"
-                              "     " FID_CURVE(
-                                  "kilobytes", "conservative", "3",
-                                  "conservative update") ", \\\n"
-                                                         "     " FID_CURVE(
-                                                             "kilobytes", "fid_total", "2",
-                                                             "FID, all three "
-                                                             "parts") ", \\\n"
-                                                                      "    "
-                                                                      " " FID_CURVE(
-                                                                          "kilobyt"
-                                                                          "es",
-                                                                          "fid_"
-                                                                          "query",
-                                                                          "4",
-                                                                          "FID, "
-                                                                          "the FQ "
-                                                                          "part") ", \\\n"
-                                                                                  "    "
-                                                                                  " " FID_PAPER_POINT
-                                                                                  "\n",
+        "set xrange [200:7000]\n"
+        "plot data using 'kilobytes':'count_min' with linespoints ls 1 title 'Count-Min (CM)', \\\n"
+        "     data using 'kilobytes':'conservative' with linespoints ls 3 title 'CU "
+        "(conservative)', \\\n"
+        "     data using 'kilobytes':'fid_total' with linespoints ls 2 title 'FID, all three "
+        "parts', \\\n"
+        "     data using 'kilobytes':'fid_query' with linespoints ls 4 title 'FID, the FQ "
+        "part'" FID_PAPER,
     .run = run,
 };

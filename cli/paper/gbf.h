@@ -4,10 +4,10 @@
  * The paper fills a filter with random strings, asks it for others, and repeats that; it draws the
  * median of the rates and shades what lies between the first and the third quartile. It names 100
  * questions for one figure and no number for the others. Rates below 1% do not show in 100
- * questions. So the median here is that of the filters' true rates: the positions of a fresh key are
- * independent and even, hence its chance is the product, over the hash functions, of the share of
- * slots where that function's bell would be found. lethe_gaussian_info counts them. The quartiles
- * are those of measured rates, as the paper's, of 1,000 questions. */
+ * questions. So the median here is that of the filters' true rates: the positions of a fresh key
+ * are independent and even, hence its chance is the product, over the hash functions, of the share
+ * of slots where that function's bell would be found. lethe_gaussian_info counts them. The
+ * quartiles are those of measured rates, as the paper's, of 1,000 questions. */
 #ifndef LETHE_CLI_PAPER_GBF_H
 #define LETHE_CLI_PAPER_GBF_H
 
@@ -72,30 +72,21 @@ void gbf_row(struct report *report, double group, double x, const struct gbf_rat
     "plot " entries "\nunset multiplot\n"
 
 /* The panel of one group, with bands between the quartiles. */
-#define GBF_BAND(style, colour) \
-    " with " style " lc rgb '" colour "' fs transparent solid 0.2 noborder"
-#define GBF_BLUE "#0072b2"
-#define GBF_RED "#d55e00"
-#define GBF_PANEL(group, x, value, title)                                                     \
-    "set title '" title "'\n"                                                                 \
-    "of(y) = column('" group "') == " value " ? column(y) : NaN\n"                            \
-    "plot data using '" x "':(of('bloom_first')):(of('bloom_third'))" GBF_BAND(               \
-        "filledcurves", GBF_BLUE) ", \\\n"                                                    \
-                                  "     data using '" x                                       \
-                                  "':(of('gaussian_first')):(of('gaussian_third'))" GBF_BAND( \
-                                      "filledcurves",                                         \
-                                      GBF_RED) ", \\\n"                                       \
-                                               "     data using '" x                          \
-                                               "':(of('bloom')) with lines ls 1, \\\n"        \
-                                               "     data using '" x                          \
-                                               "':(of('gaussian')) with lines ls 2\n"
-#define GBF_QUARTILES_LEGEND                                                                    \
-    GBF_LEGEND(                                                                                 \
-        "NaN with lines ls 1 title 'Bloom filter, median', \\\n"                                \
-        "     NaN" GBF_BAND(                                                                    \
-            "boxes", GBF_BLUE) " title 'quartiles', \\\n"                                       \
-                               "     NaN with lines ls 2 title 'Gaussian filter, median', \\\n" \
-                               "     NaN" GBF_BAND("boxes", GBF_RED) " title 'quartiles'")
+#define GBF_PANEL(group, x, value, title)                                    \
+    "set title '" title "'\n"                                                \
+    "of(y) = column('" group "') == " value " ? column(y) : NaN\n"           \
+    "plot data using '" x "':(of('bloom_first')):(of('bloom_third')) "       \
+    "with filledcurves lc rgb '#0072b2' fs transparent solid 0.2 noborder, " \
+    "data using '" x "':(of('gaussian_first')):(of('gaussian_third')) "      \
+    "with filledcurves lc rgb '#d55e00' fs transparent solid 0.2 noborder, " \
+    "data using '" x "':(of('bloom')) with lines ls 1, "                     \
+    "data using '" x "':(of('gaussian')) with lines ls 2\n"
+
+#define GBF_QUARTILES                                                              \
+    "NaN with lines ls 1 title 'Bloom filter, median', "                           \
+    "NaN with boxes lc rgb '#0072b2' fs transparent solid 0.2 title 'quartiles', " \
+    "NaN with lines ls 2 title 'Gaussian filter, median', "                        \
+    "NaN with boxes lc rgb '#d55e00' fs transparent solid 0.2 title 'quartiles'"
 
 /* EXIT_DONE, or says that memory ran out. */
 int gbf_code(lethe_status status);

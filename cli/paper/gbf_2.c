@@ -66,45 +66,24 @@ static int run(struct report *report) {
     return gbf_code(status);
 }
 
-/* The curves: a column, its style and its title. */
-#define CURVES(curve)                                                                              \
-    curve("bloom", "ls 5", "Bloom filter") ", \\\n     " curve(                                    \
-        "double", "ls 1",                                                                          \
-        "double") ", \\\n     " curve("bits_8", "ls 3 dt 2",                                       \
-                                      "8 bits") ", \\\n     " curve("bits_4", "ls 2",              \
-                                                                    "4 bits") ", \\\n    "         \
-                                                                              " " curve(           \
-                                                                                  "even_"          \
-                                                                                  "4",             \
-                                                                                  "ls 6 "          \
-                                                                                  "dt 3",          \
-                                                                                  "4 "             \
-                                                                                  "bits, "         \
-                                                                                  "spaced"         \
-                                                                                  " evenl"         \
-                                                                                  "y") ","         \
-                                                                                       " "         \
-                                                                                       "\\\n    "  \
-                                                                                       " " curve(  \
-                                                                                           "even_" \
-                                                                                           "2",    \
-                                                                                           "ls 4 " \
-                                                                                           "dt 4", \
-                                                                                           "2 "    \
-                                                                                           "bits," \
-                                                                                           " spac" \
-                                                                                           "ed "   \
-                                                                                           "evenl" \
-                                                                                           "y")
-
-#define DRAWN(column, style, title) "data using 'elements':(of('" column "')) with lines " style
-#define NAMED(column, style, title) "NaN with lines " style " title '" title "'"
-
 /* One panel: the curves of a number of hash functions. */
-#define PANEL(value)                                            \
-    "set title 'k = " value "'\n"                               \
-    "of(y) = column('hashes') == " value " ? column(y) : NaN\n" \
-    "plot " CURVES(DRAWN) "\n"
+#define PANEL(value)                                              \
+    "set title 'k = " value "'\n"                                 \
+    "of(y) = column('hashes') == " value " ? column(y) : NaN\n"   \
+    "plot data using 'elements':(of('bloom')) with lines ls 5, "  \
+    "data using 'elements':(of('double')) with lines ls 1, "      \
+    "data using 'elements':(of('bits_8')) with lines ls 3 dt 2, " \
+    "data using 'elements':(of('bits_4')) with lines ls 2, "      \
+    "data using 'elements':(of('even_4')) with lines ls 6 dt 3, " \
+    "data using 'elements':(of('even_2')) with lines ls 4 dt 4\n"
+
+#define LEGEND                                                 \
+    "NaN with lines ls 5 title 'Bloom filter', "               \
+    "NaN with lines ls 1 title 'double', "                     \
+    "NaN with lines ls 3 dt 2 title '8 bits', "                \
+    "NaN with lines ls 2 title '4 bits', "                     \
+    "NaN with lines ls 6 dt 3 title '4 bits, spaced evenly', " \
+    "NaN with lines ls 4 dt 4 title '2 bits, spaced evenly'"
 
 const struct figure figure_gbf_2 = {
     .name = "gbf-2",
@@ -115,6 +94,6 @@ const struct figure figure_gbf_2 = {
         "paper's, or spaced evenly as ours.",
     .plot = GBF_PANELS("Figure 2(a): false positives with small slots (m = 256)",
                        "elements") "set xtics 25\n" PANEL("3") GBF_SECOND PANEL("5")
-        GBF_THIRD PANEL("10") GBF_LEGEND(CURVES(NAMED)),
+        GBF_THIRD PANEL("10") GBF_LEGEND(LEGEND),
     .run = run,
 };

@@ -58,9 +58,9 @@ const struct figure figure_gbf_4 = {
         "of double, deviations as published. Medians of 501 filters, and the quartiles "
         "that 1,000 questions to each of them show.",
     .plot = GBF_PANELS("Figure 4: false positives and the number of hash functions (m = 256)",
-                       "hash functions")                            //
-    GBF_PANEL("elements", "hashes", "30", "30 elements")            //
-    GBF_SECOND GBF_PANEL("elements", "hashes", "50", "50 elements") //
-    GBF_THIRD GBF_PANEL("elements", "hashes", "70", "70 elements") GBF_QUARTILES_LEGEND,
+                       "hash functions") GBF_PANEL("elements", "hashes", "30", "30 elements")
+        GBF_SECOND GBF_PANEL("elements", "hashes", "50", "50 elements")
+            GBF_THIRD GBF_PANEL("elements", "hashes", "70", "70 elements")
+                GBF_LEGEND(GBF_QUARTILES),
     .run = run,
 };

@@ -59,9 +59,8 @@ const struct figure figure_gbf_5 = {
         "of four bits, deviations as published. Medians of 501 filters, and the quartiles "
         "that 1,000 questions to each of them show.",
     .plot = GBF_PANELS("Figure 5: false positives with slots of four bits (m = 256)",
-                       "elements") "set xtics 25\n"          //
-    GBF_PANEL("hashes", "elements", "3", "k = 3")            //
-    GBF_SECOND GBF_PANEL("hashes", "elements", "4", "k = 4") //
-    GBF_THIRD GBF_PANEL("hashes", "elements", "5", "k = 5") GBF_QUARTILES_LEGEND,
+                       "elements") "set xtics 25\n" GBF_PANEL("hashes", "elements", "3", "k = 3")
+        GBF_SECOND GBF_PANEL("hashes", "elements", "4", "k = 4")
+            GBF_THIRD GBF_PANEL("hashes", "elements", "5", "k = 5") GBF_LEGEND(GBF_QUARTILES),
     .run = run,
 };

@@ -1,10 +1,10 @@
 /* paper/gbf_speed.c - what the paper says of time outside its figures: what a Gaussian filter costs
  * more than a Bloom filter when keys are added and asked for, and the fast exponential.
  *
- * Measures time, and needs an idle machine. Filters are sized for an error of 10%, as in the paper's
- * Cassandra, where k is 3; the other rows have as many bits for each hash function. Keys are
- * strings, one call each, hashed each time. Half of those asked for were added. Runs of the filters
- * take turns, and the best of each counts. */
+ * Measures time, and needs an idle machine. Filters are sized for an error of 10%, as in the
+ * paper's Cassandra, where k is 3; the other rows have as many bits for each hash function. Keys
+ * are strings, one call each, hashed each time. Half of those asked for were added. Runs of the
+ * filters take turns, and the best of each counts. */
 #include <math.h>
 #include <stdio.h>
 
