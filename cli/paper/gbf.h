@@ -82,11 +82,11 @@ void gbf_row(struct report *report, double group, double x, const struct gbf_rat
     "data using '" x "':(of('bloom')) with lines ls 1, "                     \
     "data using '" x "':(of('gaussian')) with lines ls 2\n"
 
-#define GBF_QUARTILES                                                              \
-    "NaN with lines ls 1 title 'Bloom filter, median', "                           \
-    "NaN with boxes lc rgb '#0072b2' fs transparent solid 0.2 title 'quartiles', " \
-    "NaN with lines ls 2 title 'Gaussian filter, median', "                        \
-    "NaN with boxes lc rgb '#d55e00' fs transparent solid 0.2 title 'quartiles'"
+#define GBF_QUARTILES                                                                       \
+    "NaN with lines ls 1 title 'Bloom filter, median', "                                    \
+    "NaN with boxes lc rgb '#0072b2' fs transparent solid 0.2 noborder title 'quartiles', " \
+    "NaN with lines ls 2 title 'Gaussian filter, median', "                                 \
+    "NaN with boxes lc rgb '#d55e00' fs transparent solid 0.2 noborder title 'quartiles'"
 
 /* EXIT_DONE, or says that memory ran out. */
 int gbf_code(lethe_status status);
