@@ -151,6 +151,6 @@ const struct figure figure_fid_12 = {
         "plot data using 'threads':'uniform' with linespoints ls 1 title 'items drawn evenly', \\\n"
         "     data using 'threads':'zipf' with linespoints ls 2 title 'by the law of Zipf', \\\n"
         "     data using 'threads':'steep' with linespoints ls 3 title 'by a steeper one', \\\n"
-        "     70.0/24*x with lines ls 6 dt 2 title 'the paper: 70 million with 24 threads'\n",
+        "     70.0/24*x with lines ls 6 dt 2 title 'the paper, 24 threads: 70'\n",
     .run = run,
 };

@@ -122,6 +122,7 @@ const struct figure figure_gbf_6 = {
             "set xlabel 'hash functions'\n"
             "set ylabel 'microseconds'\n"
             "set logscale y\n"
+            "set format y '10^{%L}'\n"
             "plot data using 'hashes':'global' with linespoints ls 5 title 'without 3 sigma', \\\n"
             "     data using 'hashes':'double' with linespoints ls 1 title 'double', \\\n"
             "     data using 'hashes':'bits_4' with linespoints ls 2 title '4 bits', \\\n"
