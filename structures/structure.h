@@ -81,8 +81,8 @@ struct structure {
     /* The four letters of its files, which kinds of one structure share; NULL: it has no such
      * file. */
     const char *type;
-    /* The version that is written, and the oldest one that is read. A newest_version that is not 0 is
-     * written as well, for what the other cannot say. */
+    /* The version that is written, and the oldest one that is read. A newest_version that is not 0
+     * is written as well, for what the other cannot say. */
     uint16_t version, oldest_version, newest_version;
     bool lives_in_folder;
     /* A key that was added may be reported absent. */

@@ -52,8 +52,8 @@ typedef enum lethe_sketch_kind {
     LETHE_SKETCH_FID = 4
 } lethe_sketch_kind;
 
-/* How a conservative, log or FID sketch removes: with the DS part of the paper, which is as large as
- * the part that answers. count-min and count need none. */
+/* How a conservative, log or FID sketch removes: with the DS part of the paper, which is as large
+ * as the part that answers. count-min and count need none. */
 typedef enum lethe_sketch_removal {
     /* FID: subtraction. conservative and log: none. */
     LETHE_SKETCH_REMOVAL_DEFAULT = 0,
