@@ -179,9 +179,9 @@ const struct figure figure_gbf_table_1 = {
         "set format y '%.0f'\n"
         "stats data using 'asked' nooutput\n"
         "last = STATS_records - 3\n"
-        "plot data using 'bloom':xtic(stringcolumn('table')) every ::0::last ls 2 title 'Bloom', "
+        "plot data using 'bloom':xtic(stringcolumn('table')) every ::0::last ls 1 title 'Bloom', "
         "\\\n"
-        "     data using 'gaussian' every ::0::last ls 1 title 'Gaussian', \\\n"
+        "     data using 'gaussian' every ::0::last ls 2 title 'Gaussian', \\\n"
         "     data using 'held' every ::0::last ls 5 title 'has the key'\n",
     .run = run,
 };
