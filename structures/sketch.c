@@ -105,6 +105,7 @@ static const struct structure_field fields[] = {
     OF_SHAPE(width, FIELD_U64),
     OF_SHAPE(depth, FIELD_U32),
     OF_SHAPE(is_width, FIELD_U64),
+    OF_SHAPE(is_depth, FIELD_U64),
     OF_SHAPE(counter_bits, FIELD_U32),
     OF_SHAPE(top, FIELD_U32),
     OF_SHAPE(seed, FIELD_U64),
@@ -125,8 +126,10 @@ static const struct structure_field fields[] = {
 };
 
 #define COMMON                                                                                 \
-    .version = 1, .oldest_version = 1, .options_bytes = sizeof(lethe_sketch_options),          \
-    .shape_bytes = sizeof(lethe_sketch_shape),                                                 \
+    .version = 1, .oldest_version = 1, .newest_version = 2,                                    \
+    .options_bytes = sizeof(lethe_sketch_options), .shape_bytes = sizeof(lethe_sketch_shape),  \
+    .first_options_bytes = offsetof(lethe_sketch_options, is_depth),                           \
+    .first_shape_bytes = offsetof(lethe_sketch_shape, is_depth),                               \
     .memory_in_shape = offsetof(lethe_sketch_shape, memory_bytes),                             \
     .stats_bytes = sizeof(lethe_sketch_stats), .plan_options = plan_options, .plan = row_plan, \
     .get_shape = row_get_shape, .info = row_info, .test = test, .count = count_all,            \

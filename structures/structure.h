@@ -81,8 +81,9 @@ struct structure {
     /* The four letters of its files, which kinds of one structure share; NULL: it has no such
      * file. */
     const char *type;
-    /* The version that is written, and the oldest one that is read. */
-    uint16_t version, oldest_version;
+    /* The version that is written, and the oldest one that is read. A newest_version that is not 0
+     * is written as well, for what the other cannot say. */
+    uint16_t version, oldest_version, newest_version;
     bool lives_in_folder;
     /* A key that was added may be reported absent. */
     bool may_miss;
@@ -91,6 +92,9 @@ struct structure {
 
     /* Options, shape and stats: structs that start with their size. 0: there is none. */
     size_t options_bytes, shape_bytes, stats_bytes;
+    /* What options and shape were in their first version, if they have grown since. 0: they have
+     * not. */
+    size_t first_options_bytes, first_shape_bytes;
     /* Where the shape has its memory_bytes. */
     size_t memory_in_shape;
     /* Fills in the structure's own options, all zero except their size. */

@@ -28,6 +28,10 @@ static int read_numbers(const struct arguments *arguments, lethe_sketch_options 
         code =
             arguments_count(arguments, "is-width", 1, LETHE_SKETCH_MAX_WIDTH, &options->is_width);
     }
+    if (code == EXIT_DONE) {
+        code =
+            arguments_count(arguments, "is-depth", 1, LETHE_SKETCH_MAX_DEPTH, &options->is_depth);
+    }
     if (code == EXIT_DONE)
         code = arguments_size(arguments, "memory", 1, MOST_MEMORY_BYTES, &options->memory_bytes);
     if (code == EXIT_DONE) {
@@ -83,11 +87,18 @@ static int check_kind(const struct arguments *arguments, const lethe_sketch_opti
     if (options->is_width != 0 && options->kind != LETHE_SKETCH_FID) {
         return arguments_fail(arguments, "--is-width is for --kind fid, not for %s", name);
     }
-    bool can_have_ds =
-        options->kind == LETHE_SKETCH_CONSERVATIVE || options->kind == LETHE_SKETCH_FID;
-    if (options->removal > LETHE_SKETCH_REMOVAL_NONE && !can_have_ds) {
-        return arguments_fail(arguments, "--removal is for the kinds cu and fid; %s %s", name,
-                              is_log ? "cannot remove" : "removes without it");
+    if (options->is_depth != 0 && options->kind != LETHE_SKETCH_FID) {
+        return arguments_fail(arguments, "--is-depth is for --kind fid, not for %s", name);
+    }
+    bool needs_none =
+        options->kind == LETHE_SKETCH_COUNT_MIN || options->kind == LETHE_SKETCH_COUNT;
+    if (options->removal > LETHE_SKETCH_REMOVAL_NONE && needs_none) {
+        return arguments_fail(
+            arguments, "--removal is for the kinds cu, cml and fid; %s removes without it", name);
+    }
+    if (options->removal == LETHE_SKETCH_REMOVAL_COUNT_MIN && is_log) {
+        return arguments_fail(arguments, "kind cml removes by --removal subtraction, not %s",
+                              freq_removal_name(options->removal));
     }
     return EXIT_DONE;
 }

@@ -108,8 +108,9 @@ void freq_print_text(const char *path, const struct freq_facts *facts) {
     row_number("width", shape->width);
     row_print("depth", "%" PRIu32, shape->depth);
     if (shape->is_width > 0) row_number("IS width", shape->is_width);
+    if (shape->is_depth > 0) row_number("IS depth", shape->is_depth);
     row_print("counter bits", "%" PRIu32, shape->counter_bits);
-    if (shape->kind == LETHE_SKETCH_CONSERVATIVE || shape->kind == LETHE_SKETCH_FID)
+    if (shape->kind != LETHE_SKETCH_COUNT_MIN && shape->kind != LETHE_SKETCH_COUNT)
         row_print("removal", "%s", freq_removal_name(shape->removal));
     row_seed(shape->seed);
     row_print("epsilon", "%s", human_probability(shape->epsilon, &text));
@@ -136,6 +137,7 @@ void freq_print_json(const char *path, const struct freq_facts *facts) {
     json_integer(&json, "width", shape->width);
     json_integer(&json, "depth", shape->depth);
     json_integer(&json, "is_width", shape->is_width);
+    json_integer(&json, "is_depth", shape->is_depth);
     json_integer(&json, "counter_bits", shape->counter_bits);
     json_string(&json, "removal", freq_removal_name(shape->removal));
     json_hex(&json, "seed", shape->seed);

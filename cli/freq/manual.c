@@ -38,7 +38,7 @@ static const char *const freq_kinds_text[] = {
     "`count`, the Count-sketch, errs in both directions, and least if a few keys are very "
     "frequent.",
     "`cml`, Count-Min-Log, has counters of 8 or 16 bits that hold logarithms. It errs in both "
-    "directions and cannot remove.",
+    "directions. It can remove if it was made with `--removal subtraction`.",
     "`fid`, the FID-sketch, has a small part that answers queries and two larger parts that keep "
     "it accurate. It is for readers with little memory: `lethe freq export` gives them the small "
     "part alone. In equal total memory, `cu` errs less.",
@@ -81,6 +81,7 @@ static const struct option freq_build_options[] = {
     {.name = "is-width",
      .value = "W2",
      .help = "fid: counters in a row of its IS part; default 10 times W"},
+    {.name = "is-depth", .value = "D2", .help = "fid: rows of its IS part, 1 to 32; default D"},
     {.name = "memory", .value = "SIZE", .help = "the size of all counters together, such as 4MiB"},
     {.name = "epsilon",
      .value = "E",
@@ -92,8 +93,9 @@ static const struct option freq_build_options[] = {
     {.name = "removal",
      .value = "HOW",
      .choices = FREQ_REMOVALS,
-     .help = "how kinds `cu` and `fid` can remove: `subtraction`, the default of `fid`; "
-             "`count-min`, with the same answers; or `none`, the default of `cu`"},
+     .help = "how kinds `cu`, `cml` and `fid` can remove: `subtraction`, the default of `fid`; "
+             "`count-min`, with the same answers, not for `cml`; or `none`, the default of the "
+             "others"},
     FREQ_FIELD_OPTIONS,
     {.name = "top",
      .value = "N",
@@ -110,7 +112,8 @@ const struct command command_freq_build = {
     .path = "freq build",
     .summary = "count lines into a sketch",
     .synopses = SYNOPSES(
-        "[--kind KIND] [--width W [--is-width W2]] [--depth D] [--top N] --out S [FILE...]",
+        "[--kind KIND] [--width W [--is-width W2]] [--depth D [--is-depth D2]] [--top N] --out S "
+        "[FILE...]",
         "[--kind KIND] --memory SIZE [--depth D] [--top N] --out S [FILE...]",
         "[--kind KIND] --epsilon E [--delta D] [--top N] --out S [FILE...]"),
     .description = freq_build_description,
@@ -208,7 +211,8 @@ static const char *const freq_info_description[] = {
     "all weights (added minus removed), how many counters are used and full, and by how much an "
     "estimate may be off.",
     "The JSON object has the members file, type (sketch or export), kind, width, depth, is_width, "
-    "counter_bits, removal, seed (a string), epsilon, delta, total, counters_used, counters_full, "
+    "is_depth, counter_bits, removal, seed (a string), epsilon, delta, total, counters_used, "
+    "counters_full, "
     "error_above, error_below, relative_error, top, top_listed, memory_bytes, query_memory_bytes "
     "and file_bytes.",
     "With probability 1 - delta, the true count is between the estimate less error_above and the "
@@ -244,7 +248,7 @@ static const char *const freq_remove_description[] = {
     "often, the command ends and `S` stays as it was. But a sketch does not notice every such "
     "line, and the estimates of other lines may then become too low.",
     "The kinds `cm` and `count` can always remove. `fid` can unless it was made with `--removal "
-    "none`, `cu` can if it was made with `--removal`, and `cml` cannot.",
+    "none`, and `cu` and `cml` can if they were made with `--removal`.",
     NULL,
 };
 

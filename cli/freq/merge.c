@@ -21,6 +21,9 @@ static void describe_difference(const lethe_sketch_shape *a, const lethe_sketch_
     } else if (a->is_width != b->is_width) {
         snprintf(text, size, "an IS part of width %" PRIu64 ", not %" PRIu64, b->is_width,
                  a->is_width);
+    } else if (a->is_depth != b->is_depth) {
+        snprintf(text, size, "an IS part of depth %" PRIu64 ", not %" PRIu64, b->is_depth,
+                 a->is_depth);
     } else if (a->counter_bits != b->counter_bits) {
         snprintf(text, size, "counters of %" PRIu32 " bits, not %" PRIu32, b->counter_bits,
                  a->counter_bits);

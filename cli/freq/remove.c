@@ -12,16 +12,19 @@
 
 enum { SHOWN_BYTES = 40 };
 
-/* Says why a sketch of this shape removes nothing. */
-static int fail_kind(const char *path, const lethe_sketch_shape *shape) {
-    if (shape->kind == LETHE_SKETCH_LOG) {
-        return message_fail(EXIT_BAD_DATA,
-                            "%s is of kind cml, which cannot remove; build it again with another "
-                            "--kind",
-                            path);
-    }
+/* Says why a sketch removes nothing. */
+static int fail_kind(const char *path) {
     return message_fail(EXIT_BAD_DATA,
                         "%s cannot remove lines; build it again with --removal subtraction", path);
+}
+
+/* How often a key may have been added: kinds that can be too low only know the total. */
+static uint64_t most_of(const lethe_sketch *sketch, lethe_bytes key) {
+    lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
+    (void)lethe_sketch_get_shape(sketch, &shape);
+    if (shape.kind == LETHE_SKETCH_COUNT || shape.kind == LETHE_SKETCH_LOG)
+        return lethe_sketch_total(sketch);
+    return lethe_sketch_count(sketch, key.data, key.size, NULL);
 }
 
 static int fail_refused(const struct inputs *inputs, const struct key_batch *batch, size_t at,
@@ -34,7 +37,7 @@ static int fail_refused(const struct inputs *inputs, const struct key_batch *bat
                         key_line_name(inputs, batch->first_line + at, &place),
                         (int)(key.size < SHOWN_BYTES ? key.size : SHOWN_BYTES),
                         (const char *)key.data, batch->weighted ? batch->weights[at] : 1,
-                        lethe_sketch_count(sketch, key.data, key.size, NULL), path);
+                        most_of(sketch, key), path);
 }
 
 /* What is being removed from. */
@@ -56,7 +59,7 @@ static int remove_batch(void *context, const struct inputs *inputs, const struct
         (void)lethe_sketch_get_shape(sketch, &shape);
         bool is_open = shape.kind == LETHE_SKETCH_COUNT_MIN || shape.kind == LETHE_SKETCH_COUNT ||
                        shape.removal > LETHE_SKETCH_REMOVAL_NONE;
-        if (!is_open) return fail_kind(path, &shape);
+        if (!is_open) return fail_kind(path);
         return message_fail(EXIT_BAD_DATA,
                             "a key of more than %d bytes cannot be among the most frequent keys; "
                             "%s is left as it was",

@@ -30,20 +30,20 @@ static uint32_t search(const double *cumulated, uint32_t different, double chanc
     return low;
 }
 
-static void draw(struct fid_stream *stream, bool zipf, double *cumulated) {
+static void draw(struct fid_stream *stream, double skew, double *cumulated) {
     double sum = 0;
     for (uint32_t i = 0; i < stream->different; i++)
-        cumulated[i] = sum += 1.0 / (i + 1);
-    uint64_t state = zipf ? 2 : 1;
+        cumulated[i] = sum += pow(i + 1, -skew);
+    uint64_t state = skew > 0 ? 2 : 1;
     for (size_t i = 0; i < stream->length; i++) {
         uint64_t bits = next_random(&state);
         stream->items[i] =
-            zipf ? search(cumulated, stream->different, (double)(bits >> 11) * 0x1p-53 * sum)
-                 : (uint32_t)((bits >> 32) * stream->different >> 32);
+            skew > 0 ? search(cumulated, stream->different, (double)(bits >> 11) * 0x1p-53 * sum)
+                     : (uint32_t)((bits >> 32) * stream->different >> 32);
     }
 }
 
-void fid_stream_begin(struct fid_stream *stream, bool zipf, uint32_t different, size_t length) {
+void fid_stream_begin(struct fid_stream *stream, double skew, uint32_t different, size_t length) {
     *stream = (struct fid_stream){.items = malloc(length * sizeof *stream->items),
                                   .length = length,
                                   .different = different,
@@ -54,7 +54,7 @@ void fid_stream_begin(struct fid_stream *stream, bool zipf, uint32_t different, 
         cumulated != NULL) {
         for (uint32_t i = 0; i < different; i++)
             stream->hashes[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, i);
-        draw(stream, zipf, cumulated);
+        draw(stream, skew, cumulated);
     } else {
         stream->status = LETHE_ENOMEM;
     }
@@ -71,20 +71,30 @@ void fid_stream_forget(struct fid_stream *stream) {
     if (stream->exact != NULL) memset(stream->exact, 0, stream->different * sizeof *stream->exact);
 }
 
+void fid_row(struct report *report, double x, const double values[FID_KINDS]) {
+    REPORT_ROW(report, x, values[FID_COUNT], values[FID_COUNT_MIN], values[FID_CONSERVATIVE],
+               values[FID_LOG], values[FID_LOG_TWICE], values[FID_FID]);
+}
+
 lethe_sketch *fid_sketch(struct fid_stream *stream, enum fid_kind kind, uint64_t width,
-                         uint32_t depth) {
+                         uint32_t depth, bool removes) {
     static const lethe_sketch_kind kinds[] = {
         [FID_COUNT] = LETHE_SKETCH_COUNT,
         [FID_COUNT_MIN] = LETHE_SKETCH_COUNT_MIN,
         [FID_CONSERVATIVE] = LETHE_SKETCH_CONSERVATIVE,
         [FID_LOG] = LETHE_SKETCH_LOG,
+        [FID_LOG_TWICE] = LETHE_SKETCH_LOG,
         [FID_FID] = LETHE_SKETCH_FID,
     };
     lethe_sketch_options options =
         LETHE_OPTIONS(lethe_sketch_options, .kind = kinds[kind], .width = width, .depth = depth);
-    if (kind == FID_LOG) options.width *= 2; /* its counters have 16 bits */
-    if (kind == FID_FID) options.is_width = FID_IS_WIDTH;
-    if (kind == FID_CONSERVATIVE) options.removal = LETHE_SKETCH_REMOVAL_SUBTRACTION;
+    if (kind == FID_LOG_TWICE) options.width *= 2;
+    if (kind == FID_FID) {
+        options.is_width = FID_IS_WIDTH;
+        options.is_depth = FID_DEPTH;
+    } else if (removes && kind != FID_COUNT && kind != FID_COUNT_MIN) {
+        options.removal = LETHE_SKETCH_REMOVAL_SUBTRACTION;
+    }
     lethe_sketch *sketch = NULL;
     if (stream->status == LETHE_OK) stream->status = lethe_sketch_new(&options, &sketch);
     fid_stream_forget(stream);
@@ -138,7 +148,7 @@ double fid_error(struct fid_stream *stream, const lethe_sketch *sketch, double *
 void fid_errors_of_all(struct fid_stream *stream, uint64_t width, uint32_t depth,
                        double out[FID_KINDS]) {
     for (int kind = 0; kind < FID_KINDS; kind++) {
-        lethe_sketch *sketch = fid_sketch(stream, (enum fid_kind)kind, width, depth);
+        lethe_sketch *sketch = fid_sketch(stream, (enum fid_kind)kind, width, depth, false);
         fid_insert(stream, sketch, 0, stream->length);
         out[kind] = fid_error(stream, sketch, NULL, NULL);
         lethe_sketch_free(sketch);

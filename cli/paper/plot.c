@@ -12,12 +12,13 @@
 #include "say/message.h"
 
 /* What all pictures share. Colours are told apart in grey and by the colour-blind, and lines
- * have points of different shapes. */
+ * have points of different shapes. The legend is below, so that the curves have the whole width. */
 static const char opening[] =
     "set terminal svg size 860,520 font 'Helvetica,14' background 'white'\n"
     "set datafile separator ','\n"
     "set datafile missing ''\n"
-    "set key outside right top vertical width -2 spacing 1.25\n"
+    "set key below center horizontal Left reverse samplen 2.5 height 0.5 spacing 1.2\n"
+    "set title font ',16'\n"
     "set grid lc rgb '#dddddd' lw 1\n"
     "set border 3 lc rgb '#444444'\n"
     "set tics nomirror\n"

@@ -7,7 +7,7 @@
  *   count          Counters grow or shrink by the key's sign; the answer is the median. Errs in
  *                  both directions, and much less than count-min if frequencies are very unequal.
  *   log            Conservative, with counters that hold logarithms, so that 8 or 16 bits reach
- *                  large counts.
+ *                  large counts. Errs in both directions, as counters rise and fall by chance.
  *   FID            Three parts. The small FQ part alone answers. The IS part, ten times as wide,
  *                  limits how far the FQ part rises. The DS part makes removal possible. For
  *                  readers with little memory and a writer with much: lethe_sketch_export gives
@@ -52,16 +52,16 @@ typedef enum lethe_sketch_kind {
     LETHE_SKETCH_FID = 4
 } lethe_sketch_kind;
 
-/* How a conservative or FID sketch removes: with the DS part of the paper, which is as large as the
- * part that answers. count-min and count need none; log cannot remove. */
+/* How a conservative, log or FID sketch removes: with the DS part of the paper, which is as large
+ * as the part that answers. count-min and count need none. */
 typedef enum lethe_sketch_removal {
-    /* FID: subtraction. conservative: none. */
+    /* FID: subtraction. conservative and log: none. */
     LETHE_SKETCH_REMOVAL_DEFAULT = 0,
     /* No DS part; removal is LETHE_EINVAL. */
     LETHE_SKETCH_REMOVAL_NONE = 1,
     /* The DS part holds the difference between a count-min sketch and the FQ part. */
     LETHE_SKETCH_REMOVAL_SUBTRACTION = 2,
-    /* The DS part is a count-min sketch: the same answers, more writes. */
+    /* The DS part is a count-min sketch: the same answers, more writes. Not for log. */
     LETHE_SKETCH_REMOVAL_COUNT_MIN = 3
 } lethe_sketch_removal;
 
@@ -85,7 +85,7 @@ typedef struct lethe_sketch_options {
     uint32_t depth;
     /* Counters per row; 0 -> 65536; 1..2^28. */
     uint64_t width;
-    /* FID: counters per row of the IS part; 0 -> 10 * width; 1..2^28. */
+    /* FID: counters per row of the IS part; 0 -> 10 * width; 1..2^28. is_depth is below. */
     uint64_t is_width;
 
     /* The error as a share of the total; (2e-8, 1). count: of the L2 norm. */
@@ -107,6 +107,9 @@ typedef struct lethe_sketch_options {
     uint64_t seed;
     /* NULL -> the default one. It must outlive the sketch. */
     const lethe_allocator *allocator;
+
+    /* FID: rows of the IS part; 0 -> depth; 1..32. is_width * is_depth is at most 2^32. */
+    uint64_t is_depth;
 } lethe_sketch_options;
 
 /* The shape that options lead to. */
@@ -131,6 +134,9 @@ typedef struct lethe_sketch_shape {
     /* Of all counters, and of those that answer: the size of an export. */
     uint64_t memory_bytes;
     uint64_t query_memory_bytes;
+
+    /* 0 without an IS part. */
+    uint64_t is_depth;
 } lethe_sketch_shape;
 
 typedef struct lethe_sketch_stats {
@@ -158,7 +164,8 @@ typedef struct lethe_sketch_stats {
      * sketch both are estimated from its counters. */
     double error_above;
     double error_below;
-    /* log: the estimate is off by this share of itself as well, as one standard deviation. */
+    /* log: the estimate is off by this share of itself as well, as one standard deviation. After
+     * removals it is a share of what the estimate was before them. */
     double relative_error;
 } lethe_sketch_stats;
 
@@ -202,8 +209,8 @@ LETHE_API lethe_status lethe_sketch_info(const lethe_sketch *sketch, lethe_sketc
  * Cost: one hash and, uncached, depth cache misses; adding and removing in FID three times that.
  * Errors, with nothing changed: LETHE_EINVAL (also for a weight of 0, a sketch made from an export,
  * with top a key longer than LETHE_SKETCH_MAX_KEY_BYTES, and removal from a sketch that cannot
- * remove), LETHE_ENOTFOUND (the removal cannot be right: the estimate, or in a count sketch the
- * total of all keys, is below weight).
+ * remove), LETHE_ENOTFOUND (the removal cannot be right: the estimate, or in a count or log sketch
+ * the total of all keys, is below weight).
  * LETHE_ENOMEM: the weight was added, but the key belongs in the list of the most frequent ones
  * and could not be stored there. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_sketch_add(lethe_sketch *sketch, const void *key,
@@ -275,8 +282,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_sketch_change(lethe_sketch *sketch
  * rounded at random without bias. With top, the lists are joined; a key that is in neither stays
  * out.
  * Cost: O(memory). Errors, with nothing changed: LETHE_EINVAL (also for a sketch made from
- * an export), LETHE_EMISMATCH (kind, width, depth, is_width, counter_bits, removal, top or seed
- * differ), LETHE_ENOMEM (joining the lists). */
+ * an export), LETHE_EMISMATCH (kind, width, depth, is_width, is_depth, counter_bits, removal,
+ * top or seed differ), LETHE_ENOMEM (joining the lists). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_sketch_merge(lethe_sketch *sketch,
                                                            const lethe_sketch *other);
 

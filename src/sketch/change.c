@@ -15,19 +15,20 @@
 #include "sketch/sketch.h"
 #include "sketch/top.h"
 
-enum { PARTS = 3, STACK_WORDS = 512 };
+enum { STACK_WORDS = 512 };
 
 /* One change in progress. */
 struct change {
     lethe_hash hash;
     /* The estimate after the change. */
     uint64_t count;
-    /* The counters of the key before it: depth each of cells, ds and is. */
+    /* The counters of the key before it: depth each of cells and ds, is_depth of is. */
     uint64_t before[];
 };
 
 static size_t change_bytes(const lethe_sketch *sketch) {
-    return sizeof(struct change) + (size_t)PARTS * sketch->shape.depth * sizeof(uint64_t);
+    size_t counters = 2 * (size_t)sketch->core.depth + sketch->core.is_depth;
+    return sizeof(struct change) + counters * sizeof(uint64_t);
 }
 
 static void find_places(lethe_hash hash, uint32_t width, uint32_t depth,
@@ -62,8 +63,8 @@ static void visit_parts(lethe_sketch *sketch, struct change *change, part_visit 
     visit(core->cells, bits, at, depth, change->before);
     visit(core->ds, bits, at, depth, change->before + depth);
     if (core->is == NULL) return;
-    find_places(change->hash, core->is_width, depth, is_at);
-    visit(core->is, bits, is_at, depth, change->before + 2 * (size_t)depth);
+    find_places(change->hash, core->is_width, core->is_depth, is_at);
+    visit(core->is, bits, is_at, core->is_depth, change->before + 2 * (size_t)depth);
 }
 
 static uint64_t weight_of(int64_t delta) {

@@ -15,30 +15,42 @@
 #define TYPE "SKCH"
 #define EXPORT_TYPE "SKFQ"
 
-enum { VERSION = 1, FIELD_BYTES = 64, ENTRY_BYTES = 24, BUFFER_BYTES = 4096, WORD = 8 };
+enum { NEWEST_VERSION = 2, FIELD_BYTES = 64, ENTRY_BYTES = 24, BUFFER_BYTES = 4096, WORD = 8 };
 
 static uint64_t padded(uint64_t bytes) {
     return (bytes + WORD - 1) / WORD * WORD;
 }
 
 /* The bytes that a part takes in a file. */
-static uint64_t part_bytes(const lethe_sketch_shape *shape, uint64_t width) {
-    return padded(width * shape->depth * (shape->counter_bits / 8));
+static uint64_t part_bytes(const lethe_sketch_shape *shape, uint64_t counters) {
+    return padded(counters * (shape->counter_bits / 8));
 }
 
 /* The bytes of all counters of a frame. */
 static uint64_t counter_bytes(const lethe_sketch_shape *shape, bool query_only) {
-    uint64_t bytes = part_bytes(shape, shape->width);
+    uint64_t bytes = part_bytes(shape, lethe_sketch_counters(shape));
     if (query_only) return bytes;
-    return bytes * (1 + lethe_sketch_has_ds(shape)) + part_bytes(shape, shape->is_width);
+    return bytes * (1 + lethe_sketch_has_ds(shape)) +
+           part_bytes(shape, lethe_sketch_is_counters(shape));
+}
+
+/* Version 2 is for what version 1 cannot say. All else stays readable by older libraries. */
+static uint16_t version_of(const lethe_sketch_shape *shape) {
+    bool has_own_depth = shape->kind == LETHE_SKETCH_FID && shape->is_depth != shape->depth;
+    bool is_log_with_ds = shape->kind == LETHE_SKETCH_LOG && lethe_sketch_has_ds(shape);
+    return has_own_depth || is_log_with_ds ? 2 : 1;
+}
+
+static uint64_t field_bytes(unsigned version) {
+    return FIELD_BYTES + (version > 1 ? WORD : 0);
 }
 
 static void put_part(lethe_encoder *encoder, const lethe_sketch_shape *shape, const void *cells,
-                     uint64_t width) {
+                     uint64_t counters) {
     if (cells == NULL) return;
     unsigned char buffer[BUFFER_BYTES];
     uint32_t size = shape->counter_bits / 8;
-    uint64_t counters = width * shape->depth, filled = 0;
+    uint64_t filled = 0;
     for (uint64_t i = 0; i < counters; i++) {
         uint64_t counter = lethe_sketch_get_counter(cells, i, shape->counter_bits);
         for (uint32_t byte = 0; byte < size; byte++)
@@ -54,10 +66,10 @@ static void put_part(lethe_encoder *encoder, const lethe_sketch_shape *shape, co
 
 /* Reads a part; false if the padding up to a whole word is not zero. */
 static bool get_part(lethe_decoder *decoder, const lethe_sketch_shape *shape, void *cells,
-                     uint64_t width) {
+                     uint64_t counters) {
     unsigned char buffer[BUFFER_BYTES];
     uint32_t size = shape->counter_bits / 8;
-    uint64_t counters = width * shape->depth, left = part_bytes(shape, width), at = 0;
+    uint64_t left = part_bytes(shape, counters), at = 0;
     while (left > 0) {
         uint64_t some = left < BUFFER_BYTES ? left : BUFFER_BYTES;
         lethe_decoder_get_bytes(decoder, buffer, some);
@@ -89,6 +101,7 @@ static void put_fields(lethe_encoder *encoder, const lethe_sketch *sketch, uint3
     lethe_encoder_put_u64(encoder, sketch->core.random);
     lethe_encoder_put_u32(encoder, shape->top);
     lethe_encoder_put_u32(encoder, listed);
+    if (version_of(shape) > 1) lethe_encoder_put_u64(encoder, shape->is_depth);
 }
 
 static void put_key(lethe_encoder *encoder, const struct lethe_top_key *key) {
@@ -105,17 +118,17 @@ static void put_key(lethe_encoder *encoder, const struct lethe_top_key *key) {
 static lethe_status save_with(const lethe_sketch *sketch, const struct lethe_top_key *const *keys,
                               uint32_t listed, lethe_sink sink) {
     const lethe_sketch_shape *shape = &sketch->shape;
-    uint64_t bytes = FIELD_BYTES + counter_bytes(shape, false);
+    uint64_t bytes = field_bytes(version_of(shape)) + counter_bytes(shape, false);
     for (uint32_t i = 0; i < listed; i++)
         bytes += ENTRY_BYTES + padded(keys[i]->size);
     lethe_encoder *encoder;
     lethe_status status =
-        lethe_encoder_begin(sink, TYPE, VERSION, bytes, sketch->allocator, &encoder);
+        lethe_encoder_begin(sink, TYPE, version_of(shape), bytes, sketch->allocator, &encoder);
     if (status != LETHE_OK) return status;
     put_fields(encoder, sketch, listed);
-    put_part(encoder, shape, sketch->core.cells, shape->width);
-    put_part(encoder, shape, sketch->core.is, shape->is_width);
-    put_part(encoder, shape, sketch->core.ds, shape->width);
+    put_part(encoder, shape, sketch->core.cells, lethe_sketch_counters(shape));
+    put_part(encoder, shape, sketch->core.is, lethe_sketch_is_counters(shape));
+    put_part(encoder, shape, sketch->core.ds, lethe_sketch_counters(shape));
     for (uint32_t i = 0; i < listed; i++)
         put_key(encoder, keys[i]);
     return lethe_encoder_end(encoder);
@@ -135,13 +148,14 @@ lethe_status lethe_sketch_save(const lethe_sketch *sketch, lethe_sink sink) {
 
 lethe_status lethe_sketch_export(const lethe_sketch *sketch, lethe_sink sink) {
     if (sketch == NULL) return LETHE_EINVAL;
+    const lethe_sketch_shape *shape = &sketch->shape;
     lethe_encoder *encoder;
-    uint64_t bytes = FIELD_BYTES + counter_bytes(&sketch->shape, true);
-    lethe_status status =
-        lethe_encoder_begin(sink, EXPORT_TYPE, VERSION, bytes, sketch->allocator, &encoder);
+    uint64_t bytes = field_bytes(version_of(shape)) + counter_bytes(shape, true);
+    lethe_status status = lethe_encoder_begin(sink, EXPORT_TYPE, version_of(shape), bytes,
+                                              sketch->allocator, &encoder);
     if (status != LETHE_OK) return status;
     put_fields(encoder, sketch, 0);
-    put_part(encoder, &sketch->shape, sketch->core.cells, sketch->shape.width);
+    put_part(encoder, shape, sketch->core.cells, lethe_sketch_counters(shape));
     return lethe_encoder_end(encoder);
 }
 
@@ -167,12 +181,16 @@ static lethe_status get_fields(lethe_decoder *decoder, bool query_only, struct f
     fields->random = lethe_decoder_get_u64(decoder);
     shape->top = lethe_decoder_get_u32(decoder);
     fields->listed = lethe_decoder_get_u32(decoder);
+    unsigned version = lethe_decoder_version(decoder);
+    shape->is_depth = version > 1                ? lethe_decoder_get_u64(decoder)
+                      : kind == LETHE_SKETCH_FID ? shape->depth
+                                                 : 0;
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
 
     if (kind > LETHE_SKETCH_FID || removal > LETHE_SKETCH_REMOVAL_COUNT_MIN) return LETHE_ECORRUPT;
     shape->kind = (lethe_sketch_kind)kind;
     shape->removal = (lethe_sketch_removal)removal;
-    if (!lethe_sketch_is_valid_shape(shape)) return LETHE_ECORRUPT;
+    if (!lethe_sketch_is_valid_shape(shape) || version_of(shape) != version) return LETHE_ECORRUPT;
     lethe_sketch_complete_shape(shape);
     if (shape->kind != LETHE_SKETCH_LOG && fields->random != 0) return LETHE_ECORRUPT;
     if (fields->listed > (query_only ? 0 : lethe_top_capacity(shape->top))) return LETHE_ECORRUPT;
@@ -185,7 +203,7 @@ static lethe_status get_fields(lethe_decoder *decoder, bool query_only, struct f
 static bool are_counters_in_range(const lethe_sketch *sketch) {
     const lethe_sketch_shape *shape = &sketch->shape;
     if (shape->kind != LETHE_SKETCH_COUNT) return true;
-    for (uint64_t i = 0; i < shape->width * shape->depth; i++) {
+    for (uint64_t i = 0; i < lethe_sketch_counters(shape); i++) {
         uint64_t counter = lethe_sketch_get_counter(sketch->core.cells, i, shape->counter_bits);
         if (lethe_sketch_signed(counter, shape->counter_bits) < -(int64_t)sketch->core.max)
             return false;
@@ -244,9 +262,11 @@ static lethe_status get_sketch(lethe_decoder *decoder, bool query_only,
     struct lethe_sketch_core *core = &sketch->core;
     core->total = fields.total;
     core->random = fields.random;
-    bool sound = get_part(decoder, shape, core->cells, shape->width);
-    if (core->is != NULL) sound = sound && get_part(decoder, shape, core->is, shape->is_width);
-    if (core->ds != NULL) sound = sound && get_part(decoder, shape, core->ds, shape->width);
+    uint64_t counters = lethe_sketch_counters(shape);
+    bool sound = get_part(decoder, shape, core->cells, counters);
+    if (core->is != NULL)
+        sound = sound && get_part(decoder, shape, core->is, lethe_sketch_is_counters(shape));
+    if (core->ds != NULL) sound = sound && get_part(decoder, shape, core->ds, counters);
     if (!sound || !are_counters_in_range(sketch)) return LETHE_ECORRUPT;
     return get_keys(decoder, sketch, fields.listed);
 }
@@ -257,7 +277,7 @@ static lethe_status load_as(lethe_source source, bool query_only, const lethe_al
     *out = NULL;
     lethe_decoder *decoder;
     const char *type = query_only ? EXPORT_TYPE : TYPE;
-    lethe_status status = lethe_decoder_begin(source, type, VERSION, allocator, &decoder);
+    lethe_status status = lethe_decoder_begin(source, type, NEWEST_VERSION, allocator, &decoder);
     if (status != LETHE_OK) return status;
     status = get_sketch(decoder, query_only, allocator, out);
     lethe_status ended = lethe_decoder_end(decoder);
@@ -291,7 +311,7 @@ lethe_status lethe_sketch_apply(lethe_sketch *sketch, lethe_source source) {
     if (status != LETHE_OK) return status;
     const lethe_sketch_shape *shape = &sketch->shape;
     if (is_same_export(shape, &newer->shape)) {
-        for (uint64_t i = 0; i < shape->width * shape->depth; i++) {
+        for (uint64_t i = 0; i < lethe_sketch_counters(shape); i++) {
             uint64_t counter = lethe_sketch_get_counter(newer->core.cells, i, shape->counter_bits);
             lethe_sketch_set_counter(sketch->core.cells, i, shape->counter_bits, counter);
         }

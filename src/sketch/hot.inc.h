@@ -30,14 +30,14 @@
 #include "sketch/hot_log.inc.h"
 #include "sketch/hot_signed.inc.h"
 
-/* The tables: each operation for each size of counters. The common depth is a constant. */
+/* The tables: each operation for each size of counters. The common depths are constants. */
 
 LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
                             chunk_work *work, unsigned size, bool with_is, bool with_ds) {
-    if (core->depth == COMMON_DEPTH) {
-        drive(core, batch, work, COMMON_DEPTH, size, with_is, with_ds);
+    if (core->depth == COMMON_DEPTH && (!with_is || core->is_depth == COMMON_DEPTH)) {
+        drive(core, batch, work, COMMON_DEPTH, size, with_is ? COMMON_DEPTH : 0, with_ds);
     } else {
-        drive(core, batch, work, core->depth, size, with_is, with_ds);
+        drive(core, batch, work, core->depth, size, with_is ? core->is_depth : 0, with_ds);
     }
 }
 
@@ -62,13 +62,13 @@ LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_s
         drive_any(core, batch, work, size, with_is, with_ds);                                  \
     }
 /* With or without a DS part, depending on the sketch. */
-#define ADD_RAISING(name, size, with_is)                                                       \
+#define ADD_RAISING(name, work, size, with_is)                                                 \
     static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
         add_batch_total(core, batch);                                                          \
         if (core->ds != NULL) {                                                                \
-            drive_any(core, batch, raise_add_chunk, size, with_is, true);                      \
+            drive_any(core, batch, work, size, with_is, true);                                 \
         } else {                                                                               \
-            drive_any(core, batch, raise_add_chunk, size, with_is, false);                     \
+            drive_any(core, batch, work, size, with_is, false);                                \
         }                                                                                      \
     }
 
@@ -76,9 +76,9 @@ LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_s
     ADD(count_min_add_##size, count_min_add_chunk, size, false, false)          \
     CHANGE(count_min_remove_##size, count_min_remove_chunk, size, false, false) \
     COUNT(least_count_##size, least_count_chunk, size)                          \
-    ADD_RAISING(conservative_add_##size, size, false)                           \
+    ADD_RAISING(conservative_add_##size, raise_add_chunk, size, false)          \
     CHANGE(conservative_remove_##size, raise_remove_chunk, size, false, true)   \
-    ADD_RAISING(fid_add_##size, size, true)                                     \
+    ADD_RAISING(fid_add_##size, raise_add_chunk, size, true)                    \
     CHANGE(fid_remove_##size, raise_remove_chunk, size, true, true)             \
     ADD(signed_add_##size, signed_add_chunk, size, false, false)                \
     CHANGE(signed_remove_##size, signed_remove_chunk, size, false, false)       \
@@ -88,8 +88,10 @@ OPERATIONS_OF_SIZE(0)
 OPERATIONS_OF_SIZE(1)
 OPERATIONS_OF_SIZE(2)
 OPERATIONS_OF_SIZE(3)
-ADD(log_add_0, log_add_chunk, 0, false, false)
-ADD(log_add_1, log_add_chunk, 1, false, false)
+ADD_RAISING(log_add_0, log_add_chunk, 0, false)
+ADD_RAISING(log_add_1, log_add_chunk, 1, false)
+CHANGE(log_remove_0, log_remove_chunk, 0, false, true)
+CHANGE(log_remove_1, log_remove_chunk, 1, false, true)
 COUNT(log_count_0, log_count_chunk, 0)
 COUNT(log_count_1, log_count_chunk, 1)
 
@@ -102,6 +104,6 @@ lethe_sketch_operations_table OPERATIONS = {
     [LETHE_SKETCH_COUNT_MIN] = ROWS(count_min, least),
     [LETHE_SKETCH_CONSERVATIVE] = ROWS(conservative, least),
     [LETHE_SKETCH_COUNT] = ROWS(signed, signed),
-    [LETHE_SKETCH_LOG] = {{log_add_0, NULL, log_count_0}, {log_add_1, NULL, log_count_1}},
+    [LETHE_SKETCH_LOG] = {ROW(log, log, 0), ROW(log, log, 1)},
     [LETHE_SKETCH_FID] = ROWS(fid, least),
 };

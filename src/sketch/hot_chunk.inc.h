@@ -4,11 +4,11 @@
  * Meanwhile the previous chunk, whose counters have arrived by then, is worked on in order. */
 enum { CHUNK = 32, COMMON_DEPTH = 4, LARGE_BYTES = 1 << 20 };
 
-/* The positions of the counters of a chunk's keys, stride apart. */
+/* The positions of the counters of a chunk's keys, stride apart; in the IS part is_stride. */
 struct chunk {
     _Alignas(32) uint32_t at[CHUNK * LETHE_SKETCH_MAX_DEPTH];
     _Alignas(32) uint32_t is_at[CHUNK * LETHE_SKETCH_MAX_DEPTH];
-    size_t first, count, stride;
+    size_t first, count, stride, is_stride;
 };
 
 LETHE_INLINE void place_part(const lethe_hash *hashes, size_t count, uint32_t width, uint32_t depth,
@@ -28,51 +28,58 @@ LETHE_INLINE bool is_large(uint32_t width, uint32_t depth, unsigned size) {
     return (uint64_t)width * depth << size > LARGE_BYTES;
 }
 
-LETHE_INLINE void prefetch_part(const void *cells, const struct chunk *chunk, const uint32_t *at,
+LETHE_INLINE void prefetch_part(const void *cells, const uint32_t *at, size_t count, size_t stride,
                                 uint32_t depth, unsigned size) {
-    for (size_t i = 0; i < chunk->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         for (uint32_t row = 0; row < depth; row++)
-            __builtin_prefetch((const char *)cells + ((size_t)at[i * chunk->stride + row] << size));
+            __builtin_prefetch((const char *)cells + ((size_t)at[i * stride + row] << size));
     }
 }
 
-/* Computes the positions of the counters of a chunk's keys, and prefetches them. */
+/* Places come in whole groups of rows. */
+LETHE_INLINE size_t stride_of(uint32_t depth) {
+    return (size_t)(depth + LETHE_PLACE_ROWS - 1) / LETHE_PLACE_ROWS * LETHE_PLACE_ROWS;
+}
+
+/* Computes the positions of the counters of a chunk's keys, and prefetches them. Here and below, an
+ * is_depth of 0 means that the operation has no IS part. */
 LETHE_INLINE void prepare(const struct lethe_sketch_core *core,
                           const struct lethe_sketch_batch *batch, struct chunk *chunk, size_t first,
-                          uint32_t depth, unsigned size, bool with_is, bool with_ds) {
+                          uint32_t depth, unsigned size, uint32_t is_depth, bool with_ds) {
     chunk->first = first;
     chunk->count = batch->count - first < CHUNK ? batch->count - first : CHUNK;
-    chunk->stride = (size_t)(depth + LETHE_PLACE_ROWS - 1) / LETHE_PLACE_ROWS * LETHE_PLACE_ROWS;
+    chunk->stride = stride_of(depth);
     const lethe_hash *hashes = batch->hashes + first;
     place_part(hashes, chunk->count, core->width, depth, chunk->at, chunk->stride);
     if (is_large(core->width, depth, size)) {
-        prefetch_part(core->cells, chunk, chunk->at, depth, size);
-        if (with_ds) prefetch_part(core->ds, chunk, chunk->at, depth, size);
+        prefetch_part(core->cells, chunk->at, chunk->count, chunk->stride, depth, size);
+        if (with_ds) prefetch_part(core->ds, chunk->at, chunk->count, chunk->stride, depth, size);
     }
-    if (!with_is) return;
-    place_part(hashes, chunk->count, core->is_width, depth, chunk->is_at, chunk->stride);
-    if (is_large(core->is_width, depth, size))
-        prefetch_part(core->is, chunk, chunk->is_at, depth, size);
+    if (is_depth == 0) return;
+    chunk->is_stride = stride_of(is_depth);
+    place_part(hashes, chunk->count, core->is_width, is_depth, chunk->is_at, chunk->is_stride);
+    if (is_large(core->is_width, is_depth, size))
+        prefetch_part(core->is, chunk->is_at, chunk->count, chunk->is_stride, is_depth, size);
 }
 
 typedef void chunk_work(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
-                        const struct chunk *chunk, uint32_t depth, unsigned size, bool with_is,
+                        const struct chunk *chunk, uint32_t depth, unsigned size, uint32_t is_depth,
                         bool with_ds);
 
 /* Works through a batch, one chunk after the chunk that is being fetched. */
 LETHE_INLINE void drive(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
-                        chunk_work *work, uint32_t depth, unsigned size, bool with_is,
+                        chunk_work *work, uint32_t depth, unsigned size, uint32_t is_depth,
                         bool with_ds) {
     struct chunk chunks[2];
     if (batch->count == 0) return;
-    prepare(core, batch, &chunks[0], 0, depth, size, with_is, with_ds);
+    prepare(core, batch, &chunks[0], 0, depth, size, is_depth, with_ds);
     unsigned now = 0;
     for (size_t next = CHUNK; next < batch->count; next += CHUNK) {
-        prepare(core, batch, &chunks[1 - now], next, depth, size, with_is, with_ds);
-        work(core, batch, &chunks[now], depth, size, with_is, with_ds);
+        prepare(core, batch, &chunks[1 - now], next, depth, size, is_depth, with_ds);
+        work(core, batch, &chunks[now], depth, size, is_depth, with_ds);
         now = 1 - now;
     }
-    work(core, batch, &chunks[now], depth, size, with_is, with_ds);
+    work(core, batch, &chunks[now], depth, size, is_depth, with_ds);
 }
 
 LETHE_INLINE uint64_t weight_of(const struct lethe_sketch_batch *batch, size_t i) {

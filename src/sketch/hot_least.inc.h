@@ -6,8 +6,8 @@
 LETHE_INLINE void count_min_add_chunk(struct lethe_sketch_core *core,
                                       const struct lethe_sketch_batch *batch,
                                       const struct chunk *chunk, uint32_t depth, unsigned size,
-                                      bool with_is, bool with_ds) {
-    (void)with_is, (void)with_ds;
+                                      uint32_t is_depth, bool with_ds) {
+    (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint64_t weight = weight_of(batch, chunk->first + i), least = UINT64_MAX;
@@ -23,8 +23,8 @@ LETHE_INLINE void count_min_add_chunk(struct lethe_sketch_core *core,
 LETHE_INLINE void count_min_remove_chunk(struct lethe_sketch_core *core,
                                          const struct lethe_sketch_batch *batch,
                                          const struct chunk *chunk, uint32_t depth, unsigned size,
-                                         bool with_is, bool with_ds) {
-    (void)with_is, (void)with_ds;
+                                         uint32_t is_depth, bool with_ds) {
+    (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint64_t weight = weight_of(batch, chunk->first + i);
@@ -44,8 +44,8 @@ LETHE_INLINE void count_min_remove_chunk(struct lethe_sketch_core *core,
 LETHE_INLINE void least_count_chunk(struct lethe_sketch_core *core,
                                     const struct lethe_sketch_batch *batch,
                                     const struct chunk *chunk, uint32_t depth, unsigned size,
-                                    bool with_is, bool with_ds) {
-    (void)with_is, (void)with_ds;
+                                    uint32_t is_depth, bool with_ds) {
+    (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         uint64_t least = least_counter(core->cells, chunk->at + i * chunk->stride, depth, size);
         batch->counts[chunk->first + i] = least;
@@ -61,9 +61,9 @@ LETHE_INLINE void least_count_chunk(struct lethe_sketch_core *core,
 /* Adds to the IS part and returns its new estimate, or UINT64_MAX if it is full and knows
  * nothing. */
 LETHE_INLINE uint64_t is_add(struct lethe_sketch_core *core, const uint32_t *at, uint64_t weight,
-                             uint32_t depth, unsigned size) {
+                             uint32_t is_depth, unsigned size) {
     uint64_t least = UINT64_MAX;
-    for (uint32_t row = 0; row < depth; row++) {
+    for (uint32_t row = 0; row < is_depth; row++) {
         uint64_t value = grown(lethe_cell_get(core->is, at[row], size), weight, size);
         lethe_cell_set(core->is, at[row], size, value);
         least = least_of(least, value);
@@ -73,15 +73,15 @@ LETHE_INLINE uint64_t is_add(struct lethe_sketch_core *core, const uint32_t *at,
 
 LETHE_INLINE void raise_add_chunk(struct lethe_sketch_core *core,
                                   const struct lethe_sketch_batch *batch, const struct chunk *chunk,
-                                  uint32_t depth, unsigned size, bool with_is, bool with_ds) {
+                                  uint32_t depth, unsigned size, uint32_t is_depth, bool with_ds) {
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint64_t weight = weight_of(batch, chunk->first + i);
         uint64_t least = least_counter(core->cells, at, depth, size);
         uint64_t target = grown(least, weight, size);
-        if (with_is) {
-            const uint32_t *is_at = chunk->is_at + i * chunk->stride;
-            target = least_of(target, is_add(core, is_at, weight, depth, size));
+        if (is_depth > 0) {
+            const uint32_t *is_at = chunk->is_at + i * chunk->is_stride;
+            target = least_of(target, is_add(core, is_at, weight, is_depth, size));
         }
         for (uint32_t row = 0; row < depth; row++) {
             uint64_t old = lethe_cell_get(core->cells, at[row], size);
@@ -120,20 +120,20 @@ LETHE_INLINE uint64_t lower_cell(struct lethe_sketch_core *core, uint32_t at, ui
 LETHE_INLINE void raise_remove_chunk(struct lethe_sketch_core *core,
                                      const struct lethe_sketch_batch *batch,
                                      const struct chunk *chunk, uint32_t depth, unsigned size,
-                                     bool with_is, bool with_ds) {
+                                     uint32_t is_depth, bool with_ds) {
     (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride,
-                       *is_at = chunk->is_at + i * chunk->stride;
+                       *is_at = is_depth > 0 ? chunk->is_at + i * chunk->is_stride : NULL;
         uint64_t weight = weight_of(batch, chunk->first + i);
         uint64_t least = least_counter(core->cells, at, depth, size);
         bool right = least == lethe_cell_full(size) || least >= weight;
-        if (with_is && right) {
-            uint64_t threshold = least_counter(core->is, is_at, depth, size);
+        if (is_depth > 0 && right) {
+            uint64_t threshold = least_counter(core->is, is_at, is_depth, size);
             right = threshold == lethe_cell_full(size) || threshold >= weight;
         }
         if (right) {
-            for (uint32_t row = 0; with_is && row < depth; row++)
+            for (uint32_t row = 0; row < is_depth; row++)
                 lethe_cell_set(core->is, is_at[row], size,
                                shrunk(lethe_cell_get(core->is, is_at[row], size), weight, size));
             least = UINT64_MAX;

@@ -83,8 +83,8 @@ LETHE_INLINE void signed_move(struct lethe_sketch_core *core, const uint32_t *at
 LETHE_INLINE void signed_add_chunk(struct lethe_sketch_core *core,
                                    const struct lethe_sketch_batch *batch,
                                    const struct chunk *chunk, uint32_t depth, unsigned size,
-                                   bool with_is, bool with_ds) {
-    (void)with_is, (void)with_ds;
+                                   uint32_t is_depth, bool with_ds) {
+    (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint32_t signs = lethe_place_signs(batch->hashes[chunk->first + i]);
@@ -100,8 +100,8 @@ LETHE_INLINE void signed_add_chunk(struct lethe_sketch_core *core,
 LETHE_INLINE void signed_remove_chunk(struct lethe_sketch_core *core,
                                       const struct lethe_sketch_batch *batch,
                                       const struct chunk *chunk, uint32_t depth, unsigned size,
-                                      bool with_is, bool with_ds) {
-    (void)with_is, (void)with_ds;
+                                      uint32_t is_depth, bool with_ds) {
+    (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint32_t signs = lethe_place_signs(batch->hashes[chunk->first + i]);
@@ -119,8 +119,8 @@ LETHE_INLINE void signed_remove_chunk(struct lethe_sketch_core *core,
 LETHE_INLINE void signed_count_chunk(struct lethe_sketch_core *core,
                                      const struct lethe_sketch_batch *batch,
                                      const struct chunk *chunk, uint32_t depth, unsigned size,
-                                     bool with_is, bool with_ds) {
-    (void)with_is, (void)with_ds;
+                                     uint32_t is_depth, bool with_ds) {
+    (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         uint32_t signs = lethe_place_signs(batch->hashes[chunk->first + i]);
         bool is_full;

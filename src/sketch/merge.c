@@ -8,11 +8,12 @@
 
 static bool is_same_shape(const lethe_sketch_shape *a, const lethe_sketch_shape *b) {
     return a->kind == b->kind && a->width == b->width && a->depth == b->depth &&
-           a->is_width == b->is_width && a->counter_bits == b->counter_bits &&
-           a->removal == b->removal && a->top == b->top && a->seed == b->seed;
+           a->is_width == b->is_width && a->is_depth == b->is_depth &&
+           a->counter_bits == b->counter_bits && a->removal == b->removal && a->top == b->top &&
+           a->seed == b->seed;
 }
 
-/* The sum of two counters of the part that answers. A full counter stays full. */
+/* The sum of two counters. A full counter stays full. */
 static uint64_t sum_of(lethe_sketch *sketch, uint64_t a, uint64_t b) {
     uint64_t max = sketch->core.max;
     if (sketch->shape.kind == LETHE_SKETCH_LOG) {
@@ -33,12 +34,12 @@ static uint64_t sum_of(lethe_sketch *sketch, uint64_t a, uint64_t b) {
     return (uint64_t)(sum > end ? end : sum < -end ? -end : sum);
 }
 
-static void merge_support(void *cells, const void *others, uint64_t counters, uint32_t bits) {
-    uint64_t max = UINT64_MAX >> (64 - bits);
+static void merge_part(lethe_sketch *sketch, void *cells, const void *others, uint64_t counters) {
+    uint32_t bits = sketch->shape.counter_bits;
     for (uint64_t i = 0; cells != NULL && i < counters; i++) {
         uint64_t a = lethe_sketch_get_counter(cells, i, bits);
         uint64_t b = lethe_sketch_get_counter(others, i, bits);
-        lethe_sketch_set_counter(cells, i, bits, a >= max - b ? max : a + b);
+        lethe_sketch_set_counter(cells, i, bits, sum_of(sketch, a, b));
     }
 }
 
@@ -56,13 +57,9 @@ lethe_status lethe_sketch_merge(lethe_sketch *sketch, const lethe_sketch *other)
     }
     struct lethe_sketch_core *core = &sketch->core;
     uint64_t counters = lethe_sketch_counters(shape), total = other->core.total;
-    for (uint64_t i = 0; i < counters; i++) {
-        uint64_t a = lethe_sketch_get_counter(core->cells, i, shape->counter_bits);
-        uint64_t b = lethe_sketch_get_counter(other->core.cells, i, shape->counter_bits);
-        lethe_sketch_set_counter(core->cells, i, shape->counter_bits, sum_of(sketch, a, b));
-    }
-    merge_support(core->ds, other->core.ds, counters, shape->counter_bits);
-    merge_support(core->is, other->core.is, lethe_sketch_is_counters(shape), shape->counter_bits);
+    merge_part(sketch, core->cells, other->core.cells, counters);
+    merge_part(sketch, core->ds, other->core.ds, counters);
+    merge_part(sketch, core->is, other->core.is, lethe_sketch_is_counters(shape));
     core->total = core->total + total < total ? UINT64_MAX : core->total + total;
     return LETHE_OK;
 }

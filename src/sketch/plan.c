@@ -67,12 +67,13 @@ void lethe_sketch_complete_shape(lethe_sketch_shape *shape) {
     uint64_t row_bytes = shape->width * shape->counter_bits / 8;
     uint64_t is_row_bytes = shape->is_width * shape->counter_bits / 8;
     shape->query_memory_bytes = row_bytes * shape->depth;
-    shape->memory_bytes = (row_bytes * parts_of(shape) + is_row_bytes) * shape->depth;
+    shape->memory_bytes =
+        row_bytes * parts_of(shape) * shape->depth + is_row_bytes * shape->is_depth;
 }
 
-static bool is_valid_width(uint64_t width, uint32_t depth) {
-    return width >= 1 && width <= LETHE_SKETCH_MAX_WIDTH &&
-           width * depth <= LETHE_SKETCH_MAX_COUNTERS;
+static bool is_valid_part(uint64_t width, uint64_t depth) {
+    return depth >= 1 && depth <= LETHE_SKETCH_MAX_DEPTH && width >= 1 &&
+           width <= LETHE_SKETCH_MAX_WIDTH && width * depth <= LETHE_SKETCH_MAX_COUNTERS;
 }
 
 static bool is_valid_bits(lethe_sketch_kind kind, uint32_t bits) {
@@ -80,23 +81,27 @@ static bool is_valid_bits(lethe_sketch_kind kind, uint32_t bits) {
     return bits == 8 || bits == 16 || (!is_log && (bits == 32 || bits == 64));
 }
 
+static bool is_valid_removal(lethe_sketch_kind kind, lethe_sketch_removal removal) {
+    if (removal == LETHE_SKETCH_REMOVAL_NONE) return true;
+    if (removal == LETHE_SKETCH_REMOVAL_SUBTRACTION) return lethe_sketch_needs_ds(kind);
+    /* A counter of a log sketch can exceed its count-min counter by chance. Being brought down to
+     * that each time would make it too low. */
+    return removal == LETHE_SKETCH_REMOVAL_COUNT_MIN && lethe_sketch_needs_ds(kind) &&
+           kind != LETHE_SKETCH_LOG;
+}
+
 bool lethe_sketch_is_valid_shape(const lethe_sketch_shape *shape) {
     lethe_sketch_kind kind = shape->kind;
     if (kind < LETHE_SKETCH_COUNT_MIN || kind > LETHE_SKETCH_FID) return false;
-    if (shape->depth < 1 || shape->depth > LETHE_SKETCH_MAX_DEPTH) return false;
-    if (!is_valid_width(shape->width, shape->depth)) return false;
+    if (!is_valid_part(shape->width, shape->depth)) return false;
     bool has_is = kind == LETHE_SKETCH_FID;
-    if (has_is ? !is_valid_width(shape->is_width, shape->depth) : shape->is_width != 0) {
+    if (has_is ? !is_valid_part(shape->is_width, shape->is_depth)
+               : shape->is_width != 0 || shape->is_depth != 0) {
         return false;
     }
     if (!is_valid_bits(kind, shape->counter_bits)) return false;
-    bool can_have_ds = kind == LETHE_SKETCH_CONSERVATIVE || kind == LETHE_SKETCH_FID;
-    if (shape->removal < LETHE_SKETCH_REMOVAL_NONE ||
-        shape->removal > LETHE_SKETCH_REMOVAL_COUNT_MIN ||
-        (!can_have_ds && shape->removal != LETHE_SKETCH_REMOVAL_NONE)) {
-        return false;
-    }
-    return shape->top <= LETHE_SKETCH_MAX_TOP && shape->seed != 0;
+    return is_valid_removal(kind, shape->removal) && shape->top <= LETHE_SKETCH_MAX_TOP &&
+           shape->seed != 0;
 }
 
 /* Width and depth for an error. The comparisons refuse NaN too. */
@@ -123,21 +128,28 @@ static lethe_status plan_from_error(const lethe_sketch_options *options,
     return LETHE_OK;
 }
 
+/* The rows of the IS part: by default as many as FQ has. */
+static uint64_t is_depth_of(const lethe_sketch_options *options, const lethe_sketch_shape *shape) {
+    bool is_default = shape->kind == LETHE_SKETCH_FID && options->is_depth == 0;
+    return is_default ? shape->depth : options->is_depth;
+}
+
 /* The width of the widest sketch whose counters fit in memory_bytes. */
 static lethe_status plan_from_memory(const lethe_sketch_options *options,
                                      lethe_sketch_shape *shape) {
-    uint64_t each = (uint64_t)shape->depth * (shape->counter_bits / 8);
-    uint64_t parts = parts_of(shape), counters = options->memory_bytes / each;
+    uint64_t counters = options->memory_bytes / (shape->counter_bits / 8);
+    uint64_t rows = parts_of(shape) * shape->depth; /* of the width that is planned */
     if (shape->kind == LETHE_SKETCH_FID) {
-        if (options->is_width == 0) {
-            parts += IS_RATIO;
-        } else if (counters <= options->is_width) {
+        uint64_t is_depth = is_depth_of(options, shape);
+        if (is_depth > LETHE_SKETCH_MAX_DEPTH || options->is_width > LETHE_SKETCH_MAX_WIDTH) {
             return LETHE_EINVAL;
-        } else {
-            counters -= options->is_width;
         }
+        uint64_t is_counters = options->is_width * is_depth;
+        if (counters <= is_counters) return LETHE_EINVAL;
+        counters -= is_counters;
+        if (options->is_width == 0) rows += IS_RATIO * is_depth;
     }
-    shape->width = counters / parts;
+    shape->width = counters / rows;
     if (shape->width > LETHE_SKETCH_MAX_WIDTH) shape->width = LETHE_SKETCH_MAX_WIDTH;
     return LETHE_OK;
 }
@@ -158,11 +170,12 @@ static lethe_status plan_size(const lethe_sketch_options *options, lethe_sketch_
     return LETHE_OK;
 }
 
-/* The width of the IS part: by default ten times that of FQ, or the widest that is allowed. */
+/* The IS part: by default ten times as wide as FQ, or as wide as is allowed. */
 static void plan_is(const lethe_sketch_options *options, lethe_sketch_shape *shape) {
     shape->is_width = options->is_width;
+    shape->is_depth = is_depth_of(options, shape);
     if (shape->kind != LETHE_SKETCH_FID || shape->is_width != 0) return;
-    uint64_t most = LETHE_SKETCH_MAX_COUNTERS / shape->depth;
+    uint64_t most = LETHE_SKETCH_MAX_COUNTERS / shape->is_depth;
     if (most > LETHE_SKETCH_MAX_WIDTH) most = LETHE_SKETCH_MAX_WIDTH;
     shape->is_width = shape->width > most / IS_RATIO ? most : IS_RATIO * shape->width;
 }

@@ -43,13 +43,26 @@ static uint64_t level_of(const struct lethe_scale *scale, uint64_t level, double
     return low;
 }
 
-uint64_t lethe_scale_raise(const struct lethe_scale *scale, uint64_t level, double weight,
-                           double chance, uint64_t max) {
-    if (level >= max) return max;
-    if (weight == 1) return level + (chance * lethe_scale_power(scale, level) < 1);
-    double wanted = lethe_scale_value(scale, level) + weight;
+/* A level, from level to max, whose value is wanted on average. */
+static uint64_t round_level(const struct lethe_scale *scale, uint64_t level, double wanted,
+                            double chance, uint64_t max) {
     uint64_t below = level_of(scale, level, wanted, max);
     if (below >= max) return max;
     double missing = wanted - lethe_scale_value(scale, below);
     return below + (chance * lethe_scale_power(scale, below) < missing);
+}
+
+uint64_t lethe_scale_raise(const struct lethe_scale *scale, uint64_t level, double weight,
+                           double chance, uint64_t max) {
+    if (level >= max) return max;
+    if (weight == 1) return level + (chance * lethe_scale_power(scale, level) < 1);
+    return round_level(scale, level, lethe_scale_value(scale, level) + weight, chance, max);
+}
+
+uint64_t lethe_scale_lower(const struct lethe_scale *scale, uint64_t level, double weight,
+                           double chance) {
+    double wanted = lethe_scale_value(scale, level) - weight;
+    if (wanted <= 0) return 0;
+    if (weight == 1) return level - (chance * lethe_scale_power(scale, level - 1) < 1);
+    return round_level(scale, 0, wanted, chance, level);
 }

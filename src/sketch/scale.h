@@ -52,4 +52,9 @@ static inline double lethe_scale_chance(uint64_t *state) {
 uint64_t lethe_scale_raise(const struct lethe_scale *scale, uint64_t level, double weight,
                            double chance, uint64_t max);
 
+/* The level after subtracting weight at a level, at least 0: unless it is 0, its value is lower by
+ * weight on average. */
+uint64_t lethe_scale_lower(const struct lethe_scale *scale, uint64_t level, double weight,
+                           double chance);
+
 #endif

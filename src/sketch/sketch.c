@@ -84,6 +84,7 @@ lethe_status lethe_sketch_from_shape(const lethe_sketch_shape *shape, bool query
         .core = {.width = (uint32_t)shape->width,
                  .is_width = (uint32_t)shape->is_width,
                  .depth = shape->depth,
+                 .is_depth = (uint32_t)shape->is_depth,
                  .ds_is_count_min = shape->removal == LETHE_SKETCH_REMOVAL_COUNT_MIN,
                  .max = lethe_sketch_counter_max(shape->kind, shape->counter_bits),
                  .random = first_random(shape)},

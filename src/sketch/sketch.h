@@ -22,7 +22,8 @@ struct lethe_sketch_core {
     /* The DS part; NULL if the kind can remove without one, or cannot remove. */
     void *ds;
 
-    uint32_t width, is_width, depth;
+    /* is_width and is_depth: 0 without an IS part. */
+    uint32_t width, is_width, depth, is_depth;
     bool ds_is_count_min;
     /* The value of a full counter. */
     uint64_t max;
@@ -59,7 +60,7 @@ struct lethe_sketch_operations {
 enum { LETHE_SKETCH_KINDS = 5, LETHE_SKETCH_SIZES = 4 };
 
 /* By kind, and by the logarithm of the bytes of a counter. log has no entries for 32 and 64
- * bits; remove is NULL for a kind that cannot remove. */
+ * bits. remove expects the DS part that the kind needs. */
 typedef const struct lethe_sketch_operations lethe_sketch_operations_table[LETHE_SKETCH_KINDS]
                                                                           [LETHE_SKETCH_SIZES];
 extern lethe_sketch_operations_table lethe_sketch_portable;
@@ -93,7 +94,13 @@ static inline uint64_t lethe_sketch_counters(const lethe_sketch_shape *shape) {
 }
 
 static inline uint64_t lethe_sketch_is_counters(const lethe_sketch_shape *shape) {
-    return shape->is_width * shape->depth;
+    return shape->is_width * shape->is_depth;
+}
+
+/* Whether the kind needs a DS part to remove. */
+static inline bool lethe_sketch_needs_ds(lethe_sketch_kind kind) {
+    return kind == LETHE_SKETCH_CONSERVATIVE || kind == LETHE_SKETCH_LOG ||
+           kind == LETHE_SKETCH_FID;
 }
 
 static inline bool lethe_sketch_has_ds(const lethe_sketch_shape *shape) {

@@ -17,10 +17,8 @@ bool lethe_sketch_can_take(const lethe_sketch *sketch, lethe_bytes key) {
 }
 
 bool lethe_sketch_can_remove(const lethe_sketch *sketch) {
-    if (sketch->query_only || sketch->operations->remove == NULL) return false;
-    bool needs_ds =
-        sketch->shape.kind == LETHE_SKETCH_CONSERVATIVE || sketch->shape.kind == LETHE_SKETCH_FID;
-    return !needs_ds || sketch->core.ds != NULL;
+    if (sketch->query_only) return false;
+    return !lethe_sketch_needs_ds(sketch->shape.kind) || sketch->core.ds != NULL;
 }
 
 /* A batch as the public functions take it: hashes, or keys that are still to be hashed. */

@@ -65,6 +65,7 @@ BAD_VALUES = {
     "--width": NEVER_A_NUMBER + ["0.5", "268435457", "1MiB"],
     "--depth": NEVER_A_NUMBER + ["33", "1.5"],
     "--is-width": NEVER_A_NUMBER + ["268435457"],
+    "--is-depth": NEVER_A_NUMBER + ["33"],
     "--memory": NEVER_A_NUMBER + ["1.5", "5m", "99999999TiB"],
     "--epsilon": NEVER_A_NUMBER + ["1", "2", "100%", "1e-9", "1e-400", "0%"],
     "--delta": NEVER_A_NUMBER + ["1", "0.51", "1e-13"],
@@ -82,7 +83,7 @@ BAD_VALUES = {
 @pytest.mark.parametrize("option", BAD_VALUES)
 def test_parameter_out_of_range(option, tmp_path, words, lethe):
     before = snapshot(tmp_path)
-    beside = {"--is-width": ["--kind", "fid"], "--delta": ["--epsilon", "0.1"],
+    beside = {"--is-width": ["--kind", "fid"], "--is-depth": ["--kind", "fid"], "--delta": ["--epsilon", "0.1"],
               "--weight-field": ["--field", "1"]}.get(option, [])
     for value in BAD_VALUES[option]:
         check_refused(lethe("freq", "build", *beside, f"{option}={value}", "--out", "s", "words"), USAGE, option[2:5])

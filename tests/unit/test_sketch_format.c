@@ -47,9 +47,15 @@ static const struct sample {
     {"sketch-log-v1.bin", {.kind = LETHE_SKETCH_LOG, .width = 13, .depth = 2}},
     {"sketch-fid-v1.bin",
      {.kind = LETHE_SKETCH_FID, .width = 13, .depth = 6, .counter_bits = 16, .top = 40}},
+    {"sketch-fid-v2.bin", {.kind = LETHE_SKETCH_FID, .width = 13, .depth = 2, .is_depth = 5}},
+    {"sketch-log-v2.bin",
+     {.kind = LETHE_SKETCH_LOG,
+      .width = 13,
+      .depth = 2,
+      .removal = LETHE_SKETCH_REMOVAL_SUBTRACTION}},
 };
 
-enum { SAMPLES = sizeof samples / sizeof samples[0] };
+enum { SAMPLES = sizeof samples / sizeof samples[0], FID_SAMPLE = 4, FID_DEPTHS_SAMPLE = 5 };
 
 static lethe_sketch *make_sample(const struct sample *sample) {
     lethe_sketch *sketch;
@@ -94,7 +100,8 @@ static void an_export_answers_alike(void **state) {
         lethe_sketch *sketch = make_sample(&samples[i]), *reader, *copy;
         lethe_memory_writer writer, again;
         save_bytes(sketch, true, &writer);
-        if (i == SAMPLES - 1) golden_check("sketch-export-v1.bin", writer.data, writer.size);
+        if (i == FID_SAMPLE) golden_check("sketch-export-v1.bin", writer.data, writer.size);
+        if (i == FID_DEPTHS_SAMPLE) golden_check("sketch-export-v2.bin", writer.data, writer.size);
         assert_ok(load_bytes(writer.data, writer.size, NULL, true, &reader));
         assert_int_equal(load_bytes(writer.data, writer.size, NULL, false, &copy), LETHE_ETYPE);
         for (char key = 'a'; key <= 'z'; key++) {
@@ -129,7 +136,8 @@ static lethe_status apply_bytes(lethe_sketch *sketch, const void *data, size_t s
 /* A later export replaces an earlier one; what does not fit or is damaged changes nothing. */
 static void only_what_fits_is_applied(void **state) {
     (void)state;
-    lethe_sketch *sketch = make_sample(&samples[4]), *other = make_sample(&samples[0]), *reader;
+    lethe_sketch *sketch = make_sample(&samples[FID_SAMPLE]), *other = make_sample(&samples[0]),
+                 *reader;
     lethe_memory_writer first, second, foreign, now;
     save_bytes(sketch, true, &first);
     assert_ok(lethe_sketch_add(sketch, "a", 1, 100));
@@ -158,18 +166,21 @@ static void only_what_fits_is_applied(void **state) {
 
 /* The fields of a payload, so that a test can lie in them under a correct checksum. */
 struct fields {
+    uint16_t version;
     uint32_t kind, bits, depth, removal;
     uint64_t width, is_width, seed, total, random;
     uint32_t top, listed;
-    size_t words; /* after the fields, all zero but the last */
+    uint64_t is_depth; /* in version 2 */
+    size_t words;      /* after the fields, all zero but the last */
     uint64_t last_word;
 };
 
 static lethe_status load_forged(const struct fields *fields, size_t *peak_bytes) {
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
-    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "SKCH", 1, 64 + 8 * fields->words,
-                                  NULL, &encoder));
+    size_t field_bytes = fields->version > 1 ? 72 : 64;
+    assert_ok(lethe_encoder_begin(lethe_sink_to_memory(&writer), "SKCH", fields->version,
+                                  field_bytes + 8 * fields->words, NULL, &encoder));
     lethe_encoder_put_u32(encoder, fields->kind);
     lethe_encoder_put_u32(encoder, fields->bits);
     lethe_encoder_put_u32(encoder, fields->depth);
@@ -181,6 +192,7 @@ static lethe_status load_forged(const struct fields *fields, size_t *peak_bytes)
     lethe_encoder_put_u64(encoder, fields->random);
     lethe_encoder_put_u32(encoder, fields->top);
     lethe_encoder_put_u32(encoder, fields->listed);
+    if (fields->version > 1) lethe_encoder_put_u64(encoder, fields->is_depth);
     for (size_t i = 0; i < fields->words; i++)
         lethe_encoder_put_u64(encoder, i + 1 == fields->words ? fields->last_word : 0);
     assert_ok(lethe_encoder_end(encoder));
@@ -193,7 +205,7 @@ static void fields_that_lie_are_refused(void **state) {
     (void)state;
     /* Five counters of 16 bits, twice: three words. */
     const struct fields good = {
-        .bits = 16, .depth = 2, .removal = 1, .width = 5, .seed = 1, .words = 3};
+        .version = 1, .bits = 16, .depth = 2, .removal = 1, .width = 5, .seed = 1, .words = 3};
     size_t peak_bytes;
     assert_ok(load_forged(&good, &peak_bytes));
     struct fields lies[24];
@@ -244,11 +256,56 @@ static void fields_that_lie_are_refused(void **state) {
     assert_int_equal(load_forged(&log_of_32, &peak_bytes), LETHE_ECORRUPT);
 }
 
+/* Goal:   version 2 is for what version 1 cannot say, and for nothing else.
+ * Method: a FID sketch of 4 counters in FQ and 9 in IS, each of one byte, and lies about it. */
+static void version_2_is_only_for_what_needs_it(void **state) {
+    (void)state;
+    const struct fields good = {.version = 2,
+                                .kind = LETHE_SKETCH_FID,
+                                .bits = 8,
+                                .depth = 1,
+                                .removal = 1,
+                                .width = 4,
+                                .is_width = 3,
+                                .is_depth = 3,
+                                .seed = 1,
+                                .words = 3};
+    size_t peak_bytes;
+    assert_ok(load_forged(&good, &peak_bytes));
+    struct fields lies[6];
+    for (size_t i = 0; i < 6; i++)
+        lies[i] = good;
+    lies[0].is_depth = 0;
+    lies[1].is_depth = 33;
+    lies[2].is_depth = 2; /* the IS part is longer */
+    lies[3].is_depth = 1; /* as deep as FQ: version 1 says that */
+    lies[3].words = 2;
+    lies[4].kind = LETHE_SKETCH_COUNT_MIN; /* which has no IS part */
+    lies[4].is_width = 0;
+    lies[4].words = 1;
+    lies[5].kind = LETHE_SKETCH_LOG; /* without a DS part: version 1 */
+    lies[5].is_width = lies[5].is_depth = 0;
+    lies[5].words = 1;
+    for (size_t i = 0; i < 6; i++) {
+        if (load_forged(&lies[i], &peak_bytes) != LETHE_ECORRUPT) fail_msg("lie %zu", i);
+        assert_true(peak_bytes < 16384);
+    }
+    struct fields log_with_ds = lies[5];
+    log_with_ds.removal = LETHE_SKETCH_REMOVAL_SUBTRACTION;
+    log_with_ds.words = 2;
+    assert_ok(load_forged(&log_with_ds, &peak_bytes));
+    log_with_ds.removal = LETHE_SKETCH_REMOVAL_COUNT_MIN;
+    assert_int_equal(load_forged(&log_with_ds, &peak_bytes), LETHE_ECORRUPT);
+    log_with_ds.removal = LETHE_SKETCH_REMOVAL_SUBTRACTION;
+    log_with_ds.version = 1;
+    assert_int_equal(load_forged(&log_with_ds, &peak_bytes), LETHE_ECORRUPT);
+}
+
 /* Goal: each failed allocation of saving, exporting, loading, importing and applying is
  *       survived. */
 static void each_failed_allocation_is_survived(void **state) {
     (void)state;
-    lethe_sketch *sketch = make_sample(&samples[4]), *loaded;
+    lethe_sketch *sketch = make_sample(&samples[FID_SAMPLE]), *loaded;
     lethe_memory_writer whole, part;
     save_bytes(sketch, false, &whole);
     save_bytes(sketch, true, &part);
@@ -291,6 +348,7 @@ int main(void) {
         cmocka_unit_test(an_export_answers_alike),
         cmocka_unit_test(only_what_fits_is_applied),
         cmocka_unit_test(fields_that_lie_are_refused),
+        cmocka_unit_test(version_2_is_only_for_what_needs_it),
         cmocka_unit_test(each_failed_allocation_is_survived),
     };
     return cmocka_run_group_tests_name("sketch_format", tests, NULL, NULL);

@@ -19,6 +19,7 @@ static void plans_follow_the_options(void **state) {
         LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID, .width = 30000);
     assert_ok(lethe_sketch_plan(&options, &shape));
     assert_int_equal(shape.is_width, 300000);
+    assert_int_equal(shape.is_depth, 4);
     assert_int_equal(shape.query_memory_bytes, 480000);
     assert_int_equal(shape.memory_bytes, 12 * 480000);
     assert_int_equal(shape.removal, LETHE_SKETCH_REMOVAL_SUBTRACTION);
@@ -37,6 +38,16 @@ static void plans_follow_the_options(void **state) {
         assert_ok(lethe_sketch_plan(&options, &shape));
         assert_true(shape.memory_bytes <= 1000000 && shape.memory_bytes > 999000);
     }
+    options = LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID, .memory_bytes = 1000000,
+                            .depth = 6, .is_depth = 2);
+    assert_ok(lethe_sketch_plan(&options, &shape));
+    assert_true(shape.memory_bytes <= 1000000 && shape.memory_bytes > 999000);
+    assert_true(shape.is_depth == 2 && shape.depth == 6 && shape.is_width == 10 * shape.width);
+    assert_int_equal(shape.memory_bytes, 4 * shape.width * (6 + 6 + 10 * 2));
+    options = LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID, .is_width = 1000,
+                            .memory_bytes = 1000000, .depth = 6, .is_depth = 2);
+    assert_ok(lethe_sketch_plan(&options, &shape));
+    assert_int_equal(shape.width, (250000 - 2000) / 12);
     options = LETHE_OPTIONS(lethe_sketch_options, .width = LETHE_SKETCH_MAX_WIDTH, .depth = 16,
                             .counter_bits = 8);
     assert_ok(lethe_sketch_plan(&options, &shape));
@@ -61,6 +72,12 @@ static void options_out_of_range_are_refused(void **state) {
         {.kind = LETHE_SKETCH_LOG, .counter_bits = 64},
         {.is_width = 10},
         {.kind = LETHE_SKETCH_FID, .is_width = LETHE_SKETCH_MAX_WIDTH + 1},
+        {.is_depth = 2},
+        {.kind = LETHE_SKETCH_FID, .is_depth = 33},
+        {.kind = LETHE_SKETCH_FID, .is_depth = UINT64_MAX},
+        {.kind = LETHE_SKETCH_FID, .is_depth = UINT64_MAX, .memory_bytes = 1000000},
+        {.kind = LETHE_SKETCH_FID, .is_width = LETHE_SKETCH_MAX_WIDTH, .is_depth = 17},
+        {.kind = LETHE_SKETCH_FID, .is_width = UINT64_MAX, .memory_bytes = 1000000},
         {.epsilon = NAN},
         {.epsilon = -0.1},
         {.epsilon = 1},
@@ -78,6 +95,7 @@ static void options_out_of_range_are_refused(void **state) {
         {.memory_bytes = 1000, .epsilon = 0.1},
         {.memory_bytes = 15},
         {.kind = LETHE_SKETCH_FID, .memory_bytes = 1000, .is_width = 100},
+        {.kind = LETHE_SKETCH_FID, .memory_bytes = 1000, .is_width = 25, .is_depth = 10},
         {.removal = LETHE_SKETCH_REMOVAL_SUBTRACTION},
         {.kind = LETHE_SKETCH_LOG, .removal = LETHE_SKETCH_REMOVAL_COUNT_MIN},
         {.kind = LETHE_SKETCH_FID, .removal = (lethe_sketch_removal)4},
@@ -211,8 +229,8 @@ static void unlike_sketches_are_not_merged(void **state) {
     (void)state;
     const lethe_sketch_options first =
         LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID, .width = 100, .depth = 3);
-    lethe_sketch_options others[8];
-    for (int i = 0; i < 8; i++)
+    lethe_sketch_options others[9];
+    for (int i = 0; i < 9; i++)
         others[i] = first;
     others[0].kind = LETHE_SKETCH_CONSERVATIVE;
     others[1].width = 101;
@@ -222,10 +240,11 @@ static void unlike_sketches_are_not_merged(void **state) {
     others[5].removal = LETHE_SKETCH_REMOVAL_COUNT_MIN;
     others[6].top = 1;
     others[7].seed = 1;
+    others[8].is_depth = 4;
     lethe_sketch *sketch, *other;
     assert_ok(lethe_sketch_new(&first, &sketch));
     assert_ok(lethe_sketch_add(sketch, "a", 1, 3));
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         assert_ok(lethe_sketch_new(&others[i], &other));
         assert_ok(lethe_sketch_add(other, "a", 1, 5));
         assert_int_equal(lethe_sketch_merge(sketch, other), LETHE_EMISMATCH);

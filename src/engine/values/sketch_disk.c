@@ -157,8 +157,8 @@ static uint64_t most_bytes(const lethe_sketch_shape *shape) {
 static bool is_planned(const lethe_sketch_shape *shape, const lethe_sketch_shape *plan) {
     return shape->kind == plan->kind && shape->width == plan->width &&
            shape->depth == plan->depth && shape->is_width == plan->is_width &&
-           shape->counter_bits == plan->counter_bits && shape->removal == plan->removal &&
-           shape->top == plan->top && shape->seed == plan->seed;
+           shape->is_depth == plan->is_depth && shape->counter_bits == plan->counter_bits &&
+           shape->removal == plan->removal && shape->top == plan->top && shape->seed == plan->seed;
 }
 
 /* Reads the number under the key; *found becomes whether there is such a record. */
