@@ -132,7 +132,8 @@ static void it_is_algorithms_1_to_3(void **state) {
             if (now_ms % SECOND_MS == 0 && now_ms > 0) model_resize(&model);
             model_refresh(&model, now_ms); /* a period that was just made shorter may be over */
             work(filter, now_ms);
-            unsigned load = tick % 300 < 60 ? 1 : tick % (tick % 300 < 180 ? 4 : 20) == 0;
+            unsigned load =
+                tick % 300 < 60 ? tick % 2 == 0 : tick % (tick % 300 < 180 ? 5 : 20) == 0;
             for (unsigned i = 0; i < load && next < MOST_IDS; i++) {
                 unsigned id = next++;
                 if (id > 0 && test_random_below(&random, 8) == 0)
