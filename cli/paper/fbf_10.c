@@ -11,7 +11,7 @@ static const struct column columns[] = {
     {"ratio_steady", "s. ratio", COLUMN_RATIO},
 };
 
-enum { ELEMENTS = 300 };
+enum { ELEMENTS = 300, MOST_PROBES = 1000000 };
 
 static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
@@ -24,8 +24,10 @@ static int run(struct report *report) {
     double at_5k = 0, at_30k = 0, ratio_at_5k = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         options.bits = sizes[i];
-        struct fbf_rates start = fbf_rates_at(&options, ELEMENTS, false, FBF_ROUNDS, &status);
-        struct fbf_rates steady = fbf_rates_at(&options, ELEMENTS, true, FBF_ROUNDS, &status);
+        struct fbf_rates start =
+            fbf_rates_at(&options, ELEMENTS, false, FBF_ROUNDS, MOST_PROBES, &status);
+        struct fbf_rates steady =
+            fbf_rates_at(&options, ELEMENTS, true, FBF_ROUNDS, MOST_PROBES, &status);
         double ratio = steady.measured / steady.estimated;
         REPORT_ROW(report, (double)sizes[i], start.estimated, start.measured, steady.estimated,
                    steady.measured, ratio);

@@ -49,7 +49,7 @@ static double steady_rate(uint32_t count, bool salted, double rate, lethe_status
     lethe_forgetful_options options = options_of(count);
     options.salted = salted;
     uint64_t elements = (uint64_t)(2 * rate * PERIOD_MS / 1000);
-    return fbf_rates_at(&options, elements, true, 2, status).measured;
+    return fbf_rates_at(&options, elements, true, 2, FBF_PROBES, status).measured;
 }
 
 static int run(struct report *report) {

@@ -13,7 +13,8 @@ enum { ELEMENTS = 300, REPEATS = 3 };
 static struct fbf_rates rates_at(lethe_forgetful_options options, lethe_status *status) {
     struct fbf_rates sum = {0};
     for (uint64_t i = 0; i < REPEATS; i++) {
-        struct fbf_rates rates = fbf_rates_at(&options, ELEMENTS + i, true, FBF_ROUNDS, status);
+        struct fbf_rates rates =
+            fbf_rates_at(&options, ELEMENTS + i, true, FBF_ROUNDS, FBF_PROBES, status);
         sum.measured += rates.measured / REPEATS;
         sum.estimated += rates.estimated / REPEATS;
     }
