@@ -87,6 +87,9 @@ static int run(struct report *report) {
                   "asked alone, are there with any number of filters, and every filter more adds "
                   "its pair.",
                   steady_gain, salted_gain);
+    report_value(report, "growing-3-over-24-times", gain);
+    report_value(report, "steady-3-over-24-times", steady_gain);
+    report_value(report, "salted-3-over-24-times", salted_gain);
     return fbf_code(status);
 }
 

@@ -37,6 +37,8 @@ static int run(struct report *report) {
                   "in the steady state. With more filters it does not: see fbf-salt.",
                   worst, worst_steady);
     report_result(report, "Equation 1 is misprinted; what is used is (1 - (1 - 1/m)^(k l))^k.");
+    report_value(report, "measured-over-equation-3-new", worst);
+    report_value(report, "measured-over-equation-3-steady", worst_steady);
     return fbf_code(status);
 }
 

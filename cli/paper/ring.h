@@ -22,8 +22,9 @@
 /* What the replicas keep ids in. */
 enum ring_filter_kind {
     RING_NONE,
-    RING_PRINTED,   /* LETHE_FORGETFUL_PRINTED with Algorithm 3, as it would adapt in service */
-    RING_CORRECTED, /* LETHE_FORGETFUL_PAPER with Algorithm 3 and a window */
+    RING_BASIC,     /* a basic FBF of Figure 11's size, as printed, not resized */
+    RING_PRINTED,   /* a small one with Algorithm 3, as printed */
+    RING_CORRECTED, /* the same, corrected */
     RING_WINDOW,    /* lethe_window */
     RING_KINDS
 };

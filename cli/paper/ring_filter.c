@@ -9,14 +9,18 @@ static lethe_hash hash_of(uint64_t id) {
 
 /* The sizes of the paper's experiments, with (N+1)t = 10 s. */
 static lethe_status new_forgetful(enum ring_filter_kind kind, lethe_forgetful **out) {
-    bool is_printed = kind == RING_PRINTED;
     lethe_forgetful_options options =
-        LETHE_OPTIONS(lethe_forgetful_options,
-                      .setting = is_printed ? LETHE_FORGETFUL_PRINTED : LETHE_FORGETFUL_PAPER,
-                      .bits = 6250, .hashes = 5, .past = 1, .period_ms = RING_TIMEOUT_MS / 2,
-                      .window_ms = is_printed ? 0 : RING_TIMEOUT_MS, .error = 0.01,
-                      .adapt = LETHE_FORGETFUL_ADAPT_FILTERS | LETHE_FORGETFUL_ADAPT_PERIOD,
-                      .max_memory_bytes = UINT64_C(1) << 17);
+        LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PRINTED, .bits = 25000,
+                      .hashes = 5, .past = 1, .period_ms = RING_TIMEOUT_MS / 2, .error = 0.01);
+    if (kind != RING_BASIC) {
+        options.bits = 6250;
+        options.adapt = LETHE_FORGETFUL_ADAPT_FILTERS | LETHE_FORGETFUL_ADAPT_PERIOD;
+        options.max_memory_bytes = UINT64_C(1) << 17;
+    }
+    if (kind == RING_CORRECTED) {
+        options.setting = LETHE_FORGETFUL_PAPER;
+        options.window_ms = RING_TIMEOUT_MS;
+    }
     return lethe_forgetful_new(&options, out);
 }
 
