@@ -194,6 +194,7 @@ static void run_steps(struct report *report, struct experiment *experiment) {
     for (int at = 0; at < all; at++) {
         double began = bench_now();
         if (at == experiment->steps / 2) {
+            print_row(report, experiment, started);
             redis_nodes_kill(&experiment->nodes, experiment->master);
             experiment->is_killed = true;
         }
