@@ -33,6 +33,8 @@ extern const struct workload workload_gaussian;
 extern const struct workload workload_leveldb; /* where LevelDB is */
 extern const struct workload workload_leveldb_tables;
 extern const struct workload workload_quotient;
+extern const struct workload workload_redis_batches;
+extern const struct workload workload_redis_ring;
 extern const struct workload workload_sketch;
 extern const struct workload workload_sketch_words;
 extern const struct workload workload_window;

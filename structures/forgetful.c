@@ -1,4 +1,5 @@
-/* structures/forgetful.c - rows of lethe_forgetful: the elastic setting and the paper's. */
+/* structures/forgetful.c - rows of lethe_forgetful: the elastic setting, and the paper's, corrected
+ * and as printed. */
 #include "lethe/forgetful.h"
 
 #define STRUCTURE forgetful
@@ -23,6 +24,12 @@ static void plan_options(const struct structure *row, const struct structure_pla
     own->bits = 16 * plan->capacity;
     own->past = 2;
     own->period_ms = plan->window_ms / 3 + 1;
+    if (own->setting == LETHE_FORGETFUL_PRINTED) {
+        /* A basic filter that does not adapt loses nothing. */
+        own->window_ms = 0;
+        own->past = 1;
+        own->period_ms = plan->window_ms / 2 + 1;
+    }
 }
 
 static lethe_status info(const void *object, uint64_t now_ms, void *stats) {
@@ -58,7 +65,7 @@ static lethe_status work(void *object, uint64_t now_ms, unsigned budget, bool *m
     return lethe_forgetful_work(object, now_ms, budget, more);
 }
 
-static const char *const settings[] = {"elastic", "paper"};
+static const char *const settings[] = {"elastic", "paper", "printed"};
 
 static const struct structure_field fields[] = {
     WORD_OF_STATS(setting, settings),    OF_STATS(window_ms, FIELD_U64),
@@ -83,3 +90,5 @@ const struct structure structure_forgetful = {
     .name = "forgetful", .kind = LETHE_FORGETFUL_ELASTIC, .merge = row_merge, COMMON};
 const struct structure structure_forgetful_paper = {
     .name = "forgetful-paper", .kind = LETHE_FORGETFUL_PAPER, COMMON};
+const struct structure structure_forgetful_printed = {
+    .name = "forgetful-printed", .kind = LETHE_FORGETFUL_PRINTED, COMMON};

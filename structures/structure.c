@@ -12,6 +12,7 @@ const struct structure *const structures[] = {
     &structure_gaussian,
     &structure_forgetful,
     &structure_forgetful_paper,
+    &structure_forgetful_printed,
     &structure_window,
     &structure_window_forgetful,
     &structure_count_min,

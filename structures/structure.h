@@ -145,9 +145,10 @@ struct structure {
 extern const struct structure *const structures[];
 
 extern const struct structure structure_bloom, structure_blocked, structure_quotient,
-    structure_gaussian, structure_forgetful, structure_forgetful_paper, structure_window,
-    structure_window_forgetful, structure_count_min, structure_conservative, structure_count,
-    structure_log, structure_fid, structure_export, structure_cascade, structure_packed;
+    structure_gaussian, structure_forgetful, structure_forgetful_paper, structure_forgetful_printed,
+    structure_window, structure_window_forgetful, structure_count_min, structure_conservative,
+    structure_count, structure_log, structure_fid, structure_export, structure_cascade,
+    structure_packed;
 
 /* The row that an object of the same type as row's is of. */
 const struct structure *structure_of_object(const struct structure *row, const void *object);

@@ -28,7 +28,7 @@ void fbf_end(struct fbf *fbf) {
 void fbf_record(struct fbf *fbf, uint64_t now_ms, uint64_t count) {
     if (fbf->status != LETHE_OK) return;
     fbf->now_ms = now_ms;
-    bool more = true;
+    bool more = !fbf->is_idle;
     while (more && fbf->status == LETHE_OK)
         fbf->status = lethe_forgetful_work(fbf->filter, now_ms, FBF_WORK, &more);
     for (; count > 0 && fbf->status == LETHE_OK; count--) {
@@ -44,14 +44,38 @@ void fbf_load(struct fbf *fbf, uint64_t count, uint64_t periods) {
     fbf_record(fbf, start_ms + length_ms - 1, 0);
 }
 
-double fbf_measure(struct fbf *fbf, uint64_t probes) {
-    if (fbf->status != LETHE_OK) return 0;
+static uint64_t count_hits(struct fbf *fbf, uint64_t probes) {
     uint64_t hits = 0;
     for (uint64_t i = 0; i < probes; i++) {
         lethe_hash hash = lethe_hash_u64(LETHE_DEFAULT_SEED, fbf->next_probe++);
         hits += lethe_forgetful_test(fbf->filter, hash, fbf->now_ms);
     }
-    return (double)hits / (double)probes;
+    return hits;
+}
+
+double fbf_measure(struct fbf *fbf, uint64_t probes) {
+    if (fbf->status != LETHE_OK) return 0;
+    return (double)count_hits(fbf, probes) / (double)probes;
+}
+
+double fbf_measure_precisely(struct fbf *fbf, uint64_t most) {
+    if (fbf->status != LETHE_OK) return 0;
+    uint64_t hits = 0, made = 0;
+    do {
+        hits += count_hits(fbf, FBF_PROBES);
+        made += FBF_PROBES;
+    } while (hits < FBF_HITS && made < most);
+    return (double)hits / (double)made;
+}
+
+double fbf_lost(const struct fbf *fbf, uint64_t oldest) {
+    if (fbf->status != LETHE_OK || oldest >= fbf->next_id) return 0;
+    uint64_t lost = 0;
+    for (uint64_t id = oldest; id < fbf->next_id; id++) {
+        lethe_hash hash = lethe_hash_u64(LETHE_DEFAULT_SEED, id);
+        lost += !lethe_forgetful_test(fbf->filter, hash, fbf->now_ms);
+    }
+    return (double)lost / (double)(fbf->next_id - oldest);
 }
 
 double fbf_estimate(const struct fbf *fbf) {
@@ -60,7 +84,7 @@ double fbf_estimate(const struct fbf *fbf) {
 }
 
 struct fbf_rates fbf_rates_at(const lethe_forgetful_options *options, uint64_t count, bool steady,
-                              unsigned rounds, lethe_status *status) {
+                              unsigned rounds, uint64_t most, lethe_status *status) {
     struct fbf_rates rates = {0};
     for (uint64_t round = 0; round < rounds && *status == LETHE_OK; round++) {
         struct fbf fbf;
@@ -70,7 +94,7 @@ struct fbf_rates fbf_rates_at(const lethe_forgetful_options *options, uint64_t c
             if (i > 0) fbf.now_ms++; /* the next period begins */
             fbf_load(&fbf, count, 2);
         }
-        rates.measured += fbf_measure(&fbf, FBF_PROBES) / rounds;
+        rates.measured += fbf_measure_precisely(&fbf, most) / rounds;
         rates.estimated += fbf_estimate(&fbf) / rounds;
         *status = fbf.status;
         fbf_end(&fbf);

@@ -14,6 +14,7 @@ struct fbf {
     uint64_t period_ms;
     uint64_t now_ms;
     uint64_t next_id, next_probe;
+    bool is_idle; /* no background work is done, so Algorithm 3 does not run */
 };
 
 /* round makes other ids: experiments are repeated and averaged. */
@@ -23,7 +24,7 @@ void fbf_end(struct fbf *fbf);
 /* The stats of the filter now. */
 lethe_forgetful_stats fbf_stats(const struct fbf *fbf);
 
-/* Moves time to now_ms, then records that many fresh ids. */
+/* Moves time to now_ms, with the work that is due, then records that many fresh ids. */
 void fbf_record(struct fbf *fbf, uint64_t now_ms, uint64_t count);
 
 /* Spreads count ids evenly over so many periods from now on, ending a millisecond before their
@@ -32,6 +33,12 @@ void fbf_load(struct fbf *fbf, uint64_t count, uint64_t periods);
 
 /* The share of so many fresh ids that is taken for duplicates. */
 double fbf_measure(struct fbf *fbf, uint64_t probes);
+
+/* The same with FBF_PROBES, or more until FBF_HITS duplicates were met, but no more than most. */
+double fbf_measure_precisely(struct fbf *fbf, uint64_t most);
+
+/* The share of the ids from number oldest to the last one that is not known any more. */
+double fbf_lost(const struct fbf *fbf, uint64_t oldest);
 
 /* Equation 3. */
 double fbf_estimate(const struct fbf *fbf);
@@ -43,11 +50,13 @@ struct fbf_rates {
 
 /* Loads a new filter with count ids in two periods (as the paper does), or, steady, at the same
  * rate until every filter has been through it. In both cases a period is just ending. Probes
- * FBF_PROBES ids, and all that with other ids in each of so many rounds. */
+ * FBF_PROBES ids, or up to most (fbf_measure_precisely), and all that with other ids in each of so
+ * many rounds. */
 struct fbf_rates fbf_rates_at(const lethe_forgetful_options *options, uint64_t count, bool steady,
-                              unsigned rounds, lethe_status *status);
+                              unsigned rounds, uint64_t most, lethe_status *status);
 
-enum { FBF_ROUNDS = 5, FBF_PROBES = 200000 }; /* the paper probes 200,000 ids, once */
+/* The paper probes 200,000 ids, once. 60 hits in each of five rounds make a rate certain to 6%. */
+enum { FBF_ROUNDS = 5, FBF_PROBES = 200000, FBF_HITS = 60 };
 
 /* EXIT_DONE, or says that memory ran out. */
 int fbf_code(lethe_status status);

@@ -110,6 +110,8 @@ static int run(struct report *report) {
                   ratio_at, steady_at);
     report_result(report,
                   "the price is the window: (N+1)t is 10 s with t = 5 s and 2 s with t = 1 s.");
+    report_value(report, "growing-5s-over-1s-times", ratio_at);
+    report_value(report, "steady-5s-over-1s-times", steady_at);
     return fbf_code(status);
 }
 

@@ -13,7 +13,8 @@ enum { ELEMENTS = 300, REPEATS = 3 };
 static struct fbf_rates rates_at(lethe_forgetful_options options, lethe_status *status) {
     struct fbf_rates sum = {0};
     for (uint64_t i = 0; i < REPEATS; i++) {
-        struct fbf_rates rates = fbf_rates_at(&options, ELEMENTS + i, true, FBF_ROUNDS, status);
+        struct fbf_rates rates =
+            fbf_rates_at(&options, ELEMENTS + i, true, FBF_ROUNDS, FBF_PROBES, status);
         sum.measured += rates.measured / REPEATS;
         sum.estimated += rates.estimated / REPEATS;
     }
@@ -47,6 +48,12 @@ static int run(struct report *report) {
                   unsalted_at[4], unsalted_at[10], unsalted_at[22]);
     report_result(report, "with a salt for each filter: %.2f, %.2f, %.2f. That is Lethe's default.",
                   salted_at[4], salted_at[10], salted_at[22]);
+    report_value(report, "unsalted-n4-over-equation-3", unsalted_at[4]);
+    report_value(report, "unsalted-n10-over-equation-3", unsalted_at[10]);
+    report_value(report, "unsalted-n22-over-equation-3", unsalted_at[22]);
+    report_value(report, "salted-n4-over-equation-3", salted_at[4]);
+    report_value(report, "salted-n10-over-equation-3", salted_at[10]);
+    report_value(report, "salted-n22-over-equation-3", salted_at[22]);
     return fbf_code(status);
 }
 

@@ -3,17 +3,12 @@
  *
  * The store is LevelDB, which lethe does not link: lethe-bench does, and its workload
  * leveldb-tables makes the numbers. Here it is run, and what it writes is read. */
-#include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "frame/program.h"
+#include "frame/exit_code.h"
 #include "paper/paper.h"
-#include "say/message.h"
+#include "paper/workload.h"
 
 static const struct column columns[] = {
     {"state", "state", COLUMN_WHOLE},       {"table", "table", COLUMN_WHOLE},
@@ -26,66 +21,6 @@ static const struct column columns[] = {
 struct counts {
     double asked, held, bloom, gaussian;
 };
-
-/* Starts the workload with its output in a pipe. */
-static int start(pid_t *child, int *output) {
-    int ends[2];
-    *output = -1;
-    if (pipe(ends) != 0) {
-        return message_fail(EXIT_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
-    }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    char path[PROGRAM_PATH_BYTES], name[] = PROGRAM_BENCH, json[] = "--json";
-    char workload[] = "leveldb-tables";
-    char *words[] = {name, json, workload, NULL};
-    int error = ENOENT;
-    for (size_t i = 0; (error == ENOENT || error == ENOTDIR) && program_place(i, path); i++)
-        error = posix_spawn(child, path, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    *output = ends[0];
-    if (error == 0) return EXIT_DONE;
-    close(ends[0]);
-    if (error == ENOENT || error == ENOTDIR) return program_fail_missing();
-    return message_fail(EXIT_ENVIRONMENT, "cannot run %s: %s", path, strerror(error));
-}
-
-/* Waits for the workload; what it had to say is on standard error. */
-static int finish(pid_t child) {
-    int status;
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) return EXIT_ENVIRONMENT;
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return EXIT_DONE;
-    return message_fail(EXIT_ENVIRONMENT, "%s leveldb-tables failed%s", PROGRAM_BENCH,
-                        WIFEXITED(status) && WEXITSTATUS(status) == 2
-                            ? "; was it built where LevelDB was not found?"
-                            : "");
-}
-
-/* Reads all that the workload writes. */
-static int read_results(json_t **document) {
-    pid_t child = -1;
-    int output;
-    int code = start(&child, &output);
-    if (code != EXIT_DONE) return code;
-    FILE *file = fdopen(output, "r");
-    *document = file != NULL ? json_loadf(file, 0, NULL) : NULL;
-    if (file != NULL) fclose(file);
-    code = finish(child);
-    if (code == EXIT_DONE && *document == NULL) {
-        code = message_fail(EXIT_ENVIRONMENT, "%s did not write what it should", PROGRAM_BENCH);
-    }
-    return code;
-}
-
-static double number_in(const json_t *row, const char *key) {
-    return json_number_value(json_object_get(row, key));
-}
 
 static bool is_called(const json_t *row, const char *key, const char *value) {
     const char *text = json_string_value(json_object_get(row, key));
@@ -105,8 +40,8 @@ static void report_tables(struct report *report, const json_t *rows, struct coun
     json_t *row;
     json_array_foreach(rows, i, row) {
         int state = is_called(row, "state", "compacted");
-        struct counts counts = {number_in(row, "asked"), number_in(row, "held"),
-                                number_in(row, "bloom"), number_in(row, "gaussian")};
+        struct counts counts = {workload_number(row, "asked"), workload_number(row, "held"),
+                                workload_number(row, "bloom"), workload_number(row, "gaussian")};
         if (is_called(row, "table", "all")) continue;
         report_counts(report, state + 1, ++number[state], &counts);
         totals[state].asked += counts.asked;
@@ -126,7 +61,7 @@ static double per_cent_less(const struct counts *counts) {
 
 static int run(struct report *report) {
     json_t *document = NULL;
-    int code = read_results(&document);
+    int code = workload_read("leveldb-tables", &document);
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
     if (code == EXIT_DONE) {
         struct counts totals[2];

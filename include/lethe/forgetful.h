@@ -1,7 +1,7 @@
 /* lethe/forgetful.h - the forgetful Bloom filter: was this id added within the last W?
  *
  * A short list of Bloom filters, each for a stretch of time. An id is added to the two newest, so
- * neighbours overlap. The oldest are dropped as time passes. One type with two settings:
+ * neighbours overlap. The oldest are dropped as time passes. One type with three settings:
  *
  *   LETHE_FORGETFUL_ELASTIC  The default, for production. It is given a window W and an error e,
  *                            and keeps both at any load: filters are salted, close when their share
@@ -9,14 +9,19 @@
  *   LETHE_FORGETFUL_PAPER    The filter of Subramanyam, Gupta, Leslie and Wang, with fixed m, k, N
  *                            and t and its dynamic resizing, corrected only where it would lose
  *                            ids. For study and comparison: docs/papers.md.
+ *   LETHE_FORGETFUL_PRINTED  The same with nothing corrected: Algorithms 1 to 3 to the letter. For
+ *                            study only: it loses ids.
  *
  * Guarantee  Elastic: an id added at time x is recognised at every time up to x + W. A fresh id is
  *            taken for a duplicate with a probability of at most e, at any load and while the
  *            filter adapts. An id is forgotten by x + W (1 + slack).
  *            Paper: an id added at x is recognised up to x + (N+1)t, or up to x + window_ms if a
  *            window was given. Nothing bounds the error; lethe_forgetful_info reports it.
+ *            Printed: none. With N = 1 and without adaptation it is the paper's setting. Otherwise
+ *            ids are forgotten up to a period early, and earlier when the filters are doubled.
  * Memory     Elastic: at a steady load about 25 bits per id in the window at e = 1e-3, 42 at 1e-6
- *            and 72 at 1e-12. max_memory_bytes and policy bound it. Paper: (N+2) m bits.
+ *            and 72 at 1e-12. max_memory_bytes and policy bound it. Paper and
+ *            printed: (N+2) m bits.
  * Threads    Readers may share a filter; a writer needs it alone.
  * Time       Is an argument, in milliseconds from any origin. The filter's clock never goes back: a
  *            time before the latest one counts as the latest, so nothing is forgotten early. A jump
@@ -44,12 +49,13 @@ typedef struct lethe_forgetful lethe_forgetful;
 
 typedef enum lethe_forgetful_setting {
     LETHE_FORGETFUL_ELASTIC = 0,
-    LETHE_FORGETFUL_PAPER = 1
+    LETHE_FORGETFUL_PAPER = 1,
+    LETHE_FORGETFUL_PRINTED = 2
 } lethe_forgetful_setting;
 
 /* The two membership tests of the paper. */
 typedef enum lethe_forgetful_check_kind {
-    /* Two neighbours must match: Algorithm 2, corrected. */
+    /* Two neighbours must match: Algorithm 2, corrected or as printed. */
     LETHE_FORGETFUL_OPTIMISED = 0,
     /* Any filter may match: Section III-A. */
     LETHE_FORGETFUL_SIMPLE = 1
@@ -58,8 +64,9 @@ typedef enum lethe_forgetful_check_kind {
 /* What Algorithm 3 may adapt. The algorithm as published adapts both. */
 enum { LETHE_FORGETFUL_ADAPT_FILTERS = 1, LETHE_FORGETFUL_ADAPT_PERIOD = 2 };
 
-/* Zero in a field selects its default; NULL options are all defaults. A field that belongs to the
- * other setting must be zero. */
+/* Zero in a field selects its default; NULL options are all defaults. A field that belongs to
+ * another setting must be zero. What is said of the paper's setting holds for the printed one too,
+ * except where that is mentioned. */
 typedef struct lethe_forgetful_options {
     size_t size;
 
@@ -69,7 +76,7 @@ typedef struct lethe_forgetful_options {
     lethe_policy policy;
 
     /* W. Elastic: 0 -> 600,000; 1 second..30 days. Paper: 0 -> none; otherwise (N+1)t >= W holds
-     * while the filter adapts. */
+     * while the filter adapts. Printed: must be 0. */
     uint64_t window_ms;
     /* Elastic: e; 0 -> 1e-6; [1e-12, 0.1]. Paper: the target of Algorithm 3; 0 -> 0.01. */
     double error;
@@ -93,7 +100,7 @@ typedef struct lethe_forgetful_options {
     lethe_forgetful_check_kind check;
     /* Paper: LETHE_FORGETFUL_ADAPT_... bits; 0 -> fixed. */
     uint32_t adapt;
-    /* Paper: false as published. Elastic filters always are. */
+    /* Paper: false as published. Printed: must be false. Elastic filters always are. */
     bool salted;
 
     /* Keys the hash and the salts; 0 -> LETHE_DEFAULT_SEED. It is saved with the filter. */
@@ -242,7 +249,7 @@ LETHE_API lethe_status lethe_forgetful_member(const lethe_forgetful *filter, uin
  * expire, and adds its totals. The error is the sum of both, and a strain while it is above the
  * target. Elastic only. Cost: O(memory of other).
  * Errors, with nothing changed: LETHE_EINVAL, LETHE_EMISMATCH (setting, window or seed differ, or
- * the setting is the paper's), LETHE_EFULL (the cap, or more than 4096 filters), LETHE_ENOMEM. */
+ * the setting is not elastic), LETHE_EFULL (the cap, or more than 4096 filters), LETHE_ENOMEM. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_forgetful_merge(lethe_forgetful *filter,
                                                               const lethe_forgetful *other);
 

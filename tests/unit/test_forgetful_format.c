@@ -25,7 +25,7 @@ static lethe_hash hash_of(uint64_t key) {
     return lethe_hash_u64(LETHE_DEFAULT_SEED, key);
 }
 
-/* A filter of either setting with a few periods behind it. */
+/* A filter of any setting with a few periods behind it. */
 static lethe_forgetful *make_sample(int setting) {
     lethe_forgetful *filter;
     lethe_forgetful_options options =
@@ -34,6 +34,10 @@ static lethe_forgetful *make_sample(int setting) {
         options = LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER,
                                 .bits = 300, .hashes = 3, .past = 2, .period_ms = 2000,
                                 .salted = true, .adapt = 1, .window_ms = 6000);
+    }
+    if (setting == 2) {
+        options = LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PRINTED,
+                                .bits = 300, .hashes = 3, .period_ms = 2000, .adapt = 3);
     }
     assert_ok(lethe_forgetful_new(&options, &filter));
     for (uint64_t key = 0; key < 60; key++)
@@ -46,8 +50,9 @@ static lethe_forgetful *make_sample(int setting) {
  * we read from them must answer alike. */
 static void the_bytes_are_golden(void **state) {
     (void)state;
-    static const char *const names[] = {"forgetful-elastic-v1.bin", "forgetful-paper-v1.bin"};
-    for (int setting = 0; setting < 2; setting++) {
+    static const char *const names[] = {"forgetful-elastic-v1.bin", "forgetful-paper-v1.bin",
+                                        "forgetful-printed-v1.bin"};
+    for (int setting = 0; setting < 3; setting++) {
         lethe_forgetful *filter = make_sample(setting);
         lethe_memory_writer writer = {0};
         assert_ok(lethe_forgetful_save(filter, lethe_sink_to_memory(&writer)));
@@ -110,7 +115,7 @@ static void broken_invariants_are_refused(void **state) {
     (void)state;
     const size_t member = HEAD_BYTES;
     const struct lie lies[] = {
-        {0, 0, 2},           /* setting */
+        {0, 0, 3},           /* setting */
         {0, 4, 2},           /* policy */
         {0, 8, 999},         /* window */
         {0, 80, 0},          /* elastic and not salted */
@@ -135,6 +140,10 @@ static void broken_invariants_are_refused(void **state) {
         {1, member, 299},    /* another m than the rest */
         {1, member + 8, 4},  /* another k */
         {1, 96, 1},          /* open, in the paper's setting */
+        {2, 8, 4000},        /* printed, with a window */
+        {2, 80, 1},          /* printed and salted */
+        {2, member + 16, 3}, /* the same, in a member */
+        {2, member, 299},    /* another m than the rest */
     };
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         size_t size;

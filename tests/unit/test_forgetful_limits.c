@@ -33,7 +33,7 @@ static void options_out_of_range_are_refused(void **state) {
     (void)state;
     assert_ok(try_options((lethe_forgetful_options)LETHE_INIT(lethe_forgetful_options)));
     const lethe_forgetful_options bad[] = {
-        {.setting = (lethe_forgetful_setting)2},
+        {.setting = (lethe_forgetful_setting)3},
         {.window_ms = 999},
         {.window_ms = UINT64_C(30) * 86400000 + 1},
         {.error = 0.11},
@@ -65,6 +65,7 @@ static void options_out_of_range_are_refused(void **state) {
         {.setting = LETHE_FORGETFUL_PAPER, .check = (lethe_forgetful_check_kind)2},
         {.setting = LETHE_FORGETFUL_PAPER, .window_ms = 10001}, /* 2 * 5 s do not cover it */
         {.setting = LETHE_FORGETFUL_PAPER, .max_memory_bytes = 1000},
+        {.setting = LETHE_FORGETFUL_PRINTED, .slack = 0.25},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(try_options(bad[i]), LETHE_EINVAL);

@@ -6,7 +6,7 @@
  *         the others, in a batch. Then, id by id and in order, the newest two are tested and added
  *         to; their words are prefetched a few ids ahead. If a new period must begin in the middle
  *         of a chunk, the rest of the chunk is added by single calls.
- * The paper's setting always uses single calls. */
+ * The paper's settings always use single calls. */
 #include "filter/forgetful/forgetful.h"
 
 enum { CHUNK = 128, AHEAD = 6 };
@@ -38,7 +38,7 @@ lethe_status lethe_forgetful_test_batch(const lethe_forgetful *filter, const let
     now_ms = lethe_forgetful_time(filter, now_ms);
     for (size_t i = 0; i < count; i++)
         answers[i] = LETHE_ANSWER_FRESH;
-    if (filter->plan.options.setting == LETHE_FORGETFUL_PAPER) {
+    if (lethe_forgetful_is_paper(filter)) {
         for (size_t i = 0; i < count; i++)
             answers[i] = lethe_forgetful_paper_test(filter, hashes[i], now_ms);
         return LETHE_OK;
@@ -89,7 +89,7 @@ lethe_status lethe_forgetful_add_and_test_batch(lethe_forgetful *filter, const l
                                                 size_t count, uint64_t now_ms, uint8_t *answers) {
     if (filter == NULL || ((hashes == NULL || answers == NULL) && count > 0)) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
-    bool is_paper = filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
+    bool is_paper = lethe_forgetful_is_paper(filter);
     lethe_status first = LETHE_OK;
     size_t i = 0;
     while (i < count) {

@@ -12,7 +12,7 @@
  * I2      Ids are only ever added to members 0 and 1.
  * I3      The clock never goes back, and expired ids stay expired.
  * I4      memory_bytes is what is allocated: filter, list and members.
- * WHY     Two settings, not two types: the list, the members, copying, the totals and the format
+ * WHY     Settings, not types of their own: the list, the members, copying, the totals and the format
  *         are the same. Only when a period begins, which members count and what may be dropped
  *         differ; see paper.c and elastic.c.
  * PAPER   R. Subramanyam, I. Gupta, L. Leslie, W. Wang, Idempotent distributed counters using a
@@ -26,10 +26,6 @@
 #include "core/sized.h"
 
 enum { FIRST_ROOM = 8 };
-
-static bool is_paper(const lethe_forgetful *filter) {
-    return filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
-}
 
 double lethe_forgetful_hinted_ids(const struct lethe_forgetful_plan *plan) {
     return plan->periods == 0 ? 0 : (double)plan->options.capacity / (double)plan->periods;
@@ -63,7 +59,7 @@ lethe_status lethe_forgetful_new(const lethe_forgetful_options *options, lethe_f
     lethe_forgetful *filter;
     status = lethe_forgetful_from_plan(&plan, taken.allocator, &filter);
     if (status != LETHE_OK) return status;
-    if (is_paper(filter)) status = lethe_forgetful_paper_begin(filter);
+    if (lethe_forgetful_is_paper(filter)) status = lethe_forgetful_paper_begin(filter);
     if (status != LETHE_OK) {
         lethe_forgetful_free(filter);
         return status;
@@ -163,7 +159,7 @@ lethe_status lethe_forgetful_copy(const lethe_forgetful *filter, lethe_forgetful
 
 void lethe_forgetful_clear(lethe_forgetful *filter) {
     if (filter == NULL) return;
-    size_t kept = is_paper(filter) ? (size_t)filter->past + 2 : 0;
+    size_t kept = lethe_forgetful_is_paper(filter) ? (size_t)filter->past + 2 : 0;
     while (filter->count > kept)
         lethe_forgetful_drop_member(filter, filter->members[--filter->count]);
     lethe_forgetful own = *filter;
@@ -197,14 +193,15 @@ void lethe_forgetful_put(lethe_forgetful *filter, lethe_hash hash, uint64_t now_
 }
 
 static bool test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
-    return is_paper(filter) ? lethe_forgetful_paper_test(filter, hash, now_ms)
-                            : lethe_forgetful_elastic_test(filter, hash, now_ms);
+    return lethe_forgetful_is_paper(filter) ? lethe_forgetful_paper_test(filter, hash, now_ms)
+                                            : lethe_forgetful_elastic_test(filter, hash, now_ms);
 }
 
 lethe_status lethe_forgetful_make_room(lethe_forgetful *filter, uint64_t now_ms) {
     now_ms = lethe_forgetful_time(filter, now_ms);
-    lethe_status status = is_paper(filter) ? lethe_forgetful_paper_prepare(filter, now_ms)
-                                           : lethe_forgetful_elastic_prepare(filter, now_ms);
+    lethe_status status = lethe_forgetful_is_paper(filter)
+                              ? lethe_forgetful_paper_prepare(filter, now_ms)
+                              : lethe_forgetful_elastic_prepare(filter, now_ms);
     if (status == LETHE_EFULL) {
         filter->refused++;
         filter->was_refused = true;
@@ -258,8 +255,8 @@ lethe_status lethe_forgetful_work(lethe_forgetful *filter, uint64_t now_ms, unsi
     *more = false;
     if (filter == NULL) return LETHE_EINVAL;
     now_ms = lethe_forgetful_time(filter, now_ms);
-    *more = is_paper(filter) ? lethe_forgetful_paper_work(filter, now_ms, budget)
-                             : lethe_forgetful_elastic_work(filter, now_ms, budget);
+    *more = lethe_forgetful_is_paper(filter) ? lethe_forgetful_paper_work(filter, now_ms, budget)
+                                             : lethe_forgetful_elastic_work(filter, now_ms, budget);
     filter->clock_ms = now_ms;
     filter->has_clock = true;
     return LETHE_OK;

@@ -1,7 +1,7 @@
 /* filter/forgetful/forgetful.h - what the files of the forgetful Bloom filter share.
  *
  * forgetful.c has the essay and the public functions; options.c checks options; member.c is one
- * Bloom filter of the list. paper.c and elastic.c are the two settings. budget.c says how the
+ * Bloom filter of the list. paper.c and elastic.c are the settings. budget.c says how the
  * elastic setting divides its error and sizes its filters. batch.c, info.c, merge.c and format.c
  * have the other public functions. */
 #ifndef LETHE_FILTER_FORGETFUL_FORGETFUL_H
@@ -79,6 +79,11 @@ void lethe_forgetful_reuse_member(lethe_forgetful *filter, struct member *member
 /* Puts a member in front of the others. There must be room. */
 void lethe_forgetful_push_front(lethe_forgetful *filter, struct member *member);
 
+/* Whether paper.c runs the filter: the paper's setting, corrected or as printed. */
+static inline bool lethe_forgetful_is_paper(const lethe_forgetful *filter) {
+    return filter->plan.options.setting != LETHE_FORGETFUL_ELASTIC;
+}
+
 /* The later of now_ms and the clock: inside, time never goes back. */
 static inline uint64_t lethe_forgetful_time(const lethe_forgetful *filter, uint64_t now_ms) {
     return now_ms > filter->clock_ms ? now_ms : filter->clock_ms;
@@ -98,7 +103,7 @@ double lethe_forgetful_paper_error(const lethe_forgetful *filter, uint64_t now_m
  * refreshes. */
 size_t lethe_forgetful_paper_live(const lethe_forgetful *filter, uint64_t now_ms, uint64_t *due);
 /* Whether a match in member index counts without a second one: if the member is the first, the
- * last, or not paired. */
+ * last (as printed only with N = 1), or not paired. */
 bool lethe_forgetful_paper_is_alone(const lethe_forgetful *filter, size_t index, size_t live,
                                     uint64_t due);
 

@@ -113,7 +113,7 @@ static lethe_status get_plan(lethe_decoder *decoder, struct lethe_forgetful_plan
     options.seed = lethe_decoder_get_u64(decoder);
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
 
-    if (setting > LETHE_FORGETFUL_PAPER || policy > LETHE_POLICY_DEGRADE ||
+    if (setting > LETHE_FORGETFUL_PRINTED || policy > LETHE_POLICY_DEGRADE ||
         check > LETHE_FORGETFUL_SIMPLE || salted > 1 || zero != 0) {
         return LETHE_ECORRUPT;
     }
@@ -203,7 +203,7 @@ static lethe_status get_member_head(lethe_decoder *decoder, const lethe_forgetfu
                  head->own_ids <= head->ids && head->first_ms <= head->last_ms &&
                  head->last_ms <= filter->clock_ms && head->limit > 0 && head->limit <= 1;
     const lethe_forgetful_options *options = &filter->plan.options;
-    if (options->setting == LETHE_FORGETFUL_PAPER) {
+    if (options->setting != LETHE_FORGETFUL_ELASTIC) {
         valid = valid && head->bits.range == options->bits &&
                 head->bits.hashes == options->hashes && (options->salted || head->salt == 1);
     }
@@ -246,7 +246,7 @@ static bool is_linked(const lethe_forgetful *filter) {
     if (filter->count == 0) return true;
     const struct member *last = filter->members[filter->count - 1];
     if (last->is_paired) return false;
-    if (filter->plan.options.setting == LETHE_FORGETFUL_PAPER) return true;
+    if (filter->plan.options.setting != LETHE_FORGETFUL_ELASTIC) return true;
     for (size_t i = 0; i < filter->count; i++) {
         if (filter->members[i]->own_ids > 0 && !filter->members[i]->is_paired) return false;
     }

@@ -2,10 +2,6 @@
 #include "core/sized.h"
 #include "filter/forgetful/forgetful.h"
 
-static bool is_paper(const lethe_forgetful *filter) {
-    return filter->plan.options.setting == LETHE_FORGETFUL_PAPER;
-}
-
 lethe_status lethe_forgetful_member(const lethe_forgetful *filter, uint32_t index, uint64_t now_ms,
                                     lethe_forgetful_filter *out) {
     if (filter == NULL || index >= filter->count) return LETHE_EINVAL;
@@ -21,7 +17,7 @@ lethe_status lethe_forgetful_member(const lethe_forgetful *filter, uint32_t inde
         .first_ms = member->first_ms,
         .last_ms = member->last_ms,
     };
-    if (is_paper(filter)) {
+    if (lethe_forgetful_is_paper(filter)) {
         uint64_t due;
         size_t live = lethe_forgetful_paper_live(filter, now_ms, &due);
         found.error = lethe_member_expected_error(member);
@@ -48,10 +44,12 @@ static void count_held(const lethe_forgetful *filter, size_t index, bool is_live
 static void count_all_held(const lethe_forgetful *filter, uint64_t now_ms,
                            lethe_forgetful_stats *stats) {
     uint64_t due;
-    size_t paper_live = is_paper(filter) ? lethe_forgetful_paper_live(filter, now_ms, &due) : 0;
+    size_t paper_live =
+        lethe_forgetful_is_paper(filter) ? lethe_forgetful_paper_live(filter, now_ms, &due) : 0;
     for (size_t i = 0; i < filter->count; i++) {
-        bool is_live =
-            is_paper(filter) ? i < paper_live : lethe_forgetful_elastic_is_live(filter, i, now_ms);
+        bool is_live = lethe_forgetful_is_paper(filter)
+                           ? i < paper_live
+                           : lethe_forgetful_elastic_is_live(filter, i, now_ms);
         count_held(filter, i, is_live, now_ms, stats);
     }
 }
@@ -75,9 +73,10 @@ lethe_status lethe_forgetful_info(const lethe_forgetful *filter, uint64_t now_ms
         .window_ms = options->window_ms,
         .slack = options->slack,
         .error_target = options->error,
-        .error_estimate = is_paper(filter) ? lethe_forgetful_paper_error(filter, now_ms)
-                                           : lethe_forgetful_elastic_error(filter, now_ms),
-        .period_ms = is_paper(filter) ? filter->period_ms : filter->plan.period_ms,
+        .error_estimate = lethe_forgetful_is_paper(filter)
+                              ? lethe_forgetful_paper_error(filter, now_ms)
+                              : lethe_forgetful_elastic_error(filter, now_ms),
+        .period_ms = lethe_forgetful_is_paper(filter) ? filter->period_ms : filter->plan.period_ms,
         .clock_ms = filter->clock_ms,
         .fresh = filter->fresh,
         .duplicates = filter->duplicates,

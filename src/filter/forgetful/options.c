@@ -51,6 +51,9 @@ static lethe_status plan_elastic(struct lethe_forgetful_plan *plan) {
 static lethe_status plan_paper(struct lethe_forgetful_plan *plan) {
     lethe_forgetful_options *options = &plan->options;
     if (options->slack != 0 || options->capacity != 0 || options->policy != 0) return LETHE_EINVAL;
+    /* Algorithms 1 to 3 know neither. */
+    bool is_printed = options->setting == LETHE_FORGETFUL_PRINTED;
+    if (is_printed && (options->window_ms != 0 || options->salted)) return LETHE_EINVAL;
     if (options->error == 0) options->error = DEFAULT_TARGET;
     if (options->bits == 0) options->bits = DEFAULT_BITS;
     if (options->hashes == 0) options->hashes = DEFAULT_HASHES;
@@ -85,7 +88,10 @@ lethe_status lethe_forgetful_plan_options(const lethe_forgetful_options *options
     if (plan.options.seed == 0) plan.options.seed = LETHE_DEFAULT_SEED;
     lethe_status status = LETHE_EINVAL;
     if (plan.options.setting == LETHE_FORGETFUL_ELASTIC) status = plan_elastic(&plan);
-    if (plan.options.setting == LETHE_FORGETFUL_PAPER) status = plan_paper(&plan);
+    if (plan.options.setting == LETHE_FORGETFUL_PAPER ||
+        plan.options.setting == LETHE_FORGETFUL_PRINTED) {
+        status = plan_paper(&plan);
+    }
     if (status == LETHE_OK) *out = plan;
     return status;
 }

@@ -17,6 +17,10 @@
  *            filter is dropped while ids of its own period are younger than W. The first rule alone
  *            is not enough: filters filled during short periods would be dropped too soon after the
  *            period has become longer.
+ * PRINTED LETHE_FORGETFUL_PRINTED is the same without these three. "The oldest alone" is then asked
+ *         only if N = 1, the oldest counts as paired with the empty filter that was put after it,
+ *         and there is no window. Its estimate is Equation 3 as printed, which has a term for the
+ *         oldest alone at any N, so it describes a check that is not made.
  * I1      Without a window there are N + 2 members. With a window there may be more for a while.
  * I2      All members have the same m and k. The memory of a dropped member is reused for the
  *         future.
@@ -33,6 +37,10 @@ enum {
     TICKS_PER_REFRESH = 8,   /* runs of Algorithm 3 that take as much of a budget as a refresh */
     MOST_TICKS_BEHIND = 4096 /* after more, all is forgotten and the adaptation has settled */
 };
+
+static bool is_printed(const lethe_forgetful *filter) {
+    return filter->plan.options.setting == LETHE_FORGETFUL_PRINTED;
+}
 
 static uint64_t refreshes_due(const lethe_forgetful *filter, uint64_t now_ms) {
     if (!filter->has_clock || now_ms < filter->period_began_ms) return 0;
@@ -60,8 +68,10 @@ size_t lethe_forgetful_paper_live(const lethe_forgetful *filter, uint64_t now_ms
 
 bool lethe_forgetful_paper_is_alone(const lethe_forgetful *filter, size_t index, size_t live,
                                     uint64_t due) {
-    bool is_future = index + due == 0;
-    return is_future || index + 1 == live || !filter->members[index]->is_paired;
+    bool is_future = index + due == 0, is_last = index + 1 == live;
+    /* Algorithm 2 comes to its last branch only if there are no pairs of past filters. */
+    if (is_printed(filter)) return is_future || (is_last && filter->past == 1);
+    return is_future || is_last || !filter->members[index]->is_paired;
 }
 
 bool lethe_forgetful_paper_test(const lethe_forgetful *filter, lethe_hash hash, uint64_t now_ms) {
@@ -78,7 +88,7 @@ bool lethe_forgetful_paper_test(const lethe_forgetful *filter, lethe_hash hash, 
     return false;
 }
 
-/* Equation 3 for Algorithm 2 as corrected, or its counterpart for the simple test. */
+/* Equation 3, in which the last one always counts alone, or its counterpart for the simple test. */
 double lethe_forgetful_paper_error(const lethe_forgetful *filter, uint64_t now_ms) {
     uint64_t due;
     size_t live = lethe_forgetful_paper_live(filter, now_ms, &due);
@@ -90,7 +100,10 @@ double lethe_forgetful_paper_error(const lethe_forgetful *filter, uint64_t now_m
          * already. */
         bool pairs = i > 0 && !simple && i - 1 + due > 0 && filter->members[i - 1]->is_paired;
         if (pairs) none *= 1 - newer * error;
-        if (simple || lethe_forgetful_paper_is_alone(filter, i, live, due)) none *= 1 - error;
+        bool is_last = i + 1 == live;
+        if (simple || is_last || lethe_forgetful_paper_is_alone(filter, i, live, due)) {
+            none *= 1 - error;
+        }
         newer = error;
     }
     return 1 - none;
@@ -206,7 +219,7 @@ static void scale_up_filters(lethe_forgetful *filter) {
             filter->is_strained = true;
             return;
         }
-        oldest->is_paired = oldest->own_ids == 0;
+        oldest->is_paired = oldest->own_ids == 0 || is_printed(filter);
     }
     filter->is_strained = false;
     filter->past = (uint32_t)wanted - 2;

@@ -1,0 +1,17 @@
+/* paper/workload.h - figures whose numbers lethe-bench makes.
+ *
+ * Some experiments need what lethe itself must not link or start: LevelDB, servers. A workload of
+ * lethe-bench makes their numbers. Here it is run, and what it writes is read. */
+#ifndef LETHE_CLI_PAPER_WORKLOAD_H
+#define LETHE_CLI_PAPER_WORKLOAD_H
+
+#include <jansson.h>
+
+/* Runs a workload. The caller owns *document (json_decref): an object whose "results" is an array of
+ * rows, of which there is at least one. Returns EXIT_DONE, or another code after saying why. */
+int workload_read(const char *name, json_t **document);
+
+/* A number in a row; NAN if it has none. */
+double workload_number(const json_t *row, const char *key);
+
+#endif
