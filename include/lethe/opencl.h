@@ -180,7 +180,7 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_opencl_sketch_count_key_batch(
  * and a count sketch that reaches an end stays there: their results depend on the order, which a
  * device does not keep. NULL weights are 1 each.
  * After LETHE_EDEVICE or LETHE_ENOMEM some keys may have been added and others not: the sketch then
- * refuses everything except being freed, with LETHE_EDEVICE.
+ * refuses everything with LETHE_EDEVICE, until an export is applied.
  * Errors, with nothing changed: LETHE_EINVAL (also for another kind, a sketch that was made from an
  * export or keeps the top, a weight of 0, or counters of 64 bits on a device without atomic
  * operations on these). */

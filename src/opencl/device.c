@@ -133,7 +133,7 @@ lethe_status lethe_opencl_open_with(const struct lethe_opencl_calls *calls,
     status = lethe_opencl_search(calls, &taken, &found, detail);
     if (status != LETHE_OK) return status;
     lethe_opencl *device = lethe_alloc_zeroed(taken.allocator, sizeof *device);
-    if (device == NULL) return LETHE_ENOMEM;
+    if (device == NULL) return lethe_opencl_done(detail, LETHE_ENOMEM);
     *device = (lethe_opencl){.calls = calls,
                              .id = found.id,
                              .info = found.info,

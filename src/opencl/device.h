@@ -106,6 +106,10 @@ LETHE_MUST_CHECK lethe_status lethe_opencl_open_with(const struct lethe_opencl_c
 lethe_status lethe_opencl_fail(lethe_detail *detail, cl_int error, const char *attempt,
                                const char *device);
 
+/* Returns status, after saying something in detail if it is a failure about which nothing was said
+ * yet. */
+lethe_status lethe_opencl_done(lethe_detail *detail, lethe_status status);
+
 /* Something that a caller wants done. The first error sticks: then everything else does nothing,
  * so that it is asked for once, at the end. */
 struct lethe_opencl_job {

@@ -22,6 +22,12 @@ lethe_status lethe_opencl_fail(lethe_detail *detail, cl_int error, const char *a
                              device, lethe_opencl_error_name(error), (int)error);
 }
 
+lethe_status lethe_opencl_done(lethe_detail *detail, lethe_status status) {
+    if (status == LETHE_OK || status == LETHE_EINVAL) return status;
+    if (detail == NULL || detail->text[0] != '\0') return status;
+    return lethe_detail_fill(detail, status, "%s", lethe_strerror(status));
+}
+
 static lethe_opencl_type type_of(cl_device_type type) {
     if (type & CL_DEVICE_TYPE_GPU) return LETHE_OPENCL_GPU;
     return type & CL_DEVICE_TYPE_CPU ? LETHE_OPENCL_CPU : LETHE_OPENCL_ACCELERATOR;

@@ -145,7 +145,7 @@ lethe_status lethe_opencl_gaussian_upload(lethe_opencl *device, const lethe_gaus
     if (status != LETHE_OK) return status;
     lethe_memory_writer frame = {0};
     lethe_opencl_gaussian *made = lethe_alloc_zeroed(device->allocator, sizeof *made);
-    if (made == NULL) return LETHE_ENOMEM;
+    if (made == NULL) return lethe_opencl_done(detail, LETHE_ENOMEM);
     *made = (lethe_opencl_gaussian){
         .device = device,
         .range = shape.slots,
@@ -167,7 +167,7 @@ lethe_status lethe_opencl_gaussian_upload(lethe_opencl *device, const lethe_gaus
     lethe_memory_writer_free(&frame);
     if (status != LETHE_OK) {
         lethe_opencl_gaussian_free(made);
-        return status;
+        return lethe_opencl_done(detail, status);
     }
     *out = made;
     return LETHE_OK;
@@ -247,7 +247,7 @@ lethe_status lethe_opencl_gaussian_new(lethe_opencl *device,
     lethe_release(device->allocator, plan.levels, level_bytes);
     if (status != LETHE_OK) {
         lethe_opencl_gaussian_free(made);
-        return status;
+        return lethe_opencl_done(detail, status);
     }
     *out = made;
     return LETHE_OK;

@@ -34,7 +34,7 @@ static lethe_status fetch_slots(lethe_opencl_gaussian *filter, unsigned char **o
 
 static lethe_status fail_load(lethe_opencl_gaussian *filter, lethe_status status,
                               lethe_detail *detail) {
-    if (status != LETHE_ECORRUPT) return status;
+    if (status != LETHE_ECORRUPT) return lethe_opencl_done(detail, status);
     return lethe_detail_fill(detail, LETHE_EDEVICE,
                              "the OpenCL device %s has returned what is no filter",
                              filter->device->info.name);

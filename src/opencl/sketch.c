@@ -129,7 +129,7 @@ lethe_status lethe_opencl_sketch_upload(lethe_opencl *device, const lethe_sketch
     *out = NULL;
     if (device == NULL || sketch == NULL) return LETHE_EINVAL;
     lethe_detail_clear(detail);
-    return make(device, sketch, out, detail);
+    return lethe_opencl_done(detail, make(device, sketch, out, detail));
 }
 
 /* Reads an export on the host, which checks it. */
@@ -151,7 +151,7 @@ lethe_status lethe_opencl_sketch_import(lethe_opencl *device, lethe_source sourc
     if (status != LETHE_OK) return status;
     status = make(device, host, out, detail);
     lethe_sketch_free(host);
-    return status;
+    return lethe_opencl_done(detail, status);
 }
 
 void lethe_opencl_sketch_free(lethe_opencl_sketch *sketch) {
@@ -176,7 +176,7 @@ lethe_status lethe_opencl_sketch_apply(lethe_opencl_sketch *sketch, lethe_source
     }
     if (status == LETHE_OK) status = take_cells(sketch, newer, detail);
     lethe_sketch_free(newer);
-    return status;
+    return lethe_opencl_done(detail, status);
 }
 
 lethe_status lethe_opencl_sketch_get_shape(const lethe_opencl_sketch *sketch,
@@ -366,5 +366,5 @@ lethe_status lethe_opencl_sketch_download(lethe_opencl_sketch *sketch, lethe_ske
     lethe_status status = lethe_opencl_job_end(&job);
     if (status == LETHE_OK) status = rebuild(sketch, cells, out);
     lethe_release(device->allocator, cells, sketch->cell_bytes);
-    return status;
+    return lethe_opencl_done(detail, status);
 }

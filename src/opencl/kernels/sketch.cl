@@ -24,8 +24,8 @@ static place_bits place_group(ulong2 hash, uint group) {
 
 /* The position of a key's counter in a row, counted from the first counter of all. */
 static ulong place_in_row(place_bits bits, uint row, ulong width) {
-    ulong half = row % 4 < 2 ? bits.low : bits.high;
-    ulong x = row % 2 == 0 ? half & 0xffffffffUL : half >> 32;
+    ulong word = row % 4 < 2 ? bits.low : bits.high;
+    ulong x = row % 2 == 0 ? word & 0xffffffffUL : word >> 32;
     return row * width + (x * width >> 32);
 }
 
