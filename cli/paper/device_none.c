@@ -39,7 +39,8 @@ lethe_status device_filter_add(struct device_filter *filter, const lethe_bytes *
 
 lethe_status device_filter_compare(struct device_filter *filter, const lethe_gaussian *with,
                                    bool *same, lethe_detail *detail) {
-    (void)filter, (void)with, (void)same, (void)detail;
+    (void)filter, (void)with, (void)detail;
+    *same = false;
     return LETHE_EINVAL;
 }
 

@@ -151,8 +151,10 @@ struct lethe_opencl_argument {
     size_t size;
     const void *value;
 };
-#define LETHE_OPENCL_ARGUMENT(variable) \
+#define NUMBER(variable) \
     { sizeof(variable), &(variable) }
+#define BUFFER(variable) \
+    { sizeof(cl_mem), &(variable) }
 
 /* Runs a kernel with that many work items. With `chained`, not before the last chained one of the
  * job has ended, whatever its lane. */

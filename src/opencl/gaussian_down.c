@@ -107,9 +107,8 @@ lethe_status lethe_opencl_gaussian_extract(lethe_opencl_gaussian *filter, lethe_
     cl_mem found = lethe_opencl_job_reserve(&job, lane, LETHE_OPENCL_COUNTS, bytes);
     cl_ulong range = filter->range, full = lethe_opencl_full_slot(filter->slot_bits);
     cl_uint slot_bits = filter->slot_bits;
-    LETHE_OPENCL_RUN(&job, lane, extract_bits, words, false, LETHE_OPENCL_ARGUMENT(filter->slots),
-                     LETHE_OPENCL_ARGUMENT(range), LETHE_OPENCL_ARGUMENT(slot_bits),
-                     LETHE_OPENCL_ARGUMENT(full), LETHE_OPENCL_ARGUMENT(found));
+    LETHE_OPENCL_RUN(&job, lane, extract_bits, words, false, BUFFER(filter->slots), NUMBER(range),
+                     NUMBER(slot_bits), NUMBER(full), BUFFER(found));
     unsigned char *bits;
     lethe_status status = fetch(filter, &job, lane, found, bytes, &bits);
     if (status == LETHE_OK) status = make_bloom(filter, bits, bytes, out);

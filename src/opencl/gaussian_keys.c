@@ -18,15 +18,12 @@ static void insert_local(struct lethe_opencl_job *job, struct lethe_opencl_lane 
     cl_ulong range = filter->range, radius = filter->radius, tile = filter->tile;
     cl_uint bits = filter->slot_bits, functions = filter->hashes;
     lethe_opencl_job_zero(job, lane, heads, heads_bytes);
-    LETHE_OPENCL_RUN(job, lane, link_places, place_count, false, LETHE_OPENCL_ARGUMENT(places),
-                     LETHE_OPENCL_ARGUMENT(place_count), LETHE_OPENCL_ARGUMENT(tile),
-                     LETHE_OPENCL_ARGUMENT(heads), LETHE_OPENCL_ARGUMENT(nexts));
-    LETHE_OPENCL_RUN(job, lane, insert_local, groups, true, LETHE_OPENCL_ARGUMENT(filter->slots),
-                     LETHE_OPENCL_ARGUMENT(range), LETHE_OPENCL_ARGUMENT(bits),
-                     LETHE_OPENCL_ARGUMENT(places), LETHE_OPENCL_ARGUMENT(functions),
-                     LETHE_OPENCL_ARGUMENT(filter->levels), LETHE_OPENCL_ARGUMENT(filter->firsts),
-                     LETHE_OPENCL_ARGUMENT(radius), LETHE_OPENCL_ARGUMENT(tile),
-                     LETHE_OPENCL_ARGUMENT(heads), LETHE_OPENCL_ARGUMENT(nexts));
+    LETHE_OPENCL_RUN(job, lane, link_places, place_count, false, BUFFER(places),
+                     NUMBER(place_count), NUMBER(tile), BUFFER(heads), BUFFER(nexts));
+    LETHE_OPENCL_RUN(job, lane, insert_local, groups, true, BUFFER(filter->slots), NUMBER(range),
+                     NUMBER(bits), BUFFER(places), NUMBER(functions), BUFFER(filter->levels),
+                     BUFFER(filter->firsts), NUMBER(radius), NUMBER(tile), BUFFER(heads),
+                     BUFFER(nexts));
 }
 
 static size_t add_piece(struct lethe_opencl_job *job, const lethe_opencl_gaussian *filter,
@@ -38,21 +35,16 @@ static size_t add_piece(struct lethe_opencl_job *job, const lethe_opencl_gaussia
     cl_mem hashes = lane->buffers[LETHE_OPENCL_HASHES].memory;
     cl_mem places = lethe_opencl_job_reserve(job, lane, LETHE_OPENCL_PLACES,
                                              (size_t)place_count * sizeof(cl_ulong));
-    LETHE_OPENCL_RUN(job, lane, find_places, place_count, false, LETHE_OPENCL_ARGUMENT(hashes),
-                     LETHE_OPENCL_ARGUMENT(number), LETHE_OPENCL_ARGUMENT(functions),
-                     LETHE_OPENCL_ARGUMENT(filter->powers), LETHE_OPENCL_ARGUMENT(range),
-                     LETHE_OPENCL_ARGUMENT(places));
+    LETHE_OPENCL_RUN(job, lane, find_places, place_count, false, BUFFER(hashes), NUMBER(number),
+                     NUMBER(functions), BUFFER(filter->powers), NUMBER(range), BUFFER(places));
     uint64_t owned = bits > LETHE_GAUSSIAN_MAX_SLOT_BITS ? 1 : 8;
     uint64_t groups = (filter->range + owned - 1) / owned;
     if (filter->form == LETHE_OPENCL_LOCAL) {
         insert_local(job, lane, filter, places, place_count, groups);
     } else {
-        LETHE_OPENCL_RUN(job, lane, insert_whole, groups, true,
-                         LETHE_OPENCL_ARGUMENT(filter->slots), LETHE_OPENCL_ARGUMENT(range),
-                         LETHE_OPENCL_ARGUMENT(bits), LETHE_OPENCL_ARGUMENT(places),
-                         LETHE_OPENCL_ARGUMENT(place_count), LETHE_OPENCL_ARGUMENT(functions),
-                         LETHE_OPENCL_ARGUMENT(filter->levels),
-                         LETHE_OPENCL_ARGUMENT(filter->firsts));
+        LETHE_OPENCL_RUN(job, lane, insert_whole, groups, true, BUFFER(filter->slots),
+                         NUMBER(range), NUMBER(bits), BUFFER(places), NUMBER(place_count),
+                         NUMBER(functions), BUFFER(filter->levels), BUFFER(filter->firsts));
     }
     lethe_opencl_job_flush(job, lane);
     return some;
@@ -93,12 +85,10 @@ static size_t test_piece(struct lethe_opencl_job *job, const lethe_opencl_gaussi
     cl_uint bits = filter->slot_bits, functions = filter->hashes;
     cl_mem hashes = lane->buffers[LETHE_OPENCL_HASHES].memory;
     cl_mem flags = lethe_opencl_job_reserve(job, lane, LETHE_OPENCL_FLAGS, some);
-    LETHE_OPENCL_RUN(job, lane, test_keys, some, false, LETHE_OPENCL_ARGUMENT(filter->slots),
-                     LETHE_OPENCL_ARGUMENT(range), LETHE_OPENCL_ARGUMENT(bits),
-                     LETHE_OPENCL_ARGUMENT(hashes), LETHE_OPENCL_ARGUMENT(number),
-                     LETHE_OPENCL_ARGUMENT(functions), LETHE_OPENCL_ARGUMENT(filter->powers),
-                     LETHE_OPENCL_ARGUMENT(filter->levels), LETHE_OPENCL_ARGUMENT(filter->firsts),
-                     LETHE_OPENCL_ARGUMENT(flags));
+    LETHE_OPENCL_RUN(job, lane, test_keys, some, false, BUFFER(filter->slots), NUMBER(range),
+                     NUMBER(bits), BUFFER(hashes), NUMBER(number), NUMBER(functions),
+                     BUFFER(filter->powers), BUFFER(filter->levels), BUFFER(filter->firsts),
+                     BUFFER(flags));
     lethe_opencl_job_read(job, lane, flags, present + first, some);
     lethe_opencl_job_flush(job, lane);
     return some;

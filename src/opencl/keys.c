@@ -81,9 +81,8 @@ size_t lethe_opencl_send_keys(struct lethe_opencl_job *job, struct lethe_opencl_
     lethe_opencl_job_write(job, lane, bytes, lane->bytes, size);
     lethe_opencl_job_write(job, lane, offsets, lane->offsets, offsets_size);
     cl_ulong number = count, seed = keys->seed;
-    LETHE_OPENCL_RUN(job, lane, hash_keys, count, false, LETHE_OPENCL_ARGUMENT(bytes),
-                     LETHE_OPENCL_ARGUMENT(offsets), LETHE_OPENCL_ARGUMENT(number),
-                     LETHE_OPENCL_ARGUMENT(seed), LETHE_OPENCL_ARGUMENT(hashes));
+    LETHE_OPENCL_RUN(job, lane, hash_keys, count, false, BUFFER(bytes), BUFFER(offsets),
+                     NUMBER(number), NUMBER(seed), BUFFER(hashes));
     return count;
 }
 

@@ -207,18 +207,13 @@ static size_t count_piece(struct lethe_opencl_job *job, const lethe_opencl_sketc
     cl_uint depth = sketch->shape.depth, is_log = sketch->values != NULL;
     cl_uint size = (cl_uint)__builtin_ctz(sketch->shape.counter_bits / 8);
     if (is_count_kind(&sketch->shape)) {
-        LETHE_OPENCL_RUN(job, lane, count_signed, some, false, LETHE_OPENCL_ARGUMENT(sketch->cells),
-                         LETHE_OPENCL_ARGUMENT(width), LETHE_OPENCL_ARGUMENT(depth),
-                         LETHE_OPENCL_ARGUMENT(size), LETHE_OPENCL_ARGUMENT(hashes),
-                         LETHE_OPENCL_ARGUMENT(number), LETHE_OPENCL_ARGUMENT(answers),
-                         LETHE_OPENCL_ARGUMENT(flags));
+        LETHE_OPENCL_RUN(job, lane, count_signed, some, false, BUFFER(sketch->cells), NUMBER(width),
+                         NUMBER(depth), NUMBER(size), BUFFER(hashes), NUMBER(number),
+                         BUFFER(answers), BUFFER(flags));
     } else {
-        LETHE_OPENCL_RUN(job, lane, count_least, some, false, LETHE_OPENCL_ARGUMENT(sketch->cells),
-                         LETHE_OPENCL_ARGUMENT(width), LETHE_OPENCL_ARGUMENT(depth),
-                         LETHE_OPENCL_ARGUMENT(size), LETHE_OPENCL_ARGUMENT(hashes),
-                         LETHE_OPENCL_ARGUMENT(number), LETHE_OPENCL_ARGUMENT(is_log),
-                         LETHE_OPENCL_ARGUMENT(values), LETHE_OPENCL_ARGUMENT(answers),
-                         LETHE_OPENCL_ARGUMENT(flags));
+        LETHE_OPENCL_RUN(job, lane, count_least, some, false, BUFFER(sketch->cells), NUMBER(width),
+                         NUMBER(depth), NUMBER(size), BUFFER(hashes), NUMBER(number),
+                         NUMBER(is_log), BUFFER(values), BUFFER(answers), BUFFER(flags));
     }
     lethe_opencl_job_read(job, lane, answers, counts + first, some * sizeof *counts);
     if (saturated != NULL) lethe_opencl_job_read(job, lane, flags, saturated + first, some);
@@ -271,11 +266,9 @@ static size_t add_piece(struct lethe_opencl_job *job, const lethe_opencl_sketch 
     cl_ulong width = sketch->shape.width, number = some;
     cl_uint depth = sketch->shape.depth, is_weighted = weights != NULL;
     cl_uint size = (cl_uint)__builtin_ctz(sketch->shape.counter_bits / 8);
-    LETHE_OPENCL_RUN(job, lane, add_count_min, some, false, LETHE_OPENCL_ARGUMENT(sketch->cells),
-                     LETHE_OPENCL_ARGUMENT(width), LETHE_OPENCL_ARGUMENT(depth),
-                     LETHE_OPENCL_ARGUMENT(size), LETHE_OPENCL_ARGUMENT(hashes),
-                     LETHE_OPENCL_ARGUMENT(number), LETHE_OPENCL_ARGUMENT(is_weighted),
-                     LETHE_OPENCL_ARGUMENT(sent));
+    LETHE_OPENCL_RUN(job, lane, add_count_min, some, false, BUFFER(sketch->cells), NUMBER(width),
+                     NUMBER(depth), NUMBER(size), BUFFER(hashes), NUMBER(number),
+                     NUMBER(is_weighted), BUFFER(sent));
     lethe_opencl_job_flush(job, lane);
     return some;
 }
