@@ -139,7 +139,8 @@ static void keys_are_hashed_on_the_device(void **state) {
 static double own_bell(uint32_t hash, uint64_t distance, uint64_t slots) {
     if (distance == 0) return 1;
     if (hash == 1 && distance == 3) return 0;
-    return 0.9999999999 - (double)distance / (double)slots / (1 + hash);
+    if (hash == 2 && distance == 2) return 1 - 1e-12; /* 1 as a float, if nobody takes care */
+    return 1 - (double)distance / (double)slots / (1 + hash);
 }
 
 /* What a slot makes of a level. */
