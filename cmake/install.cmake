@@ -22,6 +22,12 @@ if(TARGET lethe_leveldb_shared)
     install(FILES plugins/leveldb/include/lethe/leveldb.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lethe)
     add_dependencies(product lethe_leveldb_shared lethe_leveldb_static)
 endif()
+if(TARGET lethe_opencl_shared)
+    set_target_properties(lethe_opencl_shared PROPERTIES EXPORT_NAME lethe_opencl)
+    set_target_properties(lethe_opencl_static PROPERTIES EXPORT_NAME lethe_opencl-static)
+    install(TARGETS lethe_opencl_shared lethe_opencl_static EXPORT lethe-targets)
+    add_dependencies(product lethe_opencl_shared lethe_opencl_static)
+endif()
 if(TARGET lethe-bench)
     install(TARGETS lethe-bench DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lethe)
     add_dependencies(product lethe-bench)
@@ -29,7 +35,7 @@ endif()
 
 # find_package(lethe): lethe::lethe is the shared library, lethe::lethe-static the static one; the engine is
 # lethe::lethe_store and lethe::lethe_store-static, the plug-in of LevelDB lethe::lethe_leveldb and
-# lethe::lethe_leveldb-static.
+# lethe::lethe_leveldb-static, the library for devices lethe::lethe_opencl and lethe::lethe_opencl-static.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lethe)
 install(EXPORT lethe-targets NAMESPACE lethe:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/lethe-config.cmake.in lethe-config.cmake
@@ -60,6 +66,9 @@ endif()
 set(packages lethe lethe_store)
 if(TARGET lethe_leveldb_shared)
     list(APPEND packages lethe_leveldb)
+endif()
+if(TARGET lethe_opencl_shared)
+    list(APPEND packages lethe_opencl)
 endif()
 foreach(name ${packages})
     configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)

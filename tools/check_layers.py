@@ -5,6 +5,7 @@ usage: tools/check_layers.py [ROOT]
 
     include/lethe    public headers: each other and standard C, nothing else
     src/core src/os  <-  src/filter, src/sketch  <-  src/window  <-  src/engine
+    src/opencl       beside src/engine: core, and single headers of filter and sketch
     structures       public headers
     cli module       public headers, structures, and their own folder
     plugins examples public headers, and their own folder (examples: not even that)
@@ -31,6 +32,7 @@ LAYERS = {
     "src/window": {"include", "src/core", "src/os", "src/filter", "src/sketch", "src/window"},
     "src/engine": {"include", "src/core", "src/os", "src/filter", "src/sketch", "src/window",
                    "src/engine"},
+    "src/opencl": {"include", "src/core", "src/filter", "src/sketch", "src/opencl"},
     "structures": {"include", "structures"},
     "cli": {"include", "structures", "cli"},
     "module": {"include", "structures", "module"},
@@ -46,6 +48,7 @@ FOREIGN = [
      "module"),
     (re.compile(r"leveldb/"), re.compile(r"(plugins|examples)/"), "LevelDB",
      "plugins"),
+    (re.compile(r"CL/"), re.compile(r"src/opencl/"), "OpenCL", "src/opencl"),
     (re.compile(r"(.*/)?xxh(ash|3)\.h$"), re.compile(r"src/core/(hash|codec)"), "xxHash",
      "src/core/hash* and src/core/codec*"),
 ]

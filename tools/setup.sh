@@ -28,6 +28,9 @@ libbz2-dev       run         bzlib.h         reads bzip2 files
 liblzma-dev      run         lzma.h          reads xz files
 libjansson-dev   run         jansson.h       reads events from JSON lines
 libleveldb-dev   run         (leveldb/c.h)   the host of the filter policy, liblethe_leveldb
+ocl-icd-opencl-dev run       (CL/cl.h)       loads the drivers of devices, for liblethe_opencl
+opencl-headers   run         -               its headers
+pocl-opencl-icd  test        -               an OpenCL device that is the CPU, for the tests
 libhiredis-dev   run         hiredis/hiredis.h  speaks to servers, for lethe count --redis
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
 libsqlite3-dev   bench       (sqlite3.h)     a peer that counting is measured beside

@@ -7,8 +7,8 @@ static const char *const paper_description[] = {
     "and what was measured here, even where they differ.",
     "Writes the table as `NAME.csv`, and a plot as `NAME.svg`, drawn by gnuplot from the script "
     "`NAME.gnuplot`. Without gnuplot there is no plot, and the rest is the same. Every run "
-    "produces the same bytes, except for fid-12, gbf-6, gbf-speed, cf-3 "
-    "and qf, which measure time and need an idle machine.",
+    "produces the same bytes, except for fbf-15, fid-12 to fid-16, gbf-6, gbf-offload, gbf-speed, "
+    "cf-3 and qf, which measure time and need an idle machine.",
     "Without a name, lists the figures. The name `all` stands for all of them.",
     NULL,
 };
@@ -16,12 +16,12 @@ static const char *const paper_description[] = {
 static const char *const paper_figures[] = {
     "`fbf-8` to `fbf-13`: the paper on the forgetful Bloom filter. `fbf-salt` shows the effect of "
     "a separate salt for each filter.",
-    "`fid-2` to `fid-12`: the paper on the FID-sketch. `fid-memory` compares sketches of equal "
-    "memory.",
+    "`fid-2` to `fid-16`: the paper on the FID-sketch. `fid-memory` compares sketches of equal "
+    "memory. `fid-13` to `fid-16` run on an OpenCL device; on a machine without one they say so.",
     "`gbf-1` to `gbf-6`: the paper on the Gaussian Bloom filter. `gbf-spacing` shows the effect of "
     "other deviations, `gbf-speed` what adding and asking cost. `gbf-table-1` is its Table 1: "
-    "`lethe-bench` creates a LevelDB database in "
-    "TMPDIR, which takes a minute.",
+    "`lethe-bench` creates a LevelDB database in TMPDIR, which takes a minute. `gbf-offload` has an "
+    "OpenCL device keep a filter while the CPU sorts; so do two columns of `gbf-6`.",
     "`cf-3`, `qf-1` and `qf`: the paper on cascade and quotient filters, as published and ours.",
     NULL,
 };

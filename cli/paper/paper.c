@@ -80,7 +80,7 @@ static int make_figure(const struct figure *figure, const char *folder, bool qui
         report_print(figure, &report);
         code = report_write_csv(figure, &report, folder);
     }
-    if (code == EXIT_DONE) code = plot_draw(figure, folder, &drawn);
+    if (code == EXIT_DONE) code = plot_draw(figure, &report, folder, &drawn);
     if (code == EXIT_DONE && !quiet) {
         message_note("wrote %s/%s.csv%s", folder, figure->name, drawn ? ", .gnuplot and .svg" : "");
     }

@@ -43,8 +43,9 @@ struct report {
         double number;
     } named[REPORT_VALUES];
     size_t named_count;
-    bool is_short;  /* of memory */
-    unsigned scale; /* of cf-3: the paper's keys and memory are divided by it */
+    const char *picture_note; /* a few words in the picture; NULL for none */
+    bool is_short;            /* of memory */
+    unsigned scale;           /* of cf-3: the paper's keys and memory are divided by it */
 };
 
 struct figure {
@@ -85,8 +86,10 @@ int report_write_csv(const struct figure *figure, const struct report *report, c
 void report_free(struct report *report);
 
 /* Writes FOLDER/NAME.gnuplot and has gnuplot make FOLDER/NAME.svg of it and of the CSV. Without
- * gnuplot *drawn is false, after a message that says what to install; that is no failure. */
-int plot_draw(const struct figure *figure, const char *folder, bool *drawn);
+ * gnuplot *drawn is false, after a message that says what to install; that is no failure. A report
+ * without rows has no picture. */
+int plot_draw(const struct figure *figure, const struct report *report, const char *folder,
+              bool *drawn);
 
 /* Opens FOLDER/NAME.ENDING for writing and stores its path; or says why not. */
 enum { PAPER_PATH_BYTES = 4096 };

@@ -29,15 +29,20 @@ static const char opening[] =
     "set style line 5 lc rgb '#777777' lw 2 pt 6 ps 0.7\n"
     "set style line 6 lc rgb '#000000' lw 1.5 pt 4 ps 0.8\n";
 
-static int write_script(const struct figure *figure, const char *folder) {
+static int write_script(const struct figure *figure, const struct report *report,
+                        const char *folder) {
     char path[PAPER_PATH_BYTES];
     FILE *file;
     int code = paper_open(folder, figure, "gnuplot", path, &file);
     if (code != EXIT_DONE) return code;
     fprintf(file, "# lethe paper %s: draws %s.svg from %s.csv, in this folder\n%s", figure->name,
             figure->name, figure->name, opening);
-    fprintf(file, "data = '%s.csv'\nset output '%s.svg'\n%s", figure->name, figure->name,
-            figure->plot);
+    fprintf(file, "data = '%s.csv'\nset output '%s.svg'\n", figure->name, figure->name);
+    if (report->picture_note != NULL) {
+        fprintf(file, "set label 1 '%s' at graph 0.02, graph 0.96 textcolor rgb '#d55e00'\n",
+                report->picture_note);
+    }
+    fputs(figure->plot, file);
     return paper_close(file, path);
 }
 
@@ -62,9 +67,11 @@ static int fail_gnuplot(const struct figure *figure, int status) {
                         status, figure->name);
 }
 
-int plot_draw(const struct figure *figure, const char *folder, bool *drawn) {
+int plot_draw(const struct figure *figure, const struct report *report, const char *folder,
+              bool *drawn) {
     *drawn = false;
-    int code = write_script(figure, folder);
+    if (report->row_count == 0) return EXIT_DONE;
+    int code = write_script(figure, report, folder);
     if (code != EXIT_DONE) return code;
     char program[] = "gnuplot", flag[] = "-e", cd[PAPER_PATH_BYTES], script[64];
     if (!format_cd(folder, cd)) return fail_gnuplot(figure, 0);

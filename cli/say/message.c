@@ -87,6 +87,7 @@ static const struct explanation {
     [LETHE_ENOTFOUND] = {EXIT_ENVIRONMENT, true, "no such file", "check the name"},
     [LETHE_EBUSY] = {EXIT_ENVIRONMENT, false, "another process is writing to it",
                      "wait until it is done, or stop it"},
+    [LETHE_EDEVICE] = {EXIT_ENVIRONMENT, false, "the device failed", "check its driver"},
 };
 
 /* The header of a file names its type and version, which make the message exact. */

@@ -58,7 +58,9 @@ typedef enum lethe_status {
     /* There is no such file or entry. */
     LETHE_ENOTFOUND = 10,
     /* Another process holds it for writing. */
-    LETHE_EBUSY = 11
+    LETHE_EBUSY = 11,
+    /* A device, such as a GPU, was lost, or its driver failed. */
+    LETHE_EDEVICE = 12
 } lethe_status;
 
 /* A short English phrase for a status. It is never NULL, not even for values that this library

@@ -28,6 +28,8 @@ const char *lethe_strerror(lethe_status status) {
         return "not found";
     case LETHE_EBUSY:
         return "held by another process";
+    case LETHE_EDEVICE:
+        return "the device failed";
     }
     return "unknown status";
 }

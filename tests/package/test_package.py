@@ -21,15 +21,18 @@ BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release")
 CMAKE = os.environ.get("CMAKE", "cmake")
 CC = os.environ.get("CC", "cc")
 HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
-# The engine and the plug-in are libraries of their own, and lethe.h does not include them.
+# The engine, the plug-in and what runs on devices are libraries of their own, and lethe.h does not include them.
 ENGINE_HEADERS = [header for header in HEADERS if header.name == "store.h"]
 PLUGIN_HEADERS = [header for header in HEADERS if header.name == "leveldb.h"]
-MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS + PLUGIN_HEADERS]
+DEVICE_HEADERS = [header for header in HEADERS if header.name == "opencl.h"]
+MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS + PLUGIN_HEADERS + DEVICE_HEADERS]
 HAS_LEVELDB = (BUILD / "liblethe_leveldb.a").exists()
+HAS_OPENCL = (BUILD / "liblethe_opencl.a").exists()
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 EXPECTED = "styx 1\nacheron 0\nadditions 1\n"
 ENGINE_EXPECTED = "applied 1\ncopies 1\nlikes 3\n"
 LEVELDB_EXPECTED = "styx: a river\nsty: not there\n"
+OPENCL_EXPECTED = r"(device: .*\n|there is no OpenCL device.*\n)styx: 3\nacheron: 0\n"
 
 
 def run(*command, **environment):
@@ -110,6 +113,8 @@ def test_all_parts_are_installed(prefix, libdir):
             [header.name for header in HEADERS] + ["leveldb.hpp"] * HAS_LEVELDB)]
     for name in ["liblethe_leveldb.a", f"liblethe_leveldb.so.{version()}",
                  "pkgconfig/lethe_leveldb.pc"] * HAS_LEVELDB:
+        assert f"{lib}/{name}" in installed
+    for name in ["liblethe_opencl.a", f"liblethe_opencl.so.{version()}", "pkgconfig/lethe_opencl.pc"] * HAS_OPENCL:
         assert f"{lib}/{name}" in installed
 
 
@@ -194,6 +199,20 @@ def test_the_example_of_leveldb_builds_with_pkg_config(pkg_config, libdir, tmp_p
                    LD_LIBRARY_PATH=str(libdir) if shared else "") == LEVELDB_EXPECTED
 
 
+@pytest.mark.skipif(not HAS_OPENCL, reason="built without OpenCL")
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
+def test_the_example_of_opencl_builds_with_pkg_config(pkg_config, libdir, tmp_path, shared):
+    flags = pkg_config("--cflags", *(["--libs"] if shared else ["--static", "--libs"]), package="lethe_opencl")
+    if not shared:  # our libraries static, the loader as it comes
+        flags = [str(libdir / f"lib{flag[2:]}.a") if flag.startswith("-llethe") else flag for flag in flags]
+    run(CC, "-std=c17", *STRICT, "-o", tmp_path / "example", SOURCE / "examples/opencl.c", *flags)
+    environment = {"LD_LIBRARY_PATH": str(libdir) if shared else "", "POCL_CACHE_DIR": str(BUILD / "pocl")}
+    assert re.fullmatch(OPENCL_EXPECTED, run(tmp_path / "example", **environment))
+    # Without a driver it says so, and the CPU answers.
+    printed = run(tmp_path / "example", **environment, OCL_ICD_VENDORS=str(tmp_path))
+    assert printed.startswith("there is no OpenCL device") and re.fullmatch(OPENCL_EXPECTED, printed)
+
+
 def test_pkg_config_tells_the_version(pkg_config):
     assert pkg_config("--modversion") == [version()]
 
@@ -215,6 +234,10 @@ def test_programs_build_with_find_package(prefix, libdir, tmp_path):
             printed = run(tmp_path / f"leveldb-{language}-{kind}", tmp_path / f"{language}{number}",
                           LD_LIBRARY_PATH=str(libdir))
             assert printed == LEVELDB_EXPECTED
+        if HAS_OPENCL:
+            printed = run(tmp_path / f"opencl-{kind}", LD_LIBRARY_PATH=str(libdir),
+                          POCL_CACHE_DIR=str(BUILD / "pocl"))
+            assert re.fullmatch(OPENCL_EXPECTED, printed)
 
 
 def test_find_package_refuses_a_version_that_may_differ(prefix, tmp_path):
@@ -269,6 +292,8 @@ def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
                  ("liblethe_store.so", ENGINE_HEADERS, "lethe_store_open")]
     if HAS_LEVELDB:
         libraries.append(("liblethe_leveldb.so", PLUGIN_HEADERS, "lethe_leveldb_policy"))
+    if HAS_OPENCL:
+        libraries.append(("liblethe_opencl.so", DEVICE_HEADERS, "lethe_opencl_open"))
     for library, headers, member in libraries:
         declared = declared_functions(headers)
         assert member in declared
@@ -277,7 +302,8 @@ def test_the_shared_library_exports_the_headers_functions_and_no_more(libdir):
 
 
 def test_the_static_library_claims_no_names_but_its_own(libdir):
-    for library in ["liblethe.a", "liblethe_store.a"] + ["liblethe_leveldb.a"] * HAS_LEVELDB:
+    for library in ["liblethe.a", "liblethe_store.a"] + ["liblethe_leveldb.a"] * HAS_LEVELDB + [
+            "liblethe_opencl.a"] * HAS_OPENCL:
         foreign = [name for name in defined_symbols("-g", libdir / library)
                    if not name.startswith("lethe_")]
         assert foreign == []
