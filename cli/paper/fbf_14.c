@@ -141,7 +141,8 @@ static int run(struct report *report) {
 
 const struct figure figure_fbf_14 = {
     .name = "fbf-14",
-    .title = "counters in a simulated store, with and without a filter, and a node that fails",
+    .title = "counters in a simulated store, with and without a forgetful Bloom filter (FBF), and "
+             "a node that fails",
     .columns = "Ten nodes, three replicas, 50 increments a second and 100 from 20 to 40 s. The "
                "acknowledgements of 6% are lost, and they are sent again after 1 to 9 s. At 25 s a "
                "replica replays its commit log, at 30 s another one is killed and its place taken. "
@@ -150,22 +151,23 @@ const struct figure figure_fbf_14 = {
     .plot =
         "set terminal svg size 860,800 font 'Helvetica,14' background 'white'\n"
         "set multiplot layout 2,1\n"
-        "set title \"Figure 14: a counter in a simulated store, with and without a filter\"\n"
-        "set key inside bottom right vertical Left reverse\n"
+        "set title \"Figure 14: a counter in a simulated store, with and without a forgetful Bloom "
+        "filter (FBF)\"\n"
+        "set key inside bottom right vertical Left reverse width -9\n"
         "set lmargin 10\n"
         "set xrange [0:60]\n"
         "set ylabel 'value of the counter'\n"
         "set arrow 1 from 25, graph 0 to 25, graph 1 nohead dt 3 lc rgb '#888888'\n"
         "set arrow 2 from 30, graph 0 to 30, graph 1 nohead dt 3 lc rgb '#888888'\n"
         "set label 1 \"a log is\\nreplayed\" at 24.6, graph 0.9 right tc rgb '#555555'\n"
-        "set label 2 \"a node is\\nkilled\" at 30.4, graph 0.12 tc rgb '#555555'\n"
+        "set label 2 \"a node is\\nkilled\" at 30.4, graph 0.9 tc rgb '#555555'\n"
         "plot data using 'second':'none' with linespoints ls 2 title 'no filter', \\\n"
-        "     data using 'second':'printed' with linespoints ls 4 title 'small forgetful Bloom "
-        "filter, resized as printed', \\\n"
-        "     data using 'second':'corrected' with linespoints ls 3 title 'the same, corrected', "
+        "     data using 'second':'printed' with linespoints ls 4 title 'FBF, small, resized as "
+        "printed', \\\n"
+        "     data using 'second':'corrected' with linespoints ls 3 title 'FBF, small, resized, "
+        "corrected', "
         "\\\n"
-        "     data using 'second':'basic' with linespoints ls 5 lw 6 title 'basic forgetful Bloom "
-        "filter', \\\n"
+        "     data using 'second':'basic' with linespoints ls 5 lw 6 title 'FBF, basic', \\\n"
         "     data using 'second':'window' with linespoints ls 1 title \"Lethe's window\", \\\n"
         "     data using 'second':'expected' with lines ls 6 title 'expected'\n"
         "set title 'How far it is off'\n"

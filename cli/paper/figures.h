@@ -8,7 +8,7 @@
 
 #define FIGURES(row)                                                                             \
     row(fbf_8) row(fbf_9) row(fbf_10) row(fbf_11) row(fbf_12) row(fbf_13) row(fbf_14)            \
-        row(fbf_14_redis) row(fbf_15) row(fbf_salt) row(fid_3) row(fid_4) row(fid_5) row(fid_6)  \
+        row(fbf_14_real) row(fbf_15) row(fbf_salt) row(fid_3) row(fid_4) row(fid_5) row(fid_6)   \
             row(fid_7) row(fid_8) row(fid_9) row(fid_10) row(fid_11) row(fid_12) row(fid_memory) \
                 row(gbf_2) row(gbf_2b) row(gbf_3) row(gbf_4) row(gbf_5) row(gbf_6)               \
                     row(gbf_spacing) row(gbf_table_1) row(cf_3) row(qf)
