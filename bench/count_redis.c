@@ -16,7 +16,7 @@
 #include "frame.h"
 #include "redis_link.h"
 
-enum { DEPTH = 1000, COMMAND_BYTES = 256, WAIT_MS = 600000, DIGEST = 40 };
+enum { DEPTH = 1000, COMMAND_BYTES = 256, WAIT_MS = 60000, DIGEST = 40 };
 
 #define SOCKET_NAME "socket"
 
