@@ -203,13 +203,14 @@ static void tell_in_service(struct report *report, const struct story *stories) 
     const struct story *printed = &stories[PRINTED], *corrected = &stories[CORRECTED];
     unsigned kick = printed->first_kick;
     const struct moment *after = &printed->moments[kick];
-    double before = corrected->moments[kick].measured; /* doubled too, but with all ids */
+    double before = printed->moments[kick - 1].measured;
     report_result(report,
                   "printed, in service (form 2): doubling lowers the FPP by losing ids. At %u s it "
-                  "falls from %.2g to %.2g within the second, and %.1f%% of the window's ids are "
-                  "not known any more: the oldest filter, which alone has them, is not asked alone "
-                  "if N > 1.",
-                  kick, before, after->measured, after->lost_percent);
+                  "falls from %.2g to %.2g within the second, where with all ids it rises to %.2g, "
+                  "and %.1f%% of the window's ids are not known any more: the oldest filter, which "
+                  "alone has them, is not asked alone if N > 1.",
+                  kick, before, after->measured, corrected->moments[kick].measured,
+                  after->lost_percent);
     report_result(report,
                   "corrected, in service (form 3): nothing is lost, and the FPP does not fall. It "
                   "is above the target in %u of %d seconds, at most %.2g, and the filters double "
