@@ -141,8 +141,7 @@ static int run(struct report *report) {
 
 const struct figure figure_fbf_14 = {
     .name = "fbf-14",
-    .title = "counters in a simulated store, with and without a forgetful Bloom filter (FBF), and "
-             "a node that fails",
+    .title = "counters in a simulated store, with and without a filter, and a node that fails",
     .columns = "Ten nodes, three replicas, 50 increments a second and 100 from 20 to 40 s. The "
                "acknowledgements of 6% are lost, and they are sent again after 1 to 9 s. At 25 s a "
                "replica replays its commit log, at 30 s another one is killed and its place taken. "
