@@ -4,8 +4,8 @@
  * subsides and rises. The other is the same filter in service: it has had a steady load for four
  * periods when the load begins to rise. Beside the false positives, which the paper has, there is
  * what it has not: the share of the ids of the last 22 s that the filter does not know any more.
- * 22 s is (N+1)t of the filter as it begins, for which the paper promises to know them. A retry of a
- * lost id is counted twice. */
+ * 22 s is (N+1)t of the filter as it begins, for which the paper promises to know them. A retry of
+ * a lost id is counted twice. */
 #include <math.h>
 
 #include "paper/fbf.h"

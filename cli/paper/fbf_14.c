@@ -115,7 +115,7 @@ static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
     static struct lines lines;
     struct ring_options options = {.seed = 14,
-                                   .length_ms = 1000 * SECONDS,
+                                   .length_ms = UINT64_C(1000) * SECONDS,
                                    .rate_at = rate_at,
                                    .lost_share = LOST_SHARE,
                                    .crash_ms = CRASH_MS,
