@@ -365,7 +365,8 @@ lethe_status ring_run(const struct ring_options *options,
                       void (*on_second)(void *context, unsigned second,
                                         const struct ring_result *result),
                       void *context, struct ring_result *out) {
-    struct ring ring = {.options = *options};
+    static struct ring ring; /* large, and one runs at a time */
+    ring = (struct ring){.options = *options};
     lethe_status status = begin(&ring);
     if (status == LETHE_OK) status = post_increments(&ring);
     ring.status = status;
