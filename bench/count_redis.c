@@ -5,20 +5,18 @@
  * started it. Its log is synced every second, so that up to a second of what it has answered can
  * be lost: it promises less than the others. Scripts are sent a thousand at a time. Memory is
  * the server's; the time of both processors is counted. */
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "count_peers.h"
 #include "folder.h"
 #include "frame.h"
+#include "redis_link.h"
 
-enum { DEPTH = 1000, COMMAND_BYTES = 256, TRIES = 1000, TRY_MICROSECONDS = 10000, DIGEST = 40 };
+enum { DEPTH = 1000, COMMAND_BYTES = 256, WAIT_MS = 60000, DIGEST = 40 };
 
 #define SOCKET_NAME "socket"
 
@@ -28,12 +26,6 @@ static const char script[] = "if redis.call('SET', KEYS[1], 1, 'NX', 'EX', 600) 
 static const char sum_script[] = "local sum = 0 "
                                  "for _, n in ipairs(redis.call('HVALS', 'counters')) do "
                                  "sum = sum + n end return sum";
-
-struct connection {
-    int socket;
-    char received[1 << 16];
-    size_t at, end;
-};
 
 static pid_t start_server(void) {
     const char *words[] = {"redis-server",
@@ -53,71 +45,36 @@ static pid_t start_server(void) {
     return count_start(words, "log");
 }
 
-/* The server makes the socket some time after it was started. */
-static void connect_to_server(struct connection *connection) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = SOCKET_NAME};
-    connection->socket = socket(AF_UNIX, SOCK_STREAM, 0);
-    bench_require(connection->socket >= 0, "making a socket");
-    for (int i = 0; i < TRIES; i++) {
-        if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) == 0) return;
-        usleep(TRY_MICROSECONDS);
-    }
-    bench_require(false, "connecting to redis-server");
+static void send_all(struct redis_link *link, const char *bytes, size_t size) {
+    bench_require(redis_link_send(link, bytes, size), "sending to redis-server");
 }
 
-static void send_all(const struct connection *connection, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t sent = write(connection->socket, bytes, size);
-        bench_require(sent > 0 || errno == EINTR, "sending to redis-server");
-        if (sent <= 0) continue;
-        bytes += sent;
-        size -= (size_t)sent;
-    }
+static struct redis_answer receive(struct redis_link *link) {
+    struct redis_answer answer;
+    bench_require(redis_link_receive(link, &answer), "receiving from redis-server");
+    if (answer.kind == '-') fprintf(stderr, "lethe-bench: redis-server: %s\n", answer.text);
+    bench_require(answer.kind != '-', "a command of redis-server");
+    return answer;
 }
 
-static char receive_byte(struct connection *connection) {
-    while (connection->at == connection->end) {
-        ssize_t received =
-            read(connection->socket, connection->received, sizeof connection->received);
-        bench_require(received > 0 || (received < 0 && errno == EINTR),
-                      "receiving from redis-server");
-        connection->at = 0;
-        connection->end = received > 0 ? (size_t)received : 0;
-    }
-    return connection->received[connection->at++];
-}
-
-/* A line of an answer, without its end. */
-static void receive_line(struct connection *connection, char *line, size_t size) {
-    size_t length = 0;
-    for (char byte; (byte = receive_byte(connection)) != '\n';) {
-        if (byte != '\r' && length + 1 < size) line[length++] = byte;
-    }
-    line[length] = '\0';
-    if (line[0] == '-') fprintf(stderr, "lethe-bench: redis-server: %s\n", line);
-    bench_require(line[0] != '-', "a command of redis-server");
-}
-
-static int64_t receive_number(struct connection *connection) {
-    char line[COMMAND_BYTES];
-    receive_line(connection, line, sizeof line);
-    bench_require(line[0] == ':', "reading an answer of redis-server");
-    return strtoll(line + 1, NULL, 10);
+static int64_t receive_number(struct redis_link *link) {
+    struct redis_answer answer = receive(link);
+    bench_require(answer.kind == ':', "reading an answer of redis-server");
+    return answer.number;
 }
 
 /* Hands the script over; from then on it goes by its digest. */
-static void load_script(struct connection *connection, char digest[DIGEST + 1]) {
-    char command[2 * COMMAND_BYTES], line[COMMAND_BYTES];
+static void load_script(struct redis_link *link, char digest[DIGEST + 1]) {
+    char command[2 * COMMAND_BYTES];
     int length =
         snprintf(command, sizeof command, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
                  strlen(script), script);
-    send_all(connection, command, (size_t)length);
-    receive_line(connection, line, sizeof line);
-    receive_line(connection, digest, DIGEST + 1);
+    send_all(link, command, (size_t)length);
+    snprintf(digest, DIGEST + 1, "%.*s", DIGEST, receive(link).text);
 }
 
 /* Sends some events and reads what became of them; returns how many were new. */
-static uint64_t count_some(struct connection *connection, const char *digest, const char *lines,
+static uint64_t count_some(struct redis_link *link, const char *digest, const char *lines,
                            size_t count) {
     static char commands[DEPTH * COMMAND_BYTES];
     char *to = commands;
@@ -130,41 +87,42 @@ static uint64_t count_some(struct connection *connection, const char *digest, co
                        COUNT_KEY_BYTES, COUNT_KEY_BYTES, count_key(lines, i),
                        (int)count_delta(lines, i));
     }
-    send_all(connection, commands, (size_t)(to - commands));
+    send_all(link, commands, (size_t)(to - commands));
     for (size_t i = 0; i < count; i++)
-        applied += (uint64_t)receive_number(connection);
+        applied += (uint64_t)receive_number(link);
     return applied;
 }
 
-static int64_t sum_counters(struct connection *connection) {
+static int64_t sum_counters(struct redis_link *link) {
     char command[2 * COMMAND_BYTES];
     int length = snprintf(command, sizeof command, "*3\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n0\r\n",
                           strlen(sum_script), sum_script);
-    send_all(connection, command, (size_t)length);
-    return receive_number(connection);
+    send_all(link, command, (size_t)length);
+    return receive_number(link);
 }
 
 static void run(void *context) {
     struct count_job *job = context;
-    static struct connection connection;
+    static struct redis_link link;
     struct count_batches batches;
     char digest[DIGEST + 1];
     /* The address of a socket is short, whatever the folder's name is. */
     bench_require(chdir(job->folder) == 0, "entering a folder");
     pid_t server = start_server();
-    connect_to_server(&connection);
-    load_script(&connection, digest);
+    bench_require(redis_link_open_socket(&link, SOCKET_NAME, WAIT_MS),
+                  "connecting to redis-server");
+    load_script(&link, digest);
     count_batches_open(&batches, job->events);
     job->started = bench_now(); /* the start of the server is not its fault */
     while (count_batches_next(&batches)) {
         for (size_t i = 0; i < batches.count; i += DEPTH) {
             size_t count = batches.count - i < DEPTH ? batches.count - i : DEPTH;
-            job->out->applied += count_some(&connection, digest, count_id(batches.lines, i), count);
+            job->out->applied += count_some(&link, digest, count_id(batches.lines, i), count);
         }
     }
     job->out->cost = count_cost_now(job->started);
     count_batches_close(&batches);
-    job->out->sum = sum_counters(&connection);
+    job->out->sum = sum_counters(&link);
     kill(server, SIGTERM);
     struct count_cost cost = count_wait(server, job->started, "redis-server");
     job->out->cost.memory_mib = cost.memory_mib;

@@ -117,10 +117,14 @@ bool redis_link_receive(struct redis_link *link, struct redis_answer *answer) {
 }
 
 static void append(struct redis_text *text, const char *bytes, size_t size) {
-    if (text->size + size > text->room) {
+    if (text->bytes == NULL || text->size + size > text->room) {
         text->room = 2 * (text->size + size);
-        text->bytes = realloc(text->bytes, text->room);
-        bench_require(text->bytes != NULL, "writing a command");
+        char *grown = realloc(text->bytes, text->room);
+        if (grown == NULL) {
+            bench_require(false, "writing a command");
+            return;
+        }
+        text->bytes = grown;
     }
     memcpy(text->bytes + text->size, bytes, size);
     text->size += size;

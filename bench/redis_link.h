@@ -1,5 +1,5 @@
-/* bench/redis_link.h - a connection to a server of this machine, one command after another or many at
- * once.
+/* bench/redis_link.h - a connection to a server of this machine, one command after another or many
+ * at once.
  *
  * Nothing here ends the program: a server that is killed is part of what is measured. */
 #ifndef LETHE_BENCH_REDIS_LINK_H

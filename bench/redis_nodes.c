@@ -169,13 +169,13 @@ void redis_nodes_start_cluster(struct redis_nodes *nodes, int count) {
         wait_for(&nodes->nodes[i], "CLUSTER INFO", "cluster_state:ok");
 }
 
-void redis_nodes_kill(struct redis_nodes *nodes, int index) {
-    struct redis_node *node = &nodes->nodes[index];
-    if (node->process == 0) return;
-    kill(node->process, SIGKILL);
-    waitpid(node->process, NULL, 0);
-    node->process = 0;
-    redis_link_close(&node->link);
+void redis_nodes_kill(struct redis_nodes *nodes, int node) {
+    struct redis_node *killed = &nodes->nodes[node];
+    if (killed->process == 0) return;
+    kill(killed->process, SIGKILL);
+    waitpid(killed->process, NULL, 0);
+    killed->process = 0;
+    redis_link_close(&killed->link);
 }
 
 void redis_nodes_stop(struct redis_nodes *nodes) {

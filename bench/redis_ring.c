@@ -2,7 +2,7 @@
  * killed.
  *
  * The experiment of Figure 14 of the paper on the forgetful Bloom filter, which is `lethe paper
- * fbf-14-redis`: ten servers, every key on three of them. The same increments go to counters of
+ * fbf-14-real`: ten servers, every key on three of them. The same increments go to counters of
  * different kinds: one of Redis's own (INCR), and once-tables (ONCE.INCRBY) of each kind of window
  * that the module has. Three of fifty acknowledgements are lost on their way, so the client sends
  * those increments again after a fifth of a second to two seconds. In the middle, the master of the

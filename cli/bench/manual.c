@@ -46,6 +46,10 @@ static const char *const bench_workloads[] = {
     "`quotient`: quotient filters at several loads: adding, testing, removing, merging and "
     "listing, "
     "next to a blocked Bloom filter.",
+    "`redis-batches`: the latency of batches of fifty increments in a Redis server with three "
+    "replicas, with once-tables and without: what `lethe paper fbf-15` runs.",
+    "`redis-ring`: counters in a cluster of ten Redis servers while acknowledgements are lost and "
+    "a master is killed: what `lethe paper fbf-14-real` runs.",
     "`sketch`: adding to and querying sketches of each kind with 4 rows of 30,000 counters, one "
     "key at a time and in batches, next to a plain Count-Min sketch; keys drawn uniformly and by "
     "Zipf's law; and two readers at once.",

@@ -115,7 +115,7 @@ static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
     static struct lines lines;
     struct ring_options options = {.seed = 14,
-                                   .length_ms = 1000 * SECONDS,
+                                   .length_ms = UINT64_C(1000) * SECONDS,
                                    .rate_at = rate_at,
                                    .lost_share = LOST_SHARE,
                                    .crash_ms = CRASH_MS,
@@ -150,22 +150,23 @@ const struct figure figure_fbf_14 = {
     .plot =
         "set terminal svg size 860,800 font 'Helvetica,14' background 'white'\n"
         "set multiplot layout 2,1\n"
-        "set title \"Figure 14: a counter in a simulated store, with and without a filter\"\n"
-        "set key inside bottom right vertical Left reverse\n"
+        "set title \"Figure 14: a counter in a simulated store, with and without a forgetful Bloom "
+        "filter (FBF)\"\n"
+        "set key inside bottom right vertical Left reverse width -9\n"
         "set lmargin 10\n"
         "set xrange [0:60]\n"
         "set ylabel 'value of the counter'\n"
         "set arrow 1 from 25, graph 0 to 25, graph 1 nohead dt 3 lc rgb '#888888'\n"
         "set arrow 2 from 30, graph 0 to 30, graph 1 nohead dt 3 lc rgb '#888888'\n"
         "set label 1 \"a log is\\nreplayed\" at 24.6, graph 0.9 right tc rgb '#555555'\n"
-        "set label 2 \"a node is\\nkilled\" at 30.4, graph 0.12 tc rgb '#555555'\n"
+        "set label 2 \"a node is\\nkilled\" at 30.4, graph 0.9 tc rgb '#555555'\n"
         "plot data using 'second':'none' with linespoints ls 2 title 'no filter', \\\n"
-        "     data using 'second':'printed' with linespoints ls 4 title 'small forgetful Bloom "
-        "filter, resized as printed', \\\n"
-        "     data using 'second':'corrected' with linespoints ls 3 title 'the same, corrected', "
+        "     data using 'second':'printed' with linespoints ls 4 title 'FBF, small, resized as "
+        "printed', \\\n"
+        "     data using 'second':'corrected' with linespoints ls 3 title 'FBF, small, resized, "
+        "corrected', "
         "\\\n"
-        "     data using 'second':'basic' with linespoints ls 5 lw 6 title 'basic forgetful Bloom "
-        "filter', \\\n"
+        "     data using 'second':'basic' with linespoints ls 5 lw 6 title 'FBF, basic', \\\n"
         "     data using 'second':'window' with linespoints ls 1 title \"Lethe's window\", \\\n"
         "     data using 'second':'expected' with lines ls 6 title 'expected'\n"
         "set title 'How far it is off'\n"

@@ -1,4 +1,5 @@
-/* paper/fbf_15.c - Figure 15: the latency of batches of fifty increments, with a filter and without.
+/* paper/fbf_15.c - Figure 15: the latency of batches of fifty increments, with a filter and
+ * without.
  *
  * The workload redis-batches of lethe-bench starts four servers and measures. */
 #include <math.h>

@@ -69,7 +69,7 @@ const struct figure figure_fbf_8 = {
                "as in the paper, or any two at "
                "a steady rate (s.).",
     .plot =
-        "set title 'Figure 8: the optimised membership check'\n"
+        "set title 'Figure 8: the optimised membership check errs less than the simple one'\n"
         "set xlabel 'elements inserted in two periods'\n"
         "set ylabel 'false-positive probability (FPP)'\n"
         "set logscale y\n"

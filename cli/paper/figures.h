@@ -9,7 +9,7 @@
 /* clang-format off */
 #define FIGURES(row)                                                                             \
     row(fbf_8) row(fbf_9) row(fbf_10) row(fbf_11) row(fbf_12) row(fbf_13) row(fbf_14)            \
-    row(fbf_14_redis) row(fbf_15) row(fbf_salt)                                                  \
+    row(fbf_14_real) row(fbf_15) row(fbf_salt)                                                   \
     row(fid_2) row(fid_3) row(fid_4) row(fid_5) row(fid_6) row(fid_7) row(fid_8) row(fid_9)      \
     row(fid_9_zipf) row(fid_10) row(fid_10_zipf) row(fid_11) row(fid_12) row(fid_13)             \
     row(fid_14) row(fid_15) row(fid_16) row(fid_memory)                                          \

@@ -7,15 +7,18 @@ static const char *const paper_description[] = {
     "and what was measured here, even where they differ.",
     "Writes the table as `NAME.csv`, and a plot as `NAME.svg`, drawn by gnuplot from the script "
     "`NAME.gnuplot`. Without gnuplot there is no plot, and the rest is the same. Every run "
-    "produces the same bytes, except for fbf-15, fid-12 to fid-16, gbf-6, gbf-offload, gbf-speed, "
-    "cf-3 and qf, which measure time and need an idle machine.",
+    "produces the same bytes, except for fbf-14-real, fbf-15, fid-12 to fid-16, gbf-6, gbf-offload, "
+    "gbf-speed, cf-3 and qf, which measure what happens on this machine. Those that measure time "
+    "need an idle one.",
     "Without a name, lists the figures. The name `all` stands for all of them.",
     NULL,
 };
 
 static const char *const paper_figures[] = {
-    "`fbf-8` to `fbf-13`: the paper on the forgetful Bloom filter. `fbf-salt` shows the effect of "
-    "a separate salt for each filter.",
+    "`fbf-8` to `fbf-15`: the paper on the forgetful Bloom filter. `fbf-14` simulates its store; "
+    "`fbf-14-real` and `fbf-15` start redis-server with Lethe's module, ten and four times, on "
+    "this machine, and stop it again. `fbf-salt` shows the effect of a separate salt for each "
+    "filter.",
     "`fid-2` to `fid-16`: the paper on the FID-sketch. `fid-memory` compares sketches of equal "
     "memory. `fid-13` to `fid-16` run on an OpenCL device; on a machine without one they say so.",
     "`gbf-1` to `gbf-6`: the paper on the Gaussian Bloom filter. `gbf-spacing` shows the effect of "

@@ -25,7 +25,7 @@ static const struct figure *find_figure(const char *name) {
 
 static void list_figures(void) {
     for (const struct figure *const *row = figures; *row != NULL; row++)
-        printf("%-14s%s\n", (*row)->name, (*row)->title); /* "fbf-14-redis" and two blanks */
+        printf("%-13s%s\n", (*row)->name, (*row)->title); /* "gbf-table-1" and two blanks */
 }
 
 static int fail_unknown(const struct arguments *arguments, const char *name) {

@@ -3,16 +3,16 @@
  * IDEA    Events in lists, one for each millisecond, taken in order. What chance decides depends on
  *         the seed and on what is decided, not on what was decided before: so an increment meets
  *         the same fate whatever filter the counter has.
- * SHARDS  A node's own shard is a sum and a clock that counts its increments. Other nodes' shards are
- *         their newest totals, by the clock. A message carries a total, not a delta, so it may come
- *         twice or late.
+ * SHARDS  A node's own shard is a sum and a clock that counts its increments. Other nodes' shards
+ *         are their newest totals, by the clock. A message carries a total, not a delta, so it may
+ *         come twice or late.
  * LOG     Every increment that a node leads goes to its commit log with its id. Every FLUSH_MS the
  *         shards and the filter are written to a table, and the log is emptied. A node that crashes
  *         between the two reads the table and replays the whole log: without a filter, it applies
  *         again what the table has already.
  * WHY     Section V-C reads a counter as "all the local shards, and that single remote shard which
- *         has the highest logical clock". That is right for two replicas, as in Figure 6. With three
- *         it leaves one of them out, so here the newest shard of each node counts. */
+ *         has the highest logical clock". That is right for two replicas, as in Figure 6. With
+ *         three it leaves one of them out, so here the newest shard of each node counts. */
 #include "paper/ring.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ struct ring {
     struct ring_result result;
     struct node nodes[NODES];
     struct list {
-        struct event *first, **end;
+        struct event *first, *last;
     } * at; /* for each millisecond */
     uint64_t now_ms, next_id, room_ms;
     uint8_t *fates; /* by id: REACHED, APPLIED */
@@ -84,9 +84,12 @@ static void post(struct ring *ring, uint64_t at_ms, struct event event) {
     *posted = event;
     posted->next = NULL;
     struct list *list = &ring->at[at_ms];
-    if (list->first == NULL) list->end = &list->first;
-    *list->end = posted;
-    list->end = &posted->next;
+    if (list->first == NULL) {
+        list->first = posted;
+    } else {
+        list->last->next = posted;
+    }
+    list->last = posted;
 }
 
 static bool is_up(const struct node *node) {
@@ -96,7 +99,7 @@ static bool is_up(const struct node *node) {
 /* The replica that leads: one of those that are up, by chance; NODES if there is none. */
 static unsigned choose_leader(const struct ring *ring, uint64_t id, unsigned attempt) {
     uint64_t chosen = draw(ring, LEADER, id << 2 | attempt, REPLICAS);
-    for (unsigned pass = 0; pass < 2; pass++) {
+    for (unsigned pass = 0; pass < REPLICAS; pass++) {
         for (unsigned i = 0; i < NODES; i++) {
             unsigned node = (ring->first_replica + i) % NODES;
             if (is_up(&ring->nodes[node]) && chosen-- == 0) return node;
@@ -299,7 +302,6 @@ static void step(struct ring *ring) {
     while (list->first != NULL) {
         struct event *event = list->first;
         list->first = event->next;
-        if (event->next == NULL) list->end = &list->first;
         if (ring->status != LETHE_OK) {
             free(event);
             continue;
@@ -363,7 +365,8 @@ lethe_status ring_run(const struct ring_options *options,
                       void (*on_second)(void *context, unsigned second,
                                         const struct ring_result *result),
                       void *context, struct ring_result *out) {
-    struct ring ring = {.options = *options};
+    static struct ring ring; /* large, and one runs at a time */
+    ring = (struct ring){.options = *options};
     lethe_status status = begin(&ring);
     if (status == LETHE_OK) status = post_increments(&ring);
     ring.status = status;

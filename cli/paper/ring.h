@@ -1,7 +1,7 @@
 /* paper/ring.h - the paper's store of counters, simulated: Sections V and VI-D.
  *
- * Ten nodes in a ring hold one counter, replicated three times. A client sends increments, each with
- * an id, to coordinators in turn. A coordinator hands an increment to one of the replicas, its
+ * Ten nodes in a ring hold one counter, replicated three times. A client sends increments, each
+ * with an id, to coordinators in turn. A coordinator hands an increment to one of the replicas, its
  * leader. The leader asks its filter, writes its commit log, adds to its local shard, and sends the
  * new total of that shard with the id to the other replicas, which keep it as a remote shard
  * (Figures 5 to 7). Some acknowledgements are lost, and the client sends the increment again. One

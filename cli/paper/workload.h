@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-/* Runs a workload. The caller owns *document (json_decref): an object whose "results" is an array of
- * rows, of which there is at least one. Returns EXIT_DONE, or another code after saying why. */
+/* Runs a workload. The caller owns *document (json_decref): an object whose "results" is an array
+ * of rows, of which there is at least one. Returns EXIT_DONE, or another code after saying why. */
 int workload_read(const char *name, json_t **document);
 
 /* A number in a row; NAN if it has none. */

@@ -99,7 +99,7 @@ static void model_resize(struct model *model) {
         assert_true(2 * before <= MOST_SETS);
         memset(model->list + before, 0, before * sizeof model->list[0]);
         model->past = 2 * before - 2;
-        if (model->period_ms >= 2 * SECOND_MS) model->period_ms -= SECOND_MS;
+        if (model->period_ms >= UINT64_C(2) * SECOND_MS) model->period_ms -= SECOND_MS;
     } else if (error <= 0.1 * model->target) {
         if (model->past > 1) model->past--;
         model->period_ms += SECOND_MS;

@@ -12,9 +12,9 @@
  * I2      Ids are only ever added to members 0 and 1.
  * I3      The clock never goes back, and expired ids stay expired.
  * I4      memory_bytes is what is allocated: filter, list and members.
- * WHY     Settings, not types of their own: the list, the members, copying, the totals and the format
- *         are the same. Only when a period begins, which members count and what may be dropped
- *         differ; see paper.c and elastic.c.
+ * WHY     Settings, not types of their own: the list, the members, copying, the totals and the
+ *         format are the same. Only when a period begins, which members count and what may be
+ *         dropped differ; see paper.c and elastic.c.
  * PAPER   R. Subramanyam, I. Gupta, L. Leslie, W. Wang, Idempotent distributed counters using a
  *         forgetful Bloom filter, 2015. docs/papers.md discusses it. */
 #include "filter/forgetful/forgetful.h"

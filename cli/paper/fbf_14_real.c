@@ -1,4 +1,4 @@
-/* paper/fbf_14_redis.c - Figure 14 in a real store: a cluster of ten servers with Lethe's module.
+/* paper/fbf_14_real.c - Figure 14 in a real store: a cluster of ten servers with Lethe's module.
  *
  * The workload redis-ring of lethe-bench starts the servers, sends, and kills one of them. */
 #include <math.h>
@@ -78,8 +78,8 @@ static int run(struct report *report) {
     return code;
 }
 
-const struct figure figure_fbf_14_redis = {
-    .name = "fbf-14-redis",
+const struct figure figure_fbf_14_real = {
+    .name = "fbf-14-real",
     .title = "counters in a cluster of ten servers, one of which is killed",
     .columns =
         "Ten Redis servers on this machine, every key on three of them, 500 increments a second. "
