@@ -52,7 +52,7 @@ int fid_gpu_end(struct fid_gpu *gpu) {
 lethe_sketch *fid_gpu_sketch(struct fid_gpu *gpu, uint64_t width, uint32_t depth) {
     if (gpu->status != LETHE_OK) return NULL;
     struct fid_stream *stream = &gpu->streams[0];
-    lethe_sketch *sketch = fid_sketch(stream, FID_FID, width, depth);
+    lethe_sketch *sketch = fid_sketch(stream, FID_FID, width, depth, false);
     fid_insert(stream, sketch, 0, stream->length);
     gpu->status = stream->status;
     return sketch;
