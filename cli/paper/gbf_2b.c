@@ -51,6 +51,7 @@ static int run(struct report *report) {
     if (status == LETHE_OK) compare(report, exact, fast);
     lethe_gaussian_free(exact);
     lethe_gaussian_free(fast);
+    report_value(report, "at-three-sigma", exp(-4.5));
     return gbf_code(status);
 }
 

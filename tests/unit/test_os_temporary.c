@@ -11,28 +11,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/file.h"
 #include "os/folder.h"
+#include "os/path.h"
 #include "os/temporary.h"
 #include "support/store.h"
 
 /* Makes a folder in another process, which is then killed, and returns its path. */
-static void leave(char path[256]) {
+static void leave(char path[LETHE_OS_PATH_BYTES]) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         lethe_os_temporary made;
-        char inner[300];
+        char inner[LETHE_OS_PATH_BYTES];
         if (lethe_os_temporary_make(&made) != LETHE_OK) _exit(1);
-        snprintf(inner, sizeof inner, "%s/data", made.path);
+        assert_true(lethe_os_path(inner, "%s/data", made.path));
         if (mkdir(inner, 0700) != 0) _exit(1);
-        snprintf(inner, sizeof inner, "%s/data/link", made.path);
+        assert_true(lethe_os_path(inner, "%s/data/link", made.path));
         if (symlink("/nonexistent", inner) != 0) _exit(1);
         if (write(ends[1], made.path, sizeof made.path) != (ssize_t)sizeof made.path) _exit(1);
         (void)raise(SIGKILL);
     }
-    assert_int_equal(read(ends[0], path, 256), 256);
+    assert_int_equal(read(ends[0], path, LETHE_OS_PATH_BYTES), LETHE_OS_PATH_BYTES);
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
@@ -42,7 +44,7 @@ static void leave(char path[256]) {
 
 static void remains_are_removed(void **state) {
     (void)state;
-    char path[256];
+    char path[LETHE_OS_PATH_BYTES];
     lethe_os_temporary mine, other;
     assert_ok(lethe_os_temporary_make(&mine));
     leave(path);
@@ -62,7 +64,7 @@ static void remains_are_removed(void **state) {
 
 static void opening_a_store_removes_remains(void **state) {
     (void)state;
-    char path[256];
+    char path[LETHE_OS_PATH_BYTES];
     struct test_folder folder;
     test_folder_make(&folder);
     const lethe_store_options options = {.create = true};
@@ -81,8 +83,8 @@ static void links_are_left_alone(void **state) {
     struct test_folder folder;
     test_folder_make(&folder);
     assert_ok(lethe_os_temporary_make(&made));
-    char link[300];
-    snprintf(link, sizeof link, "%s-link", made.path);
+    char link[LETHE_OS_PATH_BYTES];
+    assert_true(lethe_os_path(link, "%s-link", made.path));
     lethe_os_temporary_remove(&made);
     assert_int_equal(symlink(folder.path, link), 0);
     assert_ok(lethe_os_temporary_make(&made));
@@ -103,9 +105,9 @@ static void many_at_once(void **state) {
         if (children[i] != 0) continue;
         for (unsigned round = 0; round < ROUNDS; round++) {
             lethe_os_temporary made;
-            char file[300];
+            char file[LETHE_OS_PATH_BYTES];
             if (lethe_os_temporary_make(&made) != LETHE_OK) _exit(1);
-            snprintf(file, sizeof file, "%s/file", made.path);
+            assert_true(lethe_os_path(file, "%s/file", made.path));
             if (symlink("/nonexistent", file) != 0) _exit(2);
             lethe_os_temporary_remove(&made);
         }
