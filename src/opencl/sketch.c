@@ -11,6 +11,7 @@
  * WHY     Sketches come and go as exports, through public functions and the documented format. This
  *         library knows nothing of how a lethe_sketch lies in memory.
  * PAPER   docs/papers.md#the-fid-sketch, Section 4.3.2 */
+#include <assert.h>
 #include <string.h>
 
 #include "core/allocator.h"
@@ -21,17 +22,17 @@
 #include "opencl/device.h"
 #include "sketch/scale.h"
 
-/* docs/format/sketch.md */
-enum { VERSION = 1, FIELD_BYTES = 64, TOTAL_AT = 40 };
+/* docs/format/sketch.md: version 2 has one field more. */
+enum { FIELD_BYTES = 64, MOST_FIELD_BYTES = 72, TOTAL_AT = 40, WORD = 8 };
 
 struct lethe_opencl_sketch {
     lethe_opencl *device;
     cl_mem cells;
     /* Log: what each level stands for. Other kinds: a buffer that is not looked at. */
     cl_mem values;
-    size_t cell_bytes;
+    size_t cell_bytes, field_bytes;
     lethe_sketch_shape shape;
-    unsigned char fields[FIELD_BYTES];
+    unsigned char fields[MOST_FIELD_BYTES];
     /* All there is to the sketch: a count-min sketch that does not keep the top. */
     bool is_whole;
     /* An addition failed halfway. */
@@ -47,12 +48,21 @@ static const unsigned char *payload(const lethe_memory_writer *frame) {
     return (const unsigned char *)frame->data + LETHE_FRAME_HEADER_BYTES;
 }
 
-/* Sends a sketch's export, as a frame, to a buffer of its own; NULL after an error. */
-static cl_mem send_cells(struct lethe_opencl_job *job, const lethe_memory_writer *frame) {
-    size_t bytes = frame->size - LETHE_FRAME_OVERHEAD_BYTES - FIELD_BYTES;
+/* The counters of an export, which come after its fields: whole words of them. */
+static size_t cell_bytes_of(const lethe_sketch_shape *shape) {
+    size_t bytes = (size_t)(shape->width * shape->depth * (shape->counter_bits / 8));
+    return (bytes + WORD - 1) / WORD * WORD;
+}
+
+/* Sends the counters of an export, a frame, to a buffer of their own; NULL after an error. */
+static cl_mem send_cells(struct lethe_opencl_job *job, const lethe_memory_writer *frame,
+                         size_t bytes) {
+    const unsigned char *end = (const unsigned char *)frame->data + frame->size;
+    const unsigned char *first =
+        end - (LETHE_FRAME_OVERHEAD_BYTES - LETHE_FRAME_HEADER_BYTES) - bytes;
     cl_mem cells = lethe_opencl_job_buffer(job, bytes);
     struct lethe_opencl_lane *lane = lethe_opencl_job_lane(job);
-    lethe_opencl_job_write(job, lane, cells, payload(frame) + FIELD_BYTES, bytes);
+    lethe_opencl_job_write(job, lane, cells, first, bytes);
     return cells;
 }
 
@@ -84,15 +94,18 @@ static lethe_status take_cells(lethe_opencl_sketch *sketch, const lethe_sketch *
     lethe_status status = lethe_sketch_export(from, lethe_sink_to_memory(&frame));
     if (status == LETHE_OK) {
         struct lethe_opencl_job job = lethe_opencl_job_begin(sketch->device, detail);
-        cl_mem cells = send_cells(&job, &frame);
+        size_t cell_bytes = cell_bytes_of(&sketch->shape);
+        cl_mem cells = send_cells(&job, &frame, cell_bytes);
         status = lethe_opencl_job_end(&job);
         cl_mem unwanted = status == LETHE_OK ? sketch->cells : cells;
         if (unwanted != NULL) (void)sketch->device->calls->ReleaseMemObject(unwanted);
         if (status == LETHE_OK) {
             sketch->cells = cells;
-            sketch->cell_bytes = frame.size - LETHE_FRAME_OVERHEAD_BYTES - FIELD_BYTES;
+            sketch->cell_bytes = cell_bytes;
+            sketch->field_bytes = frame.size - LETHE_FRAME_OVERHEAD_BYTES - cell_bytes;
             sketch->is_broken = false;
-            memcpy(sketch->fields, payload(&frame), FIELD_BYTES);
+            assert(sketch->field_bytes <= sizeof sketch->fields);
+            memcpy(sketch->fields, payload(&frame), sketch->field_bytes);
         }
     }
     lethe_memory_writer_free(&frame);
@@ -324,11 +337,12 @@ static lethe_status rebuild(const lethe_opencl_sketch *sketch, const void *cells
     const lethe_allocator *allocator = sketch->device->allocator;
     lethe_memory_writer frame = {0};
     lethe_encoder *encoder;
+    uint16_t version = sketch->field_bytes > FIELD_BYTES ? 2 : 1;
     lethe_status status =
         lethe_encoder_begin(lethe_sink_to_memory(&frame), sketch->is_whole ? "SKCH" : "SKFQ",
-                            VERSION, FIELD_BYTES + sketch->cell_bytes, allocator, &encoder);
+                            version, sketch->field_bytes + sketch->cell_bytes, allocator, &encoder);
     if (status == LETHE_OK) {
-        lethe_encoder_put_bytes(encoder, sketch->fields, FIELD_BYTES);
+        lethe_encoder_put_bytes(encoder, sketch->fields, sketch->field_bytes);
         lethe_encoder_put_bytes(encoder, cells, sketch->cell_bytes);
         status = lethe_encoder_end(encoder);
     }

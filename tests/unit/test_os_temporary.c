@@ -55,7 +55,7 @@ static void remains_are_removed(void **state) {
     lethe_os_temporary_remove(&other);
     assert_string_equal(other.path, "");
     assert_true(lethe_os_exists(mine.path));
-    char kept[256];
+    char kept[LETHE_OS_PATH_BYTES];
     memcpy(kept, mine.path, sizeof kept);
     lethe_os_temporary_remove(&mine);
     assert_false(lethe_os_exists(kept));
