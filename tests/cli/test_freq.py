@@ -36,10 +36,10 @@ def estimates(output):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_estimates_are_near(kind, words, tmp_path, lethe):
-    assert lethe("freq", "build", "-q", "--kind", kind, "--width", "2000", "--top", "3", "--out", "s",
+    assert lethe("freq", "build", "-q", "--binary", "--kind", kind, "--width", "2000", "--top", "3", "--out", "s",
                  "words").returncode == DONE
     (tmp_path / "keys").write_bytes(b"".join(key + b"\n" for key in words))
-    answers = estimates(lethe("freq", "query", "--bounds", "--keys", "keys", "s").stdout)
+    answers = estimates(lethe("freq", "query", "--bounds", "--binary", "--keys", "keys", "s").stdout)
     assert set(answers) == set(words)
     beyond = 0
     for key, (estimate, least, most) in answers.items():
@@ -54,9 +54,9 @@ def test_estimates_are_near(kind, words, tmp_path, lethe):
 
 @pytest.mark.parametrize("kind", ["cm", "fid", "count"])
 def test_what_was_added_can_be_removed(kind, words, lethe):
-    assert lethe("freq", "build", "-q", "--kind", kind, "--width", "500", "--out", "s",
+    assert lethe("freq", "build", "-q", "--binary", "--kind", kind, "--width", "500", "--out", "s",
                  "words").returncode == DONE
-    assert lethe("freq", "remove", "-q", "s", "words").returncode == DONE
+    assert lethe("freq", "remove", "-q", "--binary", "s", "words").returncode == DONE
     assert b'"total": 0, "counters_used": 0,' in lethe("freq", "info", "--json", "s").stdout
     assert words
 
@@ -108,13 +108,13 @@ def test_damage_is_noticed(tmp_path, lethe):
 
 
 def test_nothing_is_left_half_done(tmp_path, words, lethe):
-    assert lethe("freq", "build", "-q", "--width", "500", "--out", "s", "words").returncode == DONE
+    assert lethe("freq", "build", "-q", "--binary", "--width", "500", "--out", "s", "words").returncode == DONE
     before = snapshot(tmp_path)
     (tmp_path / "more").write_bytes(b"often\nnever-added-at-all\n" * 2000)
     before = snapshot(tmp_path)
     check_refused(lethe("freq", "remove", "s", "more"), BAD_DATA, "left as it was")
     for limit in 0, 100, 1000:
-        for command in [["build", "--out", "s", "words"], ["build", "--out", "new", "words"],
+        for command in [["build", "--out", "s", "words", "--binary"], ["build", "--out", "new", "words", "--binary"],
                         ["merge", "--out", "s", "s", "s"], ["export", "--out", "new", "s"]]:
             result = lethe("freq", *command, preexec_fn=lambda: resource.setrlimit(
                 resource.RLIMIT_FSIZE, (limit, limit)))
