@@ -1,5 +1,5 @@
-/* Fuzzes the parsers of events: the input's first byte picks a format with its options, the rest is a
- * file. It is
+/* Fuzzes the parsers of events: the input's first byte picks a format with its options, the rest is
+ * a file. It is
  * read twice, in one piece and record by record in small pieces, and both must find the same. What
  * is accepted is in range. */
 #include <assert.h>

@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A line, as much again for what is unescaped from it, and an id that is joined from several fields.
- * Lines of ordinary length fill a batch by their number long before this. */
+/* A line, as much again for what is unescaped from it, and an id that is joined from several
+ * fields. Lines of ordinary length fill a batch by their number long before this. */
 _Static_assert(2 * EVENT_LINE_LIMIT_BYTES + LETHE_ID_LIMIT_BYTES <= EVENT_TEXT_BYTES,
                "an empty batch takes any line");
 

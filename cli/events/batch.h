@@ -54,8 +54,8 @@ struct event_batch {
     /* Read so far from the file as it is on disk. */
     uint64_t bytes;
 
-    /* The unit of a time that was chosen by its size, and the operation that has it; UNIT_BY_SIZE if
-     * there is none. */
+    /* The unit of a time that was chosen by its size, and the operation that has it; UNIT_BY_SIZE
+     * if there is none. */
     enum event_time_unit guessed_unit;
     size_t guessed_at;
 

@@ -15,8 +15,8 @@ struct event_reader;
 int events_open(const struct inputs *inputs, const struct event_options *options,
                 struct event_reader **out);
 
-/* Starts reading, where the marks of the table say. The table must outlive the reader, which uses it
- * alone until it is freed. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
+/* Starts reading, where the marks of the table say. The table must outlive the reader, which uses
+ * it alone until it is freed. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
 int events_start(struct event_reader *reader, struct resume_table *table);
 
 /* Looks whether the files can be read on at the marks in the table, and reads no event; pipes and

@@ -30,9 +30,9 @@ static inline char event_frame_delimiter(const struct event_format *format) {
     return format->kind == EVENTS_CSV ? format->delimiter : '\0';
 }
 
-/* Looks for the end of the record at data, of which `size` bytes are there. delimiter is what stands
- * between the fields of CSV; 0: records are lines. is_last says that no more will come; limit is how
- * long a record may be. Returns whether the end was found. If not, and
+/* Looks for the end of the record at data, of which `size` bytes are there. delimiter is what
+ * stands between the fields of CSV; 0: records are lines. is_last says that no more will come;
+ * limit is how long a record may be. Returns whether the end was found. If not, and
  * size is beyond limit, there is no line end in all of the bytes. */
 bool event_frame_find(struct event_frame *frame, char delimiter, const char *data, size_t size,
                       size_t limit, bool is_last, struct event_record *out);

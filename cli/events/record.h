@@ -44,8 +44,8 @@ EVENT_INLINE enum event_result event_add(struct event_batch *batch, lethe_bytes 
     return EVENT_TAKEN;
 }
 
-/* Adds the operation of a record. fields has what was found at each place of the format; of literals
- * it need not have anything. What is missing has no bytes. */
+/* Adds the operation of a record. fields has what was found at each place of the format; of
+ * literals it need not have anything. What is missing has no bytes. */
 enum event_result event_take_fields(const struct event_format *format, const lethe_bytes *fields,
                                     struct event_batch *batch, struct event_problem *problem);
 

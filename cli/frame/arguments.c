@@ -89,8 +89,8 @@ static int fail_unknown_option(const struct arguments *arguments, const char *wo
                         word, name, name);
 }
 
-/* Stores the value of the option at place: what follows before in its own word ('=', or the option's
- * letter), or else the following word, which is then taken. */
+/* Stores the value of the option at place: what follows before in its own word ('=', or the
+ * option's letter), or else the following word, which is then taken. */
 static int take_option(struct arguments *arguments, size_t place, const char *before,
                        const char *following, bool *took_following) {
     const struct option *option = &arguments->command->options[place];

@@ -1,7 +1,7 @@
 /* command.h - what a command is: one description, from which everything about it comes.
  *
- * The parser, `lethe help`, the man pages and the completions of bash, zsh and fish all read the same
- * struct command; none of them knows any command by name.
+ * The parser, `lethe help`, the man pages and the completions of bash, zsh and fish all read the
+ * same struct command; none of them knows any command by name.
  *
  * Text and code stand apart. The manual.c of a folder describes the folder's commands: their
  * texts, options and examples, and nothing else. The other files hold the code. To add a command,
@@ -56,8 +56,8 @@ struct command {
     const char *exit_skipped;  /* what 5 means; the same */
     size_t operands_least, operands_most;
     enum completion operands;
-    const char *names; /* of COMPLETE_NAMES: what follows "lethe" to print a name first on each line */
-    bool forwards; /* arguments are for another program: not parsed */
+    const char *names; /* of COMPLETE_NAMES: what follows "lethe" to print them, one on each line */
+    bool forwards;     /* arguments are for another program: not parsed */
     /* Does the work and returns an exit code. NULL for a group of commands. */
     int (*run)(const struct arguments *arguments);
 };

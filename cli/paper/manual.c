@@ -7,8 +7,9 @@ static const char *const paper_description[] = {
     "and what was measured here, even where they differ.",
     "Writes the table as `NAME.csv`, and a plot as `NAME.svg`, drawn by gnuplot from the script "
     "`NAME.gnuplot`. Without gnuplot there is no plot, and the rest is the same. Every run "
-    "produces the same bytes, except for fbf-14-real, fbf-15, fid-12 to fid-16, gbf-6, gbf-offload, "
-    "gbf-speed, cf-3 and qf, which measure what happens on this machine. Those that measure time "
+    "produces the same bytes, except for fbf-14-real, fbf-15, fid-12 to fid-16, gbf-6, "
+    "gbf-offload, gbf-speed, cf-3 and qf, which measure what happens on this machine. Those that "
+    "measure time "
     "need an idle one.",
     "Without a name, lists the figures. The name `all` stands for all of them.",
     NULL,
@@ -23,8 +24,8 @@ static const char *const paper_figures[] = {
     "memory. `fid-13` to `fid-16` run on an OpenCL device; on a machine without one they say so.",
     "`gbf-1` to `gbf-6`: the paper on the Gaussian Bloom filter. `gbf-spacing` shows the effect of "
     "other deviations, `gbf-speed` what adding and asking cost. `gbf-table-1` is its Table 1: "
-    "`lethe-bench` creates a LevelDB database in TMPDIR, which takes a minute. `gbf-offload` has an "
-    "OpenCL device keep a filter while the CPU sorts; so do two columns of `gbf-6`.",
+    "`lethe-bench` creates a LevelDB database in TMPDIR, which takes a minute. `gbf-offload` has "
+    "an OpenCL device keep a filter while the CPU sorts; so do two columns of `gbf-6`.",
     "`cf-3`, `qf-1` and `qf`: the paper on cascade and quotient filters, as published and ours.",
     NULL,
 };

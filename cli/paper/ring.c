@@ -153,7 +153,8 @@ static void flush(struct ring *ring, struct node *node) {
 /* The next node of the ring takes the place of the dead one: it gets all shards and the filter of a
  * replica that is left. */
 static void hand_over(struct ring *ring) {
-    unsigned from = ring->first_replica, to = ring->first_replica;
+    unsigned from = ring->first_replica;
+    unsigned to = from;
     while (!is_up(&ring->nodes[from]))
         from = (from + 1) % NODES;
     while (ring->nodes[to].is_replica || ring->nodes[to].is_dead)

@@ -4,8 +4,9 @@
  * A table NAME with one partition is the once-table NAME. With more partitions, they are the
  * once-tables NAME:{tag}, with tags whose slots are spread evenly over a cluster's. NAME is then a
  * string that describes the table: the number of partitions, the seed by which ids are hashed, the
- * window, the error, and the kind of the window if it is the forgetful one. It is written once and never changed. A counter's value is the sum over all
- * partitions, so a counter that every event changes is spread as well.
+ * window, the error, and the kind of the window if it is the forgetful one. It is written once and
+ * never changed. A counter's value is the sum over all partitions, so a counter that every event
+ * changes is spread as well.
  *
  * Functions return EXIT_DONE, or the exit code of what is wrong, after saying so. */
 #ifndef LETHE_CLI_REDIS_TABLE_H

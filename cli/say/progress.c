@@ -28,7 +28,7 @@ void progress_begin(struct progress *progress, bool wanted, const char *items,
     if (progress->shown) progress->started_s = progress->printed_s = clock_seconds();
 }
 
-/* One part of the line. Where the terminal is narrow, the parts of the highest rank are left out. */
+/* One part of the line. Where the terminal is narrow, parts of the highest rank are left out. */
 struct part {
     char text[sizeof((struct progress *)NULL)->more];
     unsigned rank;

@@ -1,5 +1,6 @@
-/* module/command/window_rows.inc.h - the options that all types with a window have: rows of a table of
- * options. options.c includes it. */
+/* module/command/window_rows.inc.h - the options that all types with a window have: rows of a table
+ * of options. options.c includes it. */
+/* clang-format off */
     {.token = "WINDOW",
      .name = "milliseconds",
      .unit = "milliseconds",
@@ -50,3 +51,4 @@
      .words = policies,
      .fallback = "lethe.policy (refuse)",
      .meaning = "What happens at the cap: fresh {item}s are refused, or the error rises"},
+    /* clang-format on */

@@ -12,8 +12,8 @@
  * I2      Where a replica's window answers differently (because it ran out of memory, say), the
  *         master's answer is enforced: fresh ids are recorded, refused ones are not.
  * I3      Counters are set to the master's values.
- * I4      A window of the forgetful kind takes no id back. An id that is not to stay never enters it:
- *         a master makes room for an id and adds it when its operation is done, and a replica
+ * I4      A window of the forgetful kind takes no id back. An id that is not to stay never enters
+ *         it: a master makes room for an id and adds it when its operation is done, and a replica
  *         only makes room where its master refused an id or did not add it.
  * WHY     A duplicate sends a T as well. It changes nothing, but it moves the replication
  *         offset: a client that gets "duplicate" and then waits for replicas (WAIT) waits for

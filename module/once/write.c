@@ -3,8 +3,8 @@
  *
  * All arguments are read before anything is changed. An operation whose sum would overflow fails
  * before its id is remembered, so that it can be sent again when there is room. The same holds
- * for a fresh operation while the server is out of memory. So no operation takes an id back here, and
- * only FORGET needs a window from which an id can be removed.
+ * for a fresh operation while the server is out of memory. So no operation takes an id back here,
+ * and only FORGET needs a window from which an id can be removed.
  *
  * NOCREATE is placed where it cannot be taken for another argument: after the pairs or triples, or
  * before ids together with IDS. */

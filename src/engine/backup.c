@@ -63,7 +63,7 @@ static lethe_status refuse_another(const char *backups, uint64_t seed, lethe_det
     uint32_t number = lethe_disk_backup_latest(backups);
     if (number == 0) return LETHE_OK;
     lethe_disk *disk = NULL;
-    lethe_state state;
+    lethe_state state = {0};
     lethe_status status = show(backups, number, &shown, NULL);
     if (status == LETHE_OK)
         status = lethe_disk_open(shown.path, LETHE_DISK_READ, false, NULL, &disk, NULL);

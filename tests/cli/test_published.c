@@ -1,9 +1,9 @@
 /* Goal:   the published quotient and cascade filters, with which `lethe paper` compares ours, are
  *         what the paper describes: multisets of fingerprints, exactly.
- * Method: fingerprints of a few bits, so that there is an exact count of each one. Random insertions
- *         and removals are compared with the counts, all of them and in order; clusters are long
- *         because the filters are small and nearly full. Then the paper's Figure 1, slot by slot; a
- *         cascade of more pages than its buffers hold; and disks that fail. */
+ * Method: fingerprints of a few bits, so that there is an exact count of each one. Random
+ *         insertions and removals are compared with the counts, all of them and in order; clusters
+ *         are long because the filters are small and nearly full. Then the paper's Figure 1, slot
+ *         by slot; a cascade of more pages than its buffers hold; and disks that fail. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -324,8 +324,8 @@ static void rules_are_the_same_in_every_format(void **state) {
     }
 }
 
-/* Goal:   a mark that an earlier version wrote stays valid, and formats that read a file differently
- *         are told apart. */
+/* Goal:   a mark that an earlier version wrote stays valid, and formats that read a file
+ *         differently are told apart. */
 static void descriptions(void **state) {
     (void)state;
     static const struct {
@@ -413,8 +413,8 @@ static void wrong_options(void **state) {
     }
 }
 
-/* Goal:   a list of fields that is too long for a mark is refused, and so are too many; what is just
- *         short enough is described whole. */
+/* Goal:   a list of fields that is too long for a mark is refused, and so are too many; what is
+ *         just short enough is described whole. */
 static void long_fields(void **state) {
     (void)state;
     size_t accepted = 0;

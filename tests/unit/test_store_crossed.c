@@ -4,9 +4,10 @@
  *         passes W inside a chunk and ids come back just before and just after W; many
  *         operations are refused and repeated; some events are far ahead. The store is exact (at
  *         an error of 0.1: the window is wrong all the time), compares payloads, keeps ids for
- *         ever, or does none of it; its window is of either kind; it is closed and opened without options, or switched between
- *         the modes that allow it. The model decides one by one. Commits wait, so that most
- *         duplicates come before their original is durable. Arguments: seeds, calls a seed. */
+ *         ever, or does none of it; its window is of either kind; it is closed and opened without
+ *         options, or switched between the modes that allow it. The model decides one by one.
+ *         Commits wait, so that most duplicates come before their original is durable. Arguments:
+ *         seeds, calls a seed. */
 #include "support/test.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* Goal:   a store whose window is of the forgetful kind keeps every promise that one of the quotient
- *         kind keeps, although an id cannot be removed from it; and a store keeps its kind.
+/* Goal:   a store whose window is of the forgetful kind keeps every promise that one of the
+ *         quotient kind keeps, although an id cannot be removed from it; and a store keeps its
+ *         kind.
  * Method: what only that kind could get wrong: operations that are not applied, in one call with
- *         their retries; a window that is made again from the log; a memory cap; the kind left out
- *         and the other one asked for. test_store_crossed and the simulators have all modes. */
+ *         their retries; a window that is made again from the log; a memory cap; the kind left
+ *         out and the other one asked for. test_store_crossed and the simulators have all modes. */
 #include "support/test.h"
 
 #include <stdio.h>

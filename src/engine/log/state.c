@@ -2,10 +2,10 @@
  *
  * LAYOUT  Lethe's usual frame (core/codec.h), type CNTR; docs/format/store.md has the fields.
  * WHY     What an older version would not respect has a version of its own, so that it refuses the
- *         store: a sketch (2), a time before which ids were forgotten (3), numbers of operations that
- *         overflowed or were invalid, and a window of the forgetful kind (4). A store is written in
- *         the first version that holds all of it: one that has no need of the later ones stays
- *         readable by older programs. */
+ *         store: a sketch (2), a time before which ids were forgotten (3), numbers of operations
+ *         that overflowed or were invalid, and a window of the forgetful kind (4). A store is
+ *         written in the first version that holds all of it: one that has no need of the later ones
+ *         stays readable by older programs. */
 #include "engine/log/state.h"
 
 #include <string.h>

@@ -20,8 +20,8 @@
  * I1      While is_open, members 0 and 1 take ids, and the period began at period_began_ms.
  * I2      own_ids > 0 only while an older neighbour contains those ids too (is_paired). When they
  *         have expired and the neighbour is dropped, own_ids is set to 0.
- * I3      A period that has begun takes one id at that time, however small its member is, and is kept
- *         until then: room was made for that id (lethe_forgetful_make_room).
+ * I3      A period that has begun takes one id at that time, however small its member is, and is
+ *         kept until then: room was made for that id (lethe_forgetful_make_room).
  * I4      The sum, over live pairs, of the products of their limits is at most e, except after a
  *         merge or under LETHE_POLICY_DEGRADE at a cap.
  * LIMIT   Additions at one single instant show no rate. Then each new member is GROWTH times as
