@@ -329,8 +329,8 @@ bool event_places_read(const struct event_format_options *options, struct event_
     sort_places(&reader);
     fine = fine && (reader.count == 0 || check_places(format, &reason));
     if (!fine) {
-        event_problem_set(problem, "--fields %.*s: %s", shown(strlen(options->fields)),
-                          options->fields, reason.text);
+        const char *fields = options->fields != NULL ? options->fields : "";
+        event_problem_set(problem, "--fields %.*s: %s", shown(strlen(fields)), fields, reason.text);
     }
     return fine;
 }

@@ -209,7 +209,7 @@ const struct option window_options[] = {
 };
 
 const struct option once_options[] = {
-#include "command/window_rows.inc.h"
+#include "command/window_rows.inc.h" /* NOLINT(readability-duplicate-include): rows */
     {.token = "KIND",
      .name = "kind",
      FIELD(OPTION_WORD, kind),

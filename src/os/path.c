@@ -31,7 +31,7 @@ bool lethe_os_path_parent(char out[LETHE_OS_PATH_BYTES], const char *path) {
         out[--size] = '\0';
     char *slash = strrchr(out, '/');
     if (slash == NULL) {
-        strcpy(out, ".");
+        memcpy(out, ".", sizeof ".");
     } else {
         slash[slash == out ? 1 : 0] = '\0';
     }
