@@ -6,8 +6,6 @@
 #include "say/message.h"
 #include "store/counters.h"
 
-enum { LEAST_FORGETFUL_BYTES = 66 * 1024 };
-
 int count_check_place(const struct arguments *arguments) {
     static const char *const of_servers[] = {"partitions", "wait", "retry"};
     static const struct {
@@ -111,10 +109,9 @@ int count_read_window(const struct arguments *arguments, struct count_window_opt
     options->forgetful = !arguments_has(arguments, "window-kind") ? LETHE_SWITCH_KEEP
                          : kind == LETHE_WINDOW_FORGETFUL         ? LETHE_SWITCH_ON
                                                                   : LETHE_SWITCH_OFF;
-    if (code == EXIT_DONE && arguments_has(arguments, "memory") && kind == LETHE_WINDOW_FORGETFUL &&
-        options->memory_bytes < LEAST_FORGETFUL_BYTES) {
-        code =
-            arguments_fail(arguments, "--window-kind forgetful needs a --memory of 66KiB or more");
+    if (code == EXIT_DONE && options->memory_bytes > 0 && kind == LETHE_WINDOW_FORGETFUL) {
+        code = arguments_fail(arguments, "a window of the forgetful kind has no cap; leave "
+                                         "--memory out, or --window-kind forgetful");
     }
     return code;
 }

@@ -41,7 +41,7 @@ static bool set_delimiter(const struct event_format_options *options, struct eve
         return false;
     }
     format->delimiter = strcmp(text, "\\t") == 0 ? '\t' : text[0];
-    bool is_single = text[0] != '\0' && (text[1] == '\0' || format->delimiter == '\t');
+    bool is_single = text[0] != '\0' && (text[1] == '\0' || strcmp(text, "\\t") == 0);
     if (!is_single || strchr("\"\r\n", format->delimiter) != NULL ||
         (unsigned char)format->delimiter >= 0x80) {
         event_problem_set(problem,

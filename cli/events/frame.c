@@ -2,9 +2,10 @@
  *
  * IDEA    A line is found by its newline. A CSV record is found byte by byte with the states below,
  *         because a newline inside quotes belongs to the record.
- * WHY     A CSV record with wrong quotes would swallow all lines after it. So it is cut at its
- *         first line end: the parser finds that line unreadable, and the next one has its own
- *         chance. */
+ * WHY     Lines between quotes are no events, even if they look like some. So a CSV record whose
+ *         quotes end wrongly is unreadable up to the end of the line where they do. Quotes that do
+ *         not end at all, or not within the limit, would swallow all lines after them: only their
+ *         first line is unreadable, and the next one has its own chance. */
 #include "events/frame.h"
 
 #include <string.h>
@@ -78,8 +79,22 @@ static bool find_csv(struct event_frame *frame, char delimiter, const char *data
     }
     frame->searched = at;
     frame->state = (int)state;
+    if (state == FAULT && frame->newlines > 0 && at <= limit) {
+        /* The lines inside may look like events, and are none: the record ends after the fault. */
+        const char *newline = memchr(data + at, '\n', size - at);
+        if (newline == NULL && !is_last && size <= limit) return false;
+        if (newline != NULL) {
+            cut(data, (size_t)(newline - data), frame->newlines, out);
+        } else if (is_last) {
+            cut_rest(data, size, frame->newlines, out);
+        }
+        if (newline != NULL || is_last) return out->is_broken = true;
+    }
     if (state == FAULT || size > limit || (is_last && state == IN_QUOTES)) {
-        return cut_first_line(frame, data, size, is_last, out);
+        bool is_broken = frame->newlines > 0;
+        if (!cut_first_line(frame, data, size, is_last, out)) return false;
+        out->is_broken = is_broken;
+        return true;
     }
     return is_last && cut_rest(data, size, frame->newlines, out);
 }

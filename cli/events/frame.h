@@ -23,6 +23,8 @@ struct event_record {
     size_t size, taken;
     /* How many line ends it has, or would have if the last line had one. */
     size_t lines;
+    /* It is CSV with line ends inside wrong quotes: unreadable, whatever its first fields say. */
+    bool is_broken;
 };
 
 /* What event_frame_find takes for a format. */

@@ -104,6 +104,12 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
     uint64_t line = gatherer->line + 1;
     if (record->size > EVENT_LINE_LIMIT_BYTES) {
         if (!note_too_long(gatherer, batch)) return STEP_FAILED;
+    } else if (record->is_broken) {
+        struct event_problem problem;
+        event_problem_set(&problem, "a quoted field that begins in this line does not end, is "
+                                    "followed by more than a delimiter, or is longer than 1 MiB; "
+                                    "close its quotes, and double those inside it");
+        if (!note_unreadable(gatherer, batch, line, &problem)) return STEP_FAILED;
     } else {
         struct event_problem problem;
         size_t limit = gatherer->options->batch_limit;

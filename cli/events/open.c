@@ -134,7 +134,7 @@ static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry
     gatherer->is_discarding = (mark->flags & RESUME_INSIDE) != 0;
     (void)stream_mark(stream, 0); /* the last byte is in the track */
     gatherer->is_inside_line =
-        !gatherer->is_discarding && resume_track_last(&stream->track) != '\n';
+        mark->line > 0 && !gatherer->is_discarding && resume_track_last(&stream->track) != '\n';
     return true;
 }
 

@@ -16,7 +16,7 @@ static const struct column columns[] = {
     {"hashes", "hashes", COLUMN_WHOLE},  {"global", "no 3 sigma", COLUMN_TENTH},
     {"double", "3 sigma", COLUMN_TENTH}, {"bits_4", "4 bits", COLUMN_TENTH},
     {"even_4", "4, even", COLUMN_TENTH}, {"bloom", "Bloom", COLUMN_TENTH},
-    {"device", "device", COLUMN_TENTH},  {"device_3", "its 3 sigma", COLUMN_TENTH},
+    {"device", "device", COLUMN_TENTH},  {"device_3", "3 sigma", COLUMN_TENTH},
 };
 
 static double now_us(void) {

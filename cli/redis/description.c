@@ -124,17 +124,16 @@ void redis_table_write_creation(const struct redis_table *table, const char *key
                                 struct redis_text *text) {
     bool is_capped = table->memory_bytes > 0;
     bool is_forgetful = table->window_kind == LETHE_WINDOW_FORGETFUL;
-    redis_text_begin(text, 6 + (is_capped ? 4 : 0) + (is_forgetful ? 2 : 0));
+    redis_text_begin(text, is_capped ? 12 : 8);
     redis_text_string(text, "ONCE.CREATE");
     redis_text_string(text, key);
     redis_text_string(text, "WINDOW");
     redis_text_count(text, table->window_ms);
     redis_text_string(text, "ERROR");
     redis_text_real(text, table->error);
-    if (is_forgetful) {
-        redis_text_string(text, "KIND");
-        redis_text_string(text, "forgetful");
-    }
+    /* Always, since the server's own setting, lethe.window-kind, may be another. */
+    redis_text_string(text, "KIND");
+    redis_text_string(text, is_forgetful ? "forgetful" : "quotient");
     if (!is_capped) return;
     redis_text_string(text, "MAXMEMORY");
     redis_text_count(text, table->memory_bytes / table->partition_count);

@@ -143,7 +143,8 @@ typedef struct lethe_store_options {
 
     /* Of a new store: the window is the forgetful Bloom filter of the paper,
      * LETHE_WINDOW_FORGETFUL, and not the quotient kind. The promises are the same; it is slower
-     * and larger. max_memory_bytes is then 66 KiB or more. */
+     * and larger. max_memory_bytes must be 0 then: the window is made again from the log, and may
+     * need more memory than before. */
     lethe_switch forgetful;
     uint32_t reserved;
 } lethe_store_options;

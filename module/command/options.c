@@ -216,8 +216,10 @@ const struct option once_options[] = {
      .is_late = true,
      .words = kinds,
      .fallback = "lethe.window-kind (quotient)",
-     .meaning = "How ids are remembered: by the forgetful quotient filter, or by the paper's "
-                "forgetful Bloom filter, which is larger and slower and takes no {item} back"},
+     .meaning =
+         "How ids are remembered: by the forgetful quotient filter, or by the paper's "
+         "forgetful Bloom filter, which is larger and slower, takes no {item} back and has no "
+         "MAXMEMORY"},
     {0},
 };
 

@@ -41,7 +41,12 @@ static void fill(struct once *table, lethe_window *window) {
     counters_init(&table->counters, stats.seed);
 }
 
+/* A window of the forgetful kind has no cap here. A copy of it, in a replica or after a restart,
+ * may need another amount of memory than the original, and would refuse an id that the original has
+ * taken: a duplicate would be applied. */
 static lethe_status make(void *value, const void *options) {
+    const lethe_window_options *wanted = options;
+    if (wanted->kind == LETHE_WINDOW_FORGETFUL && wanted->max_memory_bytes > 0) return LETHE_EINVAL;
     lethe_window *window;
     lethe_status status = lethe_window_new(options, &window);
     if (status == LETHE_OK) fill(value, window);

@@ -66,7 +66,7 @@ HOSTILE_JSON = {
     "large numbers": (b'{"id": 99999999999999999999, "key": "k"}\n{"id":1e999,"key":"k"}\n', 2),
 }
 HOSTILE_CSV = {
-    "open quotes": (b'"a,k\n' * 3, 3),
+    "open quotes": (b'"a,k\n' * 3, 2),  # the second line closes the first one's, wrongly
     "only quotes": (b'"' * 99999 + b"\n", 1),
 }
 

@@ -11,6 +11,7 @@ import subprocess
 import zlib
 
 import pytest
+from conftest import run_lethe
 
 BAD_DATA, DONE, NEGATIVE = 3, 0, 1
 
@@ -316,3 +317,28 @@ def test_capacity_of_compressed_files(lethe, tmp_path):
             (tmp_path / "input").write_bytes(write(PACKS[pack]))
             assert lethe("filter", "build", "-q", "--out", "f", "input").returncode == DONE
             assert b'"capacity": 100,' in lethe("filter", "info", "--json", "f").stdout, (pack, way)
+
+
+@pytest.mark.parametrize("name, data, records", [
+    ("quote not doubled", b'id,key,comment\na,k,"Dear John,\nsee you, soon, then\nhe said, really, "yes" to it"\nb,k,fine\n', 1),
+    ("no end", b'id,key,comment\nb,k,fine\na,k,"oops\nsee you soon\n', 1),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_lines_within_wrong_quotes_are_no_events(name, data, records, tmp_path):
+    """Also where the quotes are in a column that is not asked for."""
+    result = run_lethe("count", "--db", name, "--csv", "--fields", "id=id,key=key", stdin=data, cwd=tmp_path)
+    assert result.returncode == 5 and b"quoted field" in result.stderr, result.stderr
+    assert run_lethe("list", "--db", name, cwd=tmp_path).stdout == b"k\t%d\n" % records
+
+
+def test_a_file_that_had_nothing_but_a_mark_of_the_byte_order(tmp_path):
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbf")
+    assert run_lethe("count", "-q", "--db", "d", "f", cwd=tmp_path).returncode == 0
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbfa\tk\n")
+    assert run_lethe("count", "-q", "--db", "d", "f", cwd=tmp_path).returncode == 0
+    assert run_lethe("list", "--db", "d", cwd=tmp_path).stdout == b"k\t1\n"
+
+
+def test_a_delimiter_is_one_character(tmp_path):
+    for text in "\tzzz", ";;", "\\tx":
+        result = run_lethe("count", "--db", "d", "--csv", "--delimiter", text, stdin=b"a\n", cwd=tmp_path)
+        assert result.returncode == 2 and b"--delimiter" in result.stderr

@@ -98,8 +98,8 @@ def test_the_kind_of_the_window_is_the_stores(lethe):
     restored = json.loads(lethe("stat", "--db", "t", "--json").stdout)
     assert restored["window_kind"] == "forgetful" and restored["exact"]
     assert value(lethe, "k") == 3
-    assert "--memory of 66KiB" in count(lethe, "--window-kind", "forgetful", "--memory", "64KiB", lines="", code=USAGE)
-    assert "memory cap of 66 KiB" in count(lethe, "--memory", "64KiB", lines="", code=USAGE)
+    assert "leave --memory out" in count(lethe, "--window-kind", "forgetful", "--memory", "1MiB", lines="", code=USAGE)
+    assert "has no memory cap in a store; leave the cap out" in count(lethe, "--memory", "1MiB", lines="", code=USAGE)
 
 
 # What a run may be asked to switch, and what the store then says of itself.

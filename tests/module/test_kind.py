@@ -90,24 +90,31 @@ def test_a_call_that_fails_is_not_remembered(pair):
     assert replica.client.get("s") == b"text!"
 
 
-def test_what_was_refused_can_be_sent_to_the_next_master(pair):
-    """A replica must not remember an id that its master had no room for."""
-    master, replica = pair
-    master.call("ONCE.CREATE", "t", *KIND, "MAXMEMORY", 80000, "ERROR", 1e-6)
-    refused = []
-    for first in range(0, 30000, 100):
-        words = [word for number in range(first, first + 100) for word in (f"i{number}", "k", 1)]
-        answers = master.call("ONCE.MINCRBY", "t", *words)
-        refused += [f"i{first + i}" for i, answer in enumerate(answers) if isinstance(answer, redis.ResponseError)]
-    assert len(refused) > 1000
-    applied = master.call("ONCE.GET", "t", "k")
-    assert applied == 30000 - len(refused)
-    assert table_info(master.client)["strain"] == [b"memory"]
-    replica.catch_up_with(master)
-    assert replica.digest() == master.digest()
-    replica.call("REPLICAOF", "NO", "ONE")
-    assert sum(replica.call("ONCE.SEEN", "t", *refused)) == 0
-    assert replica.call("ONCE.GET", "t", "k") == applied
+def test_it_has_no_cap(server):
+    """A copy of the window might not keep to the cap that the original kept to, and refuse ids that it has taken."""
+    for words in [["MAXMEMORY", 80000], ["MAXMEMORY", 1 << 30, "POLICY", "degrade"]]:
+        with pytest.raises(redis.ResponseError, match="contradicts another"):
+            server.call("ONCE.CREATE", "t", *KIND, *words)
+    assert server.client.exists("t") == 0
+    server.call("CONFIG", "SET", "lethe.max-memory", 1 << 20)
+    with pytest.raises(redis.ResponseError, match="contradicts another"):
+        server.call("ONCE.CREATE", "t", *KIND)
+    server.call("ONCE.CREATE", "t", *KIND, "MAXMEMORY", 0)
+    server.call("CONFIG", "SET", "lethe.max-memory", 0)
+
+
+def test_lethe_count_makes_the_kind_that_is_asked_for(server):
+    """Whatever the server's own setting is."""
+    server.call("CONFIG", "SET", "lethe.window-kind", "forgetful")
+    for partitions in "1", "4":
+        url = f"redis://127.0.0.1:{server.port}"
+        table = f"t{partitions}"
+        result = lethe("count", url, "--window-kind", "quotient", "--partitions", partitions, stdin="a\tk\t1\n", table=table)
+        assert result.returncode == 0, result.stderr
+        assert json.loads(lethe("stat", url, "--json", table=table).stdout)["window_kind"] == "quotient"
+        keys = [key for key in server.client.keys(table + "*") if server.client.type(key) == b"lethe-onc"]
+        assert keys and all(table_info(server.client, key)["kind"] == b"quotient" for key in keys)
+    server.call("CONFIG", "SET", "lethe.window-kind", "quotient")
 
 
 def test_a_master_without_memory_adds_nothing_to_its_replicas(pair):

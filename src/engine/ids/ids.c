@@ -8,7 +8,7 @@
 #include "core/detail.h"
 #include "os/clock.h"
 
-enum { STEPS_PER_WINDOW = 64, BATCH = 1024, LEAST_FORGETFUL_BYTES = 66 * 1024 };
+enum { STEPS_PER_WINDOW = 64, BATCH = 1024 };
 static const double SLACK = 0.25;
 
 void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms) {
@@ -23,10 +23,14 @@ static lethe_status make_window(lethe_ids *ids, const lethe_store_options *optio
                                 const lethe_state *state, lethe_detail *detail) {
     double kept = (double)ids->kept_ms, step = (double)ids->step_ms;
     uint64_t capacity = options->capacity;
-    /* Under a cap the forgetful kind meets the log's ids as it first met them: with larger filters
-     * to begin with, it might have no room for what it had room for. */
-    bool grows_again = state->forgetful && options->max_memory_bytes > 0;
-    if (capacity < state->log_ids && !grows_again) capacity = state->log_ids;
+    if (capacity < state->log_ids) capacity = state->log_ids;
+    /* The window is made again from the log. Its filters then begin at other times than they did,
+     * and may need more memory than those that kept to the cap: the store could not be opened. */
+    if (state->forgetful && options->max_memory_bytes > 0) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "a window of the forgetful kind has no memory cap in a store; "
+                                 "leave the cap out, or make a store of the quotient kind");
+    }
     lethe_window_options window = LETHE_OPTIONS(
         lethe_window_options,
         .kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT,
@@ -34,12 +38,6 @@ static lethe_status make_window(lethe_ids *ids, const lethe_store_options *optio
         .slack = ((1 + SLACK) * (double)options->window_ms - step) / kept - 1, .capacity = capacity,
         .max_memory_bytes = options->max_memory_bytes, .policy = options->policy,
         .seed = state->seed, .allocator = options->allocator);
-    if (state->forgetful && window.max_memory_bytes > 0 &&
-        window.max_memory_bytes < LEAST_FORGETFUL_BYTES) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "a window of the forgetful kind needs a memory cap of 66 KiB at "
-                                 "least; raise it");
-    }
     lethe_status status = lethe_window_new(&window, &ids->window);
     if (status == LETHE_EFULL) {
         return lethe_detail_fill(detail, status,
