@@ -28,7 +28,7 @@ EVENT_INLINE bool event_take_key(lethe_bytes key, struct event_problem *problem)
 /* A field of no bytes is missing. */
 EVENT_INLINE bool event_take_delta(const struct event_format *format, lethe_bytes field,
                                    int64_t *delta, struct event_problem *problem) {
-    return integer_parse(field, delta) == INTEGER_FINE ||
+    return (field.size > 0 && integer_parse(field, delta) == INTEGER_FINE) ||
            event_take_other_delta(format, field, delta, problem);
 }
 
