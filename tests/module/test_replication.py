@@ -51,9 +51,7 @@ def same_digest(master, replica, key="t"):
                                      ["WINDOW", 3000, "CAPACITY", 10000000], # it is swept in pieces
                                      ["MAXMEMORY", 120000, "WINDOW", 2000],
                                      ["MAXMEMORY", 120000, "POLICY", "degrade", "WINDOW", 1500],
-                                     ["KIND", "forgetful"], ["KIND", "forgetful", "WINDOW", 1000],
-                                     ["KIND", "forgetful", "MAXMEMORY", 120000, "WINDOW", 2000],
-                                     ["KIND", "forgetful", "MAXMEMORY", 120000, "POLICY", "degrade", "WINDOW", 1500]])
+                                     ["KIND", "forgetful"], ["KIND", "forgetful", "WINDOW", 1000]])
 def test_a_replica_is_the_same_after_any_load(pair, options):
     master, replica = pair
     chance = random.Random(str(options))
