@@ -42,7 +42,7 @@ static const struct option count_options[] = {
      .value = "KIND",
      .choices = "quotient|forgetful",
      .help = "for a new store or table: the filter that remembers ids, `quotient` or the paper's "
-             "`forgetful` Bloom filter, which is larger and slower and keeps the same promises; "
+             "`forgetful` Bloom filter, which is larger and slower, and has no cap (`--memory`); "
              "default `quotient`. It cannot be changed later"},
     {.name = "exact",
      .help = "look every duplicate up in an index on disk, so that no fresh event is ever taken "

@@ -142,9 +142,9 @@ typedef struct lethe_store_options {
     const lethe_allocator *allocator;
 
     /* Of a new store: the window is the forgetful Bloom filter of the paper,
-     * LETHE_WINDOW_FORGETFUL, and not the quotient kind. The promises are the same; it is slower
-     * and larger. max_memory_bytes must be 0 then: the window is made again from the log, and may
-     * need more memory than before. */
+     * LETHE_WINDOW_FORGETFUL, and not the quotient kind. It is slower and larger, and keeps every
+     * promise except the cap: max_memory_bytes must be 0 then, since the window is made again from
+     * the log and may need more memory than before. */
     lethe_switch forgetful;
     uint32_t reserved;
 } lethe_store_options;
