@@ -66,6 +66,7 @@ struct way {
 static const struct way lethe = {"lethe count", count_by_lethe, NULL};
 static const struct way lighter_lethe = {"lethe count --error 1e-6", count_by_lighter_lethe, NULL};
 static const struct way exact_lethe = {"lethe count --exact", count_by_exact_lethe, NULL};
+static const struct way metered_lethe = {"lethe count --per 1h", count_by_metered_lethe, NULL};
 static const struct way sketching_lethe = {"lethe count --sketch 16MiB", count_by_sketching_lethe,
                                            NULL};
 static const struct way rocksdb = {"RocksDB, ids as keys", count_by_rocksdb, NULL};
@@ -141,7 +142,8 @@ static void run_way(struct bench *bench, const struct way *way, const struct cou
     struct count_outcome best = best_of(bench, way, events);
     if (way == &lethe) {
         bench->ours = best;
-    } else if (way != &lighter_lethe && way != &exact_lethe && way != &sketching_lethe) {
+    } else if (way != &lighter_lethe && way != &metered_lethe && way != &exact_lethe &&
+               way != &sketching_lethe) {
         /* Those were checked already. */
         bench_require(best.applied == events->originals && best.sum == events->sum, way->name);
     }
@@ -191,6 +193,7 @@ static void run_middle(struct bench *bench, uint64_t count) {
     count_events_make(&events, bench->folder, count, bench->options->seed);
     run_way(bench, &lethe, &events);
     run_way(bench, &lighter_lethe, &events);
+    run_way(bench, &metered_lethe, &events);
     run_way(bench, &sketching_lethe, &events);
     run_way(bench, &awk, &events);
     if (bench->options->full) run_slow(bench, &events);

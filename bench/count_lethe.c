@@ -145,3 +145,8 @@ void count_by_sketching_lethe(const struct count_events *events, const char *fol
           (struct manner){.options = {"--sketch", "16MiB"}, .error = 1e-12, .has_sketch = true},
           out);
 }
+
+void count_by_metered_lethe(const struct count_events *events, const char *folder,
+                            struct count_outcome *out) {
+    count(events, folder, (struct manner){.options = {"--per", "1h"}, .error = 1e-12}, out);
+}

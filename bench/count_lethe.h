@@ -10,6 +10,7 @@
  * are too small than the window's error allows. */
 count_peer count_by_lethe;
 count_peer count_by_lighter_lethe;
+count_peer count_by_metered_lethe;
 count_peer count_by_exact_lethe;
 count_peer count_by_sketching_lethe;
 

@@ -4,7 +4,8 @@
  * Lines are ids like UUIDs, a tenth of them duplicates of earlier ones. Memory is that of the
  * process. All in the C locale, where sort is fastest; it uses both cores, and so does lethe. 10
  * million lines; with --full 200 million, 7.4 GB, for which awk is left out: it would need 30
- * GB. Files are read twice by lethe; from a pipe, a filter on disk is asked. What it prints is
+ * GB. Files are read twice by lethe; of a pipe, what came first is in memory, and a filter on disk
+ * is asked about the rest. What it prints is
  * counted, and compared with what awk prints where there is that and no filter. TMPDIR names
  * where the files go. */
 #include <inttypes.h>

@@ -28,10 +28,12 @@ extern const struct workload workload_bloom;
 extern const struct workload workload_cascade;
 extern const struct workload workload_count;
 extern const struct workload workload_dedup;
+extern const struct workload workload_events;
 extern const struct workload workload_filters;
 extern const struct workload workload_gaussian;
 extern const struct workload workload_leveldb; /* where LevelDB is */
 extern const struct workload workload_leveldb_tables;
+extern const struct workload workload_meters;
 extern const struct workload workload_quotient;
 extern const struct workload workload_redis_batches;
 extern const struct workload workload_redis_ring;

@@ -3,8 +3,9 @@
  *
  * The words, one per line, are drawn from a million different ones by Zipf's law, and written to a
  * file first. Memory is that of the largest process. "listed" is how many of the pipeline's hundred
- * are in lethe's list. The pipeline runs in the C locale, where it is fastest. 10 million words;
- * with --full 100 million, for which the pipeline takes minutes. */
+ * are in lethe's list. The pipeline runs in the C locale, where it is fastest; it uses all cores,
+ * and so does lethe unless --threads says otherwise. 10 million words; with --full 100 million,
+ * for which the pipeline takes minutes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +87,10 @@ static int run_sketch_words(const struct bench_options *options) {
         const char *way, *arguments;
     } ways[] = {
         {"lethe freq build --top 100", "--top 100"},
+        {"lethe freq build --threads 1 --top 100", "--threads 1 --top 100"},
+        {"lethe freq build --kind count --top 100", "--kind count --top 100"},
         {"lethe freq build --kind cu --top 100", "--kind cu --top 100"},
+        {"lethe freq build --kind cml --top 100", "--kind cml --top 100"},
         {"lethe freq build --kind fid --top 100", "--kind fid --top 100"},
     };
     size_t count = options->full ? 100000000 : options->quick ? 200000 : 10000000;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frame.h"
@@ -42,6 +43,24 @@ void feed_announced(struct subject *subject) {
         stream->answers[at] = (uint8_t)answer;
     }
     subject->ok &= ok;
+}
+
+void feed_hash(struct subject *subject) {
+    const struct retries *stream = &subject->streams[0];
+    free(subject->hashes);
+    subject->hashes = malloc(stream->count * sizeof *subject->hashes);
+    bench_require(subject->hashes != NULL, "room for hashes");
+    lethe_hash_u64_batch(subject->hash_seed, stream->ids, stream->count, subject->hashes);
+}
+
+void feed_hashed(struct subject *subject) {
+    struct retries *stream = &subject->streams[0];
+    for (size_t first = 0; first < stream->count; first += BATCH) {
+        size_t count = stream->count - first < BATCH ? stream->count - first : BATCH;
+        subject->ok &= lethe_window_add_and_test_batch(subject->window, subject->hashes + first,
+                                                       count, retries_now_ms(stream, first),
+                                                       stream->answers + first) == LETHE_OK;
+    }
 }
 
 void feed_records(struct subject *subject) {

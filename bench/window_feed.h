@@ -18,6 +18,8 @@ struct subject {
     exact_window *exact;
 
     uint64_t hash_seed;
+    /* Of the operations that the first stream has ready: see feed_hash. */
+    lethe_hash *hashes;
     uint64_t n;
     double error;
 
@@ -38,6 +40,8 @@ typedef void feed(struct subject *subject);
 /* The window: one operation per call; each id announced 16 ids before; in batches, taking turns
  * where there are two streams; two streams by two threads. */
 feed feed_single, feed_announced, feed_batches, feed_by_two_threads;
+/* The window in batches, with the hashes that feed_hash computed before. */
+feed feed_hash, feed_hashed;
 /* The window: records the operations whatever they are, as from a log; what would have been
  * answered is not known. */
 feed feed_records;

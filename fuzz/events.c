@@ -1,24 +1,34 @@
-/* Fuzzes the parsers of events: the input's first byte picks a format with its options, the rest is
- * a file. It is
- * read twice, in one piece and record by record in small pieces, and both must find the same. What
- * is accepted is in range. */
+/* Fuzzes the parsers of events: the input's first byte picks a format with its options and a scale,
+ * the rest is a file. It is read twice, in one piece and record by record in small pieces, and both
+ * must find the same. What is accepted is in range, and its deltas are read back as they are
+ * shown. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "events/frame.h"
 #include "events/parse.h"
+#include "input/decimal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct event_batch batch;
 
-static void check_operation(const lethe_operation *operation) {
+static void check_delta(int64_t delta, unsigned scale) {
+    struct decimal_text shown;
+    int64_t read = 0;
+    decimal_show(delta, scale, &shown);
+    lethe_bytes text = {.data = shown.text, .size = strlen(shown.text)};
+    assert(decimal_parse_scaled(text, scale, &read) == DECIMAL_FINE && read == delta);
+}
+
+static void check_operation(const lethe_operation *operation, unsigned scale) {
     assert(operation->id.size >= 1 && operation->id.size <= LETHE_ID_LIMIT_BYTES);
     assert(operation->time_ms <= UINT64_C(253402300799999));
     assert(operation->change_count >= 1 && operation->change_count <= LETHE_CHANGES_LIMIT);
     for (size_t i = 0; i < operation->change_count; i++) {
         lethe_bytes key = operation->changes[i].key;
+        check_delta(operation->changes[i].delta, scale);
         assert(key.size >= 1 && key.size <= LETHE_KEY_LIMIT_BYTES);
         assert(lethe_hash_bytes(1, key.data, key.size).low != 1); /* every byte is there to read */
     }
@@ -31,8 +41,7 @@ static size_t find_records(char delimiter, const char *data, size_t size, size_t
     struct event_frame frame = {0};
     while (from < size && count < room) {
         struct event_record record;
-        if (!event_frame_find(&frame, delimiter, data + from, seen - from, 1 << 20, seen == size,
-                              &record)) {
+        if (!event_frame_find(&frame, delimiter, data + from, seen - from, seen == size, &record)) {
             assert(seen < size);
             seen += size - seen < piece ? size - seen : piece;
             continue;
@@ -83,14 +92,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
          .is_strict = true},
         {.kind = EVENTS_JSONL, .fields = "delta=data.n,time=time", .is_cloud = true},
     };
-    enum { RECORDS = 256 };
+    enum { RECORDS = 256, FORMATS = sizeof formats / sizeof formats[0] };
     if (size == 0 || (batch.text == NULL && !event_batch_init(&batch))) return 0;
-    size_t choice = data[0] % (sizeof formats / sizeof formats[0]);
+    size_t choice = data[0] % FORMATS;
+    unsigned scale = data[0] / FORMATS % (LETHE_SCALE_LIMIT + 1);
     const char *text = (const char *)data + 1;
     size--;
     struct event_format format;
     struct event_problem problem;
-    bool fine = event_format_make(&formats[choice], &format, &problem);
+    bool fine = event_format_make(&formats[choice], &format, &problem) &&
+                event_format_set_scale(&format, scale, &problem);
     assert(fine);
     check_manner(&format);
 
@@ -100,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t other_count = find_records(delimiter, text, size, 1, other_ends, RECORDS);
     assert(count == other_count && memcmp(ends, other_ends, count * sizeof ends[0]) == 0);
 
-    event_batch_clear(&batch, 0, "fuzz");
+    event_batch_clear(&batch);
     size_t from = 0;
     size_t need = 2 * size + LETHE_ID_LIMIT_BYTES;
     /* Its text is as good as full where the input says so: nothing may be written behind it. */
@@ -117,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         enum event_result result = event_parse(&format, record, i + 1, &batch, &problem);
         assert(result != EVENT_NO_ROOM && batch.count == before + (result == EVENT_TAKEN));
         assert(batch.text_used <= EVENT_TEXT_BYTES);
-        if (result == EVENT_TAKEN) check_operation(&batch.operations[before]);
+        if (result == EVENT_TAKEN) check_operation(&batch.operations[before], scale);
     }
     return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "frame/exit_code.h"
+#include "input/byte_order.h"
 #include "input/lines.h"
 #include "input/unpack.h"
 
@@ -74,9 +75,9 @@ static void compare_lines(int descriptor, size_t most, const char *data, size_t 
     assert(code == EXIT_DONE);
     lines_limit(reader, most);
     const char *at = data, *end = data + size;
-    if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) at += 3;
     while ((code = lines_next(reader, &batch)) == EXIT_DONE && batch.count > 0) {
         for (size_t i = 0; i < batch.count; i++) {
+            at += byte_order_marks(at, (size_t)(end - at));
             assert(at < end);
             const char *stop = memchr(at, '\n', (size_t)(end - at));
             if (stop == NULL) stop = end;
@@ -89,6 +90,7 @@ static void compare_lines(int descriptor, size_t most, const char *data, size_t 
             at = stop < end ? stop + 1 : end;
         }
     }
+    at += byte_order_marks(at, (size_t)(end - at)); /* at the end, nothing is in a line of them */
     assert(code == EXIT_DONE && at == end);
     lines_free(reader);
 }

@@ -4,7 +4,7 @@
 usage: tools/check_layers.py [ROOT]
 
     include/lethe    public headers: each other and standard C, nothing else
-    src/core src/os  <-  src/filter, src/sketch  <-  src/window  <-  src/engine
+    src/core src/os  <-  src/backup  <-  src/filter, src/sketch  <-  src/window  <-  src/engine
     src/opencl       beside src/engine: core, and single headers of filter and sketch
     structures       public headers
     cli module       public headers, structures, and their own folder
@@ -27,11 +27,12 @@ LAYERS = {
     "include": {"include"},
     "src/core": {"include", "src/core", "src/os"},
     "src/os": {"include", "src/core", "src/os"},
-    "src/filter": {"include", "src/core", "src/os", "src/filter"},
+    "src/backup": {"include", "src/core", "src/os", "src/backup"},
+    "src/filter": {"include", "src/core", "src/os", "src/backup", "src/filter"},
     "src/sketch": {"include", "src/core", "src/os", "src/sketch"},
     "src/window": {"include", "src/core", "src/os", "src/filter", "src/sketch", "src/window"},
-    "src/engine": {"include", "src/core", "src/os", "src/filter", "src/sketch", "src/window",
-                   "src/engine"},
+    "src/engine": {"include", "src/core", "src/os", "src/backup", "src/filter", "src/sketch",
+                   "src/window", "src/engine"},
     "src/opencl": {"include", "src/core", "src/filter", "src/sketch", "src/opencl"},
     "structures": {"include", "structures"},
     "cli": {"include", "structures", "cli"},
@@ -44,6 +45,7 @@ LAYERS = {
 FOREIGN = [
     (re.compile(r"rocksdb/"), re.compile(r"src/engine/disk/"), "RocksDB", "src/engine/disk"),
     (re.compile(r"hiredis"), re.compile(r"cli/redis/"), "hiredis", "cli/redis"),
+    (re.compile(r"openssl/"), re.compile(r"cli/redis/tls\.c"), "OpenSSL", "cli/redis/tls.c"),
     (re.compile(r"(redis|valkey)module\.h$"), re.compile(r"module/"), "the Redis module API",
      "module"),
     (re.compile(r"leveldb/"), re.compile(r"(plugins|examples)/"), "LevelDB",
@@ -120,7 +122,7 @@ def wrong_own(layer, target):
         return (f"{layer} may not include from {shown}: filters and sketches do not know of each "
                 "other; move what both need into src/core")
     return (f"{layer} may not include from {shown}: layers depend downwards only "
-            "(core, os <- filter, sketch <- window <- engine); move what is needed down, "
+            "(core, os <- backup <- filter, sketch <- window <- engine); move what is needed down, "
             "or pass it in as an argument or a callback")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Proves that the tests notice the mistakes they were written for.
 
-usage: tools/mutants.py [--jobs N] [NAME...]
+usage: tools/mutants.py [--jobs N] [--times] [NAME...]
 
 A mutant is a patch in tests/mutants that puts one mistake back into the product. Its first lines
 say what breaks and which test must fail:
@@ -9,11 +9,12 @@ say what breaks and which test must fail:
     Breaks: <one sentence>
     Found-by: <the name of one CTest test>
     Filter: <optional; a pytest -k expression, or a pattern of cmocka test names>
+    Limit: <optional; after so many seconds the test hangs, which is how it finds the mutant>
 
 Each mutant is applied to a copy of the tree in build/mutants, what its test needs is built, and the
-test is run. A mutant whose test passes has survived. Prints a line for each that was not found and a
+test is run. Where there is ccache, the copies share what they compile. A mutant whose test passes has survived. Prints a line for each that was not found and a
 summary; exits 1 if one survived, did not apply or did not build. With names, only the patches whose
-file names contain one of them are tried.
+file names contain one of them are tried. With --times, prints how long each took, the slowest first.
 """
 
 import argparse
@@ -24,10 +25,13 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PATCHES = ROOT / "tests/mutants"
 WORK = ROOT / "build/mutants"
+CACHE = {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_DIR": str(WORK / "ccache"),
+         "CCACHE_BASEDIR": str(WORK), "CCACHE_NOHASHDIR": "1"} if shutil.which("ccache") else {}
 # A test that a mutant sends into an endless loop is ended after this many seconds: found.
 LIMIT_SECONDS = 120
 
@@ -40,10 +44,11 @@ class Mutant:
     def __init__(self, path):
         self.path, self.name = path, path.stem
         head = path.read_text(encoding="utf-8").split("diff --git", 1)[0]
-        fields = dict(re.findall(r"^(Breaks|Found-by|Filter): *(.+?) *$", head, re.MULTILINE))
+        fields = dict(re.findall(r"^(Breaks|Found-by|Filter|Limit): *(.+?) *$", head, re.MULTILINE))
         self.breaks = fields.get("Breaks")
         self.test = fields.get("Found-by")
         self.filter = fields.get("Filter")
+        self.limit = int(fields.get("Limit", LIMIT_SECONDS))
         if not self.breaks or not self.test:
             raise Broken(f"{path.name}: says not what breaks, or not which test finds it")
 
@@ -52,7 +57,7 @@ def run(words, cwd, seconds=1200, **environment):
     """Runs a command to its end; the result has returncode and stdout, which is all it printed."""
     return subprocess.run(words, cwd=cwd, check=False, timeout=seconds, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env={**os.environ, **environment})
+                          env={**os.environ, **CACHE, **environment})
 
 
 def targets_of(test, known):
@@ -79,6 +84,11 @@ class Tree:
             raise Broken(made.stdout)
         listing = run(["ninja", "-C", self.build, "-t", "targets", "all"], self.source).stdout
         self.known = set(re.findall(r"^([\w.-]+): ", listing, re.MULTILINE))
+
+    def prepare(self, mutants, jobs):
+        """Builds what the tests of these mutants need, as the tree is."""
+        targets = sorted({target for mutant in mutants for target in targets_of(mutant.test, self.known)})
+        run(["ninja", "-C", self.build, "-k", "0", "-j", str(jobs), *targets], self.source)
 
     def copy(self):
         """Makes the copy equal to the tree. Files that are equal stay: ninja goes by their times."""
@@ -113,11 +123,11 @@ class Tree:
         if mutant.filter:
             filters = {"PYTEST_ADDOPTS": f"-k '{mutant.filter}'", "LETHE_TEST_FILTER": mutant.filter}
         result = run(["ctest", "-R", f"^{re.escape(mutant.test)}$", "-V", "--timeout",
-                      str(LIMIT_SECONDS)], self.build, **filters)
+                      str(mutant.limit)], self.build, **filters)
         if re.search(r"Exit: no \S+ in ", result.stdout):  # a test that can't begin finds nothing
             raise Broken(f"{mutant.test} lacks a program:\n" + result.stdout[-1000:])
         if "No tests were found" in result.stdout or re.search(
-                r"^\d+: (=+ )?\d+ deselected in|no tests ran", result.stdout, re.MULTILINE):
+                r"^\d+: (=+ )?\d+ deselected in|no tests ran|Running 0 test", result.stdout, re.MULTILINE):
             raise Broken(f"no test {mutant.test} {mutant.filter or ''}")
         return result.returncode != 0
 
@@ -137,11 +147,12 @@ class Tree:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--times", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     paths = [path for path in sorted(PATCHES.glob("*.patch"))
              if not arguments.names or any(name in path.name for name in arguments.names)]
-    waiting, lock, results = [], threading.Lock(), []
+    waiting, lock, results, spent = [], threading.Lock(), [], []
     for path in paths:
         try:
             waiting.append(Mutant(path))
@@ -149,9 +160,13 @@ def main():
             results.append((path.name, str(problem)))
     waiting.sort(key=lambda mutant: mutant.test)
 
+    first = Tree(0) if CACHE and len(waiting) > 1 else None
+    if first:
+        first.prepare(waiting, arguments.jobs)
+
     def work(number):
         try:
-            tree = Tree(number)
+            tree = first if first and number == 0 else Tree(number)
         except Broken as problem:
             with lock:
                 results.append(("the tree", str(problem)))
@@ -161,9 +176,11 @@ def main():
                 if not waiting:
                     return
                 mutant = waiting.pop(0)
+            began = time.monotonic()
             problem = tree.attempt(mutant)
             with lock:
                 results.append((mutant.name, problem))
+                spent.append((time.monotonic() - began, mutant.name))
                 if problem is not None:
                     print(f"{mutant.name}: {problem}", flush=True)
 
@@ -174,6 +191,9 @@ def main():
     for worker in workers:
         worker.join()
     bad = [name for name, problem in results if problem is not None]
+    if arguments.times:
+        for seconds, name in sorted(spent, reverse=True):
+            print(f"{seconds:7.1f} s  {name}")
     print(f"mutants: {len(results) - len(bad)} found, {len(bad)} not found")
     return 1 if bad or not results else 0
 

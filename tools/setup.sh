@@ -26,12 +26,14 @@ zlib1g-dev       run         zlib.h          reads gzip files
 libzstd-dev      run         zstd.h          reads zstd files
 libbz2-dev       run         bzlib.h         reads bzip2 files
 liblzma-dev      run         lzma.h          reads xz files
-libjansson-dev   run         jansson.h       reads events from JSON lines
+libjansson-dev   run         jansson.h       reads what workloads print, for lethe paper; the peer of our JSON scanner
 libleveldb-dev   run         (leveldb/c.h)   the host of the filter policy, liblethe_leveldb
 ocl-icd-opencl-dev run       (CL/cl.h)       loads the drivers of devices, for liblethe_opencl
 opencl-headers   run         -               its headers
 pocl-opencl-icd  test        -               an OpenCL device that is the CPU, for the tests
 libhiredis-dev   run         hiredis/hiredis.h  speaks to servers, for lethe count --redis
+libssl-dev       run         openssl/ssl.h   TLS to those servers
+openssl          test        openssl         makes certificates for the tests
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
 libsqlite3-dev   bench       (sqlite3.h)     a peer that counting is measured beside
 redis-server     bench       (redis-server)  another one
@@ -48,6 +50,7 @@ python3-hypothesis test      import:hypothesis  makes up streams of events for t
 redis-server     bench,test  (redis-server)  the server that the module is tested and measured in
 python3-redis    bench,test  (import:redis)  the client of those tests and measurements
 zstd             test        (zstd)          makes compressed files for the tests
+ccache           test        (ccache)        compiles what mutants share once
 zsh              test        (zsh)           tries the zsh completion
 fish             test        (fish)          tries the fish completion
 mandoc           test,lint   mandoc          checks the man pages

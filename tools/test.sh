@@ -18,12 +18,22 @@
 set -eu
 cd "$(dirname "$0")/.."
 size=${1:-day}
-# Two tests more than cores: some wait for disks and servers.
-jobs=$((${JOBS:-$(nproc)} + 2))
+# More tests than cores: many wait for disks, servers and leases most of the time.
+jobs=$((${JOBS:-$(nproc)} + 5))
 # The time limit, in seconds per test, is only there to end one that hangs.
 limit=900
 passed=0
 failed=0
+
+# Tests of programs make thousands of small stores and servers, each of which waits for the disk.
+# Where there is room in memory they get their folders there. Unit tests keep the disk.
+memory=/dev/shm
+if [ "$size" != long ] && [ -z "${PYTEST_DEBUG_TEMPROOT:-}" ] && [ -w $memory ] &&
+    [ "$(df --output=avail -k $memory 2>/dev/null | tail -n 1)" -gt 4000000 ]; then
+    PYTEST_DEBUG_TEMPROOT=$(mktemp -d $memory/lethe-tests.XXXXXX)
+    export PYTEST_DEBUG_TEMPROOT
+    trap 'rm -rf "$PYTEST_DEBUG_TEMPROOT"' EXIT
+fi
 
 # The thread sanitizer of gcc 12 cannot start where the kernel randomises addresses widely.
 wrapper=()
@@ -75,7 +85,7 @@ run_tsan() {
 
 run_mutants() {
     local log=build/mutants.log found bad start=$SECONDS
-    tools/mutants.py --jobs "${JOBS:-$(nproc)}" >"$log" 2>&1 || cat "$log"
+    tools/mutants.py --jobs $((${JOBS:-$(nproc)} + 1)) >"$log" 2>&1 || cat "$log"
     read -r found bad < <(sed -n 's/^mutants: \([0-9]*\) found, \([0-9]*\) not found$/\1 \2/p' "$log") || {
         found=0
         bad=1

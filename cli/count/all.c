@@ -5,10 +5,13 @@
  * I1    An outcome is added to the totals only when it is durable, so a report never claims more
  *       than is on disk. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "count/count.h"
+#include "events/merge.h"
 #include "frame/interrupt.h"
+#include "input/decimal.h"
 #include "say/message.h"
 #include "store/store.h"
 
@@ -17,9 +20,11 @@ enum { PATIENCE_MS = 50, LOOK_AFTER = 65536 };
 static int fail_commit(struct counting *counting, lethe_status status) {
     counting->has_failed = true;
     int code = store_fail_call(status, "write the store", counting->folder, counting->store);
-    message_note("%" PRIu64 " events of this run are counted and on disk; run the same command "
-                 "again to continue",
-                 totals_events(&counting->totals));
+    uint64_t taken = totals_events(&counting->totals) - totals_skipped(&counting->totals);
+    message_note("%" PRIu64 " event%s of this run %s counted, or %s, and on disk; run the same "
+                 "command again to continue",
+                 taken, taken == 1 ? "" : "s", taken == 1 ? "is" : "are",
+                 taken == 1 ? "a duplicate" : "duplicates");
     return code;
 }
 
@@ -54,19 +59,31 @@ static int settle(struct counting *counting, size_t most) {
     return code;
 }
 
+/* What a sketch cannot count. */
+static const char *sketch_reason(const struct counting *counting) {
+    static char text[160];
+    struct decimal_text most;
+    snprintf(text, sizeof text,
+             "the key would fall below zero, or its estimate would exceed %s; not counted, check "
+             "the delta",
+             decimal_show_natural(UINT32_MAX - 1, counting->scale, &most));
+    return text;
+}
+
 /* Why the engine did not apply an operation, and what to do. */
 static const char *reason_of(const struct counting *counting, lethe_outcome outcome) {
     switch (outcome) {
     case LETHE_OUTCOME_OVERFLOW:
-        if (counting->has_sketch) {
-            return "the key would fall below zero, or its estimate would exceed 4294967294; not "
-                   "counted, check the delta";
-        }
+        if (counting->has_sketch) return sketch_reason(counting);
         return "a counter would exceed the range of 64 bits; not counted, check the delta, or "
                "change the counter with 'lethe set'";
     case LETHE_OUTCOME_REFUSED:
         return "the window has reached its --memory; not counted, give more --memory, or --policy "
                "degrade";
+    case LETHE_OUTCOME_FUTURE:
+        return "the time is ahead of this machine's clock by more than --max-future, or of the "
+               "events around it by more than the window; not counted, check the clock that wrote "
+               "it";
     case LETHE_OUTCOME_MISMATCH:
         return "this id came before with other keys or deltas; not counted, find out who reuses "
                "ids";
@@ -90,15 +107,17 @@ int count_refuse(struct counting *counting, const char *path, uint64_t line, uin
 /* Adds one outcome to the totals of its batch. */
 static int tally(struct counting *counting, const struct event_batch *batch, size_t place,
                  lethe_outcome outcome, struct count_totals *totals) {
-    totals->outcomes[outcome]++;
+    totals_count(totals, outcome);
     switch (outcome) {
     case LETHE_OUTCOME_APPLIED:
+    case LETHE_OUTCOME_APPLIED_LATE:
     case LETHE_OUTCOME_DUPLICATE:
     case LETHE_OUTCOME_LATE:
-    case LETHE_OUTCOME_FUTURE:
+    case LETHE_OUTCOME_LIMITED:
         return EXIT_DONE;
     default:
-        return count_refuse(counting, batch->path, batch->line_numbers[place], batch->line,
+        return count_refuse(counting, event_share_of(batch, place)->path,
+                            batch->line_numbers[place], event_share_of(batch, place)->line,
                             outcome);
     }
 }
@@ -118,8 +137,10 @@ static void announce(struct counting *counting) {
 struct submission {
     struct counting *counting;
     const struct event_batch *batch;
-    struct resume_mark mark;
-    unsigned char mark_value[RESUME_VALUE_BYTES];
+    /* Of each share that has a mark, in turn; that of what is unreported; and that of the list of
+     * late events. */
+    lethe_mark marks[EVENT_SHARES_LIMIT + 2];
+    unsigned char mark_values[EVENT_SHARES_LIMIT][RESUME_VALUE_BYTES];
     /* Of the list of late events. */
     int code;
 };
@@ -131,27 +152,45 @@ static int list_late(struct counting *counting, const struct event_batch *batch,
     bool has_late = false;
     for (size_t i = 0; i < batch->count && code == EXIT_DONE; i++) {
         if (outcomes[i] != LETHE_OUTCOME_LATE) continue;
-        code = count_late_add(counting->late, batch->lines[i]);
+        code = count_late_add(counting->late, event_share_of(batch, i), batch->lines[i]);
         has_late = true;
     }
     return code == EXIT_DONE && has_late ? count_late_sync(counting->late) : code;
 }
 
-/* A lethe_store_decided: the mark of the file, and the list of late events, must be right when the
- * commit is durable. */
+bool count_is_taken(uint8_t outcome) {
+    return outcome == LETHE_OUTCOME_APPLIED || outcome == LETHE_OUTCOME_APPLIED_LATE ||
+           outcome == LETHE_OUTCOME_DUPLICATE;
+}
+
+/* Notes which inputs have an event that was counted, or was a duplicate. */
+static void note_taken(struct counting *counting, const struct event_batch *batch,
+                       const uint8_t *outcomes) {
+    size_t untaken = 0;
+    for (size_t i = 0; i < batch->share_count; i++) {
+        untaken += !counting->taken[batch->shares[i].slot];
+    }
+    for (size_t i = 0; i < batch->count && untaken > 0; i++) {
+        if (count_is_taken(outcomes[i])) counting->taken[event_share_of(batch, i)->slot] = true;
+    }
+}
+
+/* A lethe_store_decided: the marks of the files, what they pass unreported, and the list of late
+ * events must be right when the commit is durable. */
 static lethe_status on_decided(void *context, const uint8_t *outcomes, lethe_mark *marks) {
     struct submission *submission = context;
     struct counting *counting = submission->counting;
     const struct event_batch *batch = submission->batch;
-    for (size_t i = 0; i < batch->count && !counting->is_taken; i++) {
-        counting->is_taken =
-            outcomes[i] == LETHE_OUTCOME_APPLIED || outcomes[i] == LETHE_OUTCOME_DUPLICATE;
-    }
-    if (batch->has_mark) {
-        if (!counting->is_taken) submission->mark.flags |= RESUME_UNTAKEN;
-        marks->value.size = resume_encode(&submission->mark, submission->mark_value);
+    note_taken(counting, batch, outcomes);
+    for (size_t i = 0; i < batch->share_count; i++) {
+        if (!batch->shares[i].has_mark) continue;
+        struct resume_mark mark = batch->shares[i].mark;
+        if (!counting->taken[batch->shares[i].slot]) mark.flags |= RESUME_UNTAKEN;
+        marks->value.size = resume_encode(&mark, submission->mark_values[i]);
         marks++;
     }
+    count_unreported_note(&counting->unreported, batch, outcomes);
+    if (marks > submission->marks) *marks++ = count_unreported_mark(&counting->unreported);
     if (counting->late == NULL) return LETHE_OK;
     submission->code = list_late(counting, batch, outcomes);
     (void)count_late_mark(counting->late, marks);
@@ -162,15 +201,19 @@ static lethe_status on_decided(void *context, const uint8_t *outcomes, lethe_mar
 static lethe_status decide(struct submission *submission, uint8_t *outcomes, uint64_t *ticket) {
     struct counting *counting = submission->counting;
     const struct event_batch *batch = submission->batch;
-    lethe_mark marks[2];
+    lethe_mark *marks = submission->marks;
     size_t mark_count = 0;
-    if (batch->has_mark) {
-        submission->mark = batch->mark;
+    for (size_t i = 0; i < batch->share_count; i++) {
+        const struct event_share *share = &batch->shares[i];
+        if (!share->has_mark) continue;
         marks[mark_count++] = (lethe_mark){
-            .name = {.data = batch->mark_name, .size = strlen(batch->mark_name)},
-            .value = {.data = submission->mark_value, .size = 0},
+            .name = {.data = share->mark_name, .size = strlen(share->mark_name)},
+            .value = {.data = submission->mark_values[i], .size = 0},
         };
     }
+    /* A pipe that is sent again has its skipped events again; a file whose mark passes them has
+     * not. */
+    if (mark_count > 0) marks[mark_count++] = count_unreported_mark(&counting->unreported);
     if (counting->late != NULL && count_late_mark(counting->late, &marks[mark_count])) mark_count++;
     if (mark_count > 0) {
         return lethe_store_submit_with(counting->store, batch->operations, batch->count, marks,
@@ -178,6 +221,7 @@ static lethe_status decide(struct submission *submission, uint8_t *outcomes, uin
     }
     lethe_status status = lethe_store_submit(counting->store, batch->operations, batch->count, NULL,
                                              0, outcomes, NULL, ticket);
+    if (status == LETHE_OK) count_unreported_note(&counting->unreported, batch, outcomes);
     if (status == LETHE_OK && counting->late != NULL) {
         submission->code = list_late(counting, batch, outcomes);
     }
@@ -188,9 +232,12 @@ static lethe_status decide(struct submission *submission, uint8_t *outcomes, uin
 static int submit(struct counting *counting, const struct event_batch *batch) {
     static uint8_t outcomes[EVENTS_PER_BATCH];
     static struct submission submission;
-    submission = (struct submission){.counting = counting, .batch = batch};
+    submission.counting = counting;
+    submission.batch = batch;
+    submission.code = EXIT_DONE;
     if (counting->has_time) announce(counting);
     struct count_ticket ticket = {.totals = {.unreadable = batch->unreadable}};
+    count_put_limit(&counting->bounds, batch);
     lethe_status status = decide(&submission, outcomes, &ticket.number);
     if (submission.code != EXIT_DONE) {
         counting->has_failed = true;
@@ -208,52 +255,79 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
 }
 
 /* Says that the last line of a file is left for the next run. */
-static void tell_pending(struct counting *counting, const struct event_batch *batch) {
+static void tell_pending(struct counting *counting, const struct event_share *share) {
     counting->pending++;
-    if (batch->is_pending_open) {
+    if (share->is_pending_open) {
         counting->has_open = true;
         message_warn("%s:%" PRIu64 ": a quoted field does not end; %" PRIu64
                      " bytes from this line on are not counted in this run, and the next run reads "
-                     "them again; if the file is complete, give --last-line: the line is then "
-                     "unreadable and those after it are counted",
-                     inputs_name(batch->path), batch->pending_line, batch->pending_bytes);
+                     "them again; if the file is complete, close its quotes, and double those "
+                     "inside it",
+                     inputs_name(share->path), share->pending_line, share->pending_bytes);
         return;
     }
     message_warn(
         "%s:%" PRIu64 ": the last line has no newline yet (%" PRIu64
         " bytes) and is not counted in this run; the next run reads it again; if the file is "
         "complete, give --last-line",
-        inputs_name(batch->path), batch->pending_line, batch->pending_bytes);
+        inputs_name(share->path), share->pending_line, share->pending_bytes);
+}
+
+/* Reports that more files overlap than are open at once. */
+static void tell_crowd(const struct event_batch *batch) {
+    message_warn(
+        "more files overlap in time than the %d that are read at once; at least %zu wait%s "
+        "until one ends, and what has become older than the window by then is late; name fewer "
+        "at a time, or give a longer --window",
+        EVENT_FILES_OPEN, batch->crowd, batch->crowd == 1 ? "s" : "");
+}
+
+/* A file is begun. */
+static void introduce_file(struct counting *counting, const struct event_share *share) {
+    if (counting->taken != NULL) counting->taken[share->slot] = share->was_taken;
+    counting->started_files++;
+    /* What comes later may have been there under another name, and was read by this run. */
+    if (share->resumed_at == 0 || share->is_later) return;
+    counting->resumed_at += share->resumed_at;
+    counting->resumed_files++;
+    counting->resumed_path = share->path;
+}
+
+/* Reports what happened to a file. */
+static void introduce_share(struct counting *counting, const struct event_share *share) {
+    if (share->starts_input) introduce_file(counting, share);
+    if (share->warning[0] != '\0') message_warn("%s %s", inputs_name(share->path), share->warning);
+    if (share->note[0] != '\0' && !counting->quiet) message_note("%s %s", share->path, share->note);
 }
 
 void count_introduce(struct counting *counting, const struct event_batch *batch) {
-    if (batch->starts_input) {
-        counting->bytes_before += counting->bytes_read;
-        counting->resumed_at += batch->resumed_at;
-        counting->is_taken = batch->was_taken;
-        if (batch->warning[0] != '\0') {
-            message_warn("%s %s", inputs_name(batch->path), batch->warning);
-        }
-        if (batch->resumed_at > 0 && !counting->quiet) {
-            message_note("%s: continuing at byte %" PRIu64 ", where the last run stopped",
-                         batch->path, batch->resumed_at);
-        }
+    for (size_t i = 0; i < batch->share_count; i++) {
+        introduce_share(counting, &batch->shares[i]);
     }
+    if (batch->crowd > 0) tell_crowd(batch);
+    count_tell_resumed(counting, false);
     counting->bytes_read = batch->bytes;
+    count_renew_complaints(counting);
     for (size_t i = 0; i < batch->complaint_count; i++) {
-        count_complain(counting, batch->path, batch->complaints[i].line,
-                       batch->complaints[i].problem.text);
+        const struct event_complaint *complaint = &batch->complaints[i];
+        count_complain(counting, batch->shares[complaint->share].path, complaint->line,
+                       complaint->problem.text);
     }
     if (batch->guessed_unit != UNIT_BY_SIZE && !counting->has_told_unit) {
         counting->has_told_unit = true;
         message_warn("%s:%" PRIu64 ": the time is taken for %s by its size, and so are others of "
                      "this run; say what they are with --time-unit s, ms or us",
-                     inputs_name(batch->path), batch->line_numbers[batch->guessed_at],
+                     inputs_name(event_share_of(batch, batch->guessed_at)->path),
+                     batch->line_numbers[batch->guessed_at],
                      batch->guessed_unit == UNIT_SECONDS ? "seconds" : "microseconds");
     }
     /* The reader keeps the reasons of the first few only. */
-    if (batch->unreadable > batch->complaint_count) count_complain(counting, batch->path, 0, "");
-    if (batch->pending_bytes > 0) tell_pending(counting, batch);
+    if (batch->unreadable > batch->complaint_count) {
+        count_complain(counting, batch->shares[0].path, 0, "");
+    }
+    for (size_t i = 0; i < batch->share_count; i++) {
+        if (batch->shares[i].pending_bytes > 0) tell_pending(counting, &batch->shares[i]);
+    }
 }
 
 int count_fail_time(const struct counting *counting) {
@@ -265,8 +339,9 @@ int count_fail_time(const struct counting *counting) {
 
 static int count_batch(struct counting *counting, const struct event_batch *batch) {
     count_introduce(counting, batch);
-    if (batch->count == 0 && !batch->has_mark) {
+    if (batch->count == 0 && !event_batch_has_mark(batch)) {
         counting->totals.unreadable += batch->unreadable;
+        count_unreported_note(&counting->unreported, batch, NULL);
         return EXIT_DONE;
     }
     if (counting->lacks_time && batch->count > 0) return count_fail_time(counting);
@@ -281,6 +356,7 @@ int count_all(struct counting *counting) {
          * would wait for the disk whenever it is slow for a moment. */
         if (!events_await(counting->reader, PATIENCE_MS)) code = settle(counting, 0);
         if (code != EXIT_DONE) break;
+        count_follow_wait(counting);
         count_show_progress(counting);
         const struct event_batch *batch = events_next(counting->reader);
         if (batch == NULL) break;

@@ -1,10 +1,13 @@
 /* files.c - whether the files that `lethe count` is given go together. */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "count/count.h"
+#include "output/output.h"
 #include "say/message.h"
 
 struct identity {
@@ -58,6 +61,35 @@ static bool is_within(const char *path, const char *folder) {
     return within;
 }
 
+int count_check_merge(const struct inputs *inputs) {
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs_is_file(inputs->paths[i])) continue;
+        return message_fail(
+            EXIT_USAGE,
+            "%s is not a named file, and several inputs whose events have times are "
+            "merged by them, which needs files; count it in a run of its own, or "
+            "write it to a file first",
+            inputs_name(inputs->paths[i]));
+    }
+    return EXIT_DONE;
+}
+
+int count_check_late(const char *path) {
+    errno = 0;
+    if (access(path, W_OK) == 0) return EXIT_DONE;
+    bool is_missing = errno == ENOENT;
+    bool has_no_reader;
+    if (is_missing) {
+        char *copy = strdup(path);
+        if (copy == NULL) return message_fail_memory();
+        char *slash = strrchr(copy, '/');
+        if (slash != NULL) slash[slash == copy] = '\0';
+        is_missing = access(slash != NULL ? copy : ".", W_OK | X_OK) == 0;
+        free(copy);
+    }
+    return is_missing ? EXIT_DONE : output_fail("open", path, &has_no_reader);
+}
+
 int count_check_files(const struct arguments *arguments, const char *folder,
                       struct inputs *inputs) {
     for (size_t i = 0; i < arguments->operand_count && folder != NULL; i++) {
@@ -66,8 +98,11 @@ int count_check_files(const struct arguments *arguments, const char *folder,
         return message_fail(EXIT_USAGE, "%s belongs to the store %s itself; name a file of events",
                             path, folder);
     }
-    int code = inputs_look(arguments->operands, arguments->operand_count, inputs);
+    int code = arguments_has(arguments, "follow")
+                   ? count_look_followed(arguments, inputs)
+                   : inputs_look(arguments->operands, arguments->operand_count, inputs);
     inputs->takes_binary = arguments_has(arguments, "binary");
+    inputs->is_quiet = arguments_has(arguments, "quiet");
     if (code == EXIT_DONE) code = check_named_once(inputs);
     const char *late = arguments_text(arguments, "late-out");
     if (code != EXIT_DONE || late == NULL || folder == NULL) return code;
@@ -75,5 +110,5 @@ int count_check_files(const struct arguments *arguments, const char *folder,
         return message_fail(EXIT_USAGE, "--late-out %s is %s; choose another file", late,
                             is_within(late, folder) ? "part of the store" : "one of the inputs");
     }
-    return EXIT_DONE;
+    return count_check_late(late);
 }

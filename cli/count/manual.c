@@ -1,4 +1,5 @@
 /* manual.c - the manual of `lethe count`. */
+#include "count/manual.h"
 #include "frame/commands.h"
 
 static const char *const count_description[] = {
@@ -20,10 +21,13 @@ static const char *const count_description[] = {
     "The last line of a file may be incomplete if it has no newline. It is left for the next run, "
     "with a warning. At the end of a pipe or of a compressed file, or with `--last-line`, it is "
     "taken as it is.",
-    "Input compressed by gzip, zstd, bzip2 or xz is decompressed; see lethe(1). Read a file with "
+    "Input compressed by gzip, zstd, bzip2 or xz is decompressed; see lethe(1). A compressed file "
+    "that is damaged or cut short is found out before anything is counted. A damaged pipe is not: "
+    "restore a backup of the store then. A file that was changed where it was read already, and "
+    "also grew, is taken for the same file if its first 4096 bytes are the same and those before "
+    "the place where reading stopped: log files are only added to. Read a file with "
     "the same format, fields and times each time. With different ones it is refused, unless "
-    "nothing "
-    "in it has been counted yet.",
+    "nothing in it has been counted yet.",
     NULL,
 };
 
@@ -51,7 +55,8 @@ static const struct option count_options[] = {
     {.name = "no-exact", .help = "end `--exact`"},
     {.name = "check-payload",
      .help = "compare duplicates with the original: one with other keys or deltas is counted as "
-             "mismatched. Only events that were applied since the store became exact can be "
+             "mismatched; their order does not matter. Only events that were applied since the "
+             "store became exact can be "
              "compared. Implies `--exact`. The store keeps this setting until "
              "`--no-check-payload`"},
     {.name = "no-check-payload", .help = "end `--check-payload`; the store stays exact"},
@@ -68,6 +73,11 @@ static const struct option count_options[] = {
      .value = "E",
      .help = "with a new `--forever`: the ledger's error at its capacity; it adds to the window's; "
              "default 1e-9"},
+    {.name = "scale",
+     .value = "N",
+     .help = "for a new store: how many digits after the point its values have, up to 18, so that "
+             "`--scale 2` counts hundredths exactly; default 0, whole numbers. It cannot be "
+             "changed later, and later runs may leave it out"},
     {.name = "sketch",
      .value = "MEMORY",
      .help = "create a store with a sketch of this size in place of counters, from 4KiB to 4GiB; "
@@ -97,22 +107,43 @@ static const struct option count_options[] = {
              "see Times"},
     {.name = "zone",
      .value = "ZONE",
-     .help = "the zone of times that do not say theirs: a name such as `Europe/Berlin`, or an "
-             "offset such as `+01:00`"},
+     .help =
+         "the zone of times that do not say theirs: a name such as `Europe/Berlin`, or an "
+         "offset such as `+01:00`; with `--per`, days and longer periods are those of this zone "
+         "too"},
+    {.name = "per", .value = "PERIODS", .help = "count per period, `1h,1d,1mo`; see Periods"},
+    {.name = "keep", .value = "SPEC", .help = "how long to keep periods, `1h=90d`; see Periods"},
+    {.name = "limit",
+     .value = "MAX[/PERIOD]",
+     .help = "skip events that would raise a counter above this; see Limits"},
     {.name = "max-future",
      .value = "D",
      .help = "with times: do not count an event that is further ahead of this machine's clock than "
              "this; default 1m"},
+    {.name = "late",
+     .value = "WHAT",
+     .choices = "skip|count",
+     .help = "what to do with an event that is older than the window: `skip` it, or `count` it "
+             "although nobody knows whether it was counted before; default `skip`. See Late "
+             "events"},
     {.name = "late-out",
      .value = "FILE",
      .help = "append the events that are older than the window to this file, as they were written; "
-             "each exactly once, even after a kill and a rerun",
+             "each exactly once, even after a kill and a rerun, or with `--from-start`; see Late "
+             "events",
      .completion = COMPLETE_FILES},
     {.name = "on-error",
      .value = "WHAT",
      .choices = "skip|stop",
      .help = "what to do with a line that cannot be read: `skip` it, count it as unreadable and "
              "print the reason, for ten lines at most; or `stop` before it; default `skip`"},
+    {.name = "follow",
+     .help = "when all is counted, wait for more: count lines as they are written to the files, "
+             "through rotation, until SIGINT or SIGTERM; see Following"},
+    {.name = "report",
+     .value = "D",
+     .help = "with `--follow`: print the summary this often as well, from 1s to 1d; with `--json`, "
+             "an object per line"},
     {.name = "from-start", .help = "read the files from their start, whatever was read before"},
     {.name = "last-line",
      .help = "read the last line of a file even if it has no newline: the file is complete"},
@@ -133,12 +164,15 @@ static const struct option count_options[] = {
      .value = "N",
      .help = "the most events to write at once, up to 65536; default 32768. With `--redis`: the "
              "most events in one command, up to 4096; default 512"},
-    OPTION_REDIS,
-    OPTION_TABLE,
+    OPTIONS_REDIS,
     {.name = "partitions",
      .value = "P",
      .help = "with `--redis`: over how many keys to spread a new table, by the ids, up to 1024; "
              "default 1, in a cluster 16"},
+    {.name = "partition-by",
+     .value = "WHAT",
+     .choices = "id|key",
+     .help = "with `--redis`: what to spread a new table by, `id` or `key`; default `id`"},
     {.name = "wait",
      .value = "N",
      .help = "with `--redis`: an event is acknowledged when N replicas have it; default 0: when "
@@ -146,7 +180,8 @@ static const struct option count_options[] = {
     {.name = "retry",
      .value = "D",
      .help = "with `--redis`: how long to try again while a server does not answer; default 1m, "
-             "and never more than half the window"},
+             "and never more than half the window. If it is given, lethe also waits that long at "
+             "the beginning for a server that is not running yet"},
     OPTION_JSON_SUMMARY,
     OPTION_QUIET,
     {0},
@@ -154,14 +189,25 @@ static const struct option count_options[] = {
 
 static const char *const count_events[] = {
     "A plain line is an id, a key and a delta, separated by tabs. The delta is a whole number, "
-    "also "
-    "if it is written as 3.0 or 1e2. It is 1 if it is left out, empty or null; with `--strict` "
-    "that "
-    "is a mistake. More pairs of a key and a delta may follow: they change together or not at all.",
+    "also if it is written as 3.0 or 1e2. It is 1 if it is left out, empty or null; with "
+    "`--strict` that is a mistake. More pairs of a key and a delta may follow: they change "
+    "together or not at all. Of several pairs, each has its delta, which may be empty.",
+    "In a store with a `--scale`, a delta may have a fraction, such as 3.50 or -0.25, with as many "
+    "digits as the scale. It is counted exactly. A line with more digits cannot be read, unless "
+    "they are zeros. Values are whole numbers of the last digit, of 64 bits: with `--scale 2` they "
+    "go up to 92233720368547758.07, and estimates of a sketch up to 42949672.94. All commands "
+    "print them with all their digits, also in JSON.",
     "Inside an id or a key, write a tab as `\\t`, a newline as `\\n`, a carriage return as `\\r`, "
     "NUL as `\\0` and a backslash as `\\\\`. Any byte may be written as `\\xHH`.",
     "A CSV record has the same fields in the same order, quoted as in RFC 4180. A JSON object has "
     "the members id, key and delta. `--fields` says otherwise.",
+    "Lines inside the quotes of a CSV field are never events. If quotes end wrongly, their record "
+    "cannot be read, up to the end of that line. If they do not end, the run stops before their "
+    "record with exit status 3, unless the file may still grow. Mend the file, and run the same "
+    "command again: it continues there.",
+    "A line of JSON is one object as in RFC 8259, in UTF-8, nested 1024 deep at most. Ids and keys "
+    "are strings, or whole numbers of any size, taken as they are written. Members that are asked "
+    "for must not repeat. What the others hold does not matter.",
     "A line that cannot be read is reported with its number and not counted; see `--on-error`.",
     NULL,
 };
@@ -170,10 +216,11 @@ static const char *const count_fields[] = {
     "`--fields` is a list with commas between its parts. `id=1,key=2` are columns of plain lines "
     "and CSV, from 1. `id=request,key=user` are names: of columns, and then the first record of "
     "each file is a header, or of JSON members. A name that is not in a header stops the run "
-    "before "
-    "anything is created.",
+    "before anything is created.",
     "`id=meta.id` or `id=/meta/id` is a JSON member within another. The second is a JSON pointer "
-    "(RFC 6901): `~1` in it is a slash, `~0` a tilde, and numbers are elements of arrays. "
+    "(RFC 6901): `~1` in it is a slash, `~0` a tilde, and numbers are elements of arrays. A member "
+    "that is not there, or null, is missing, and so is all that is within it. A path that leads "
+    "through a number or a string is a mistake. "
     "`key=\"a, b\"` is a name as it is, with its commas and dots; a quote in it is doubled.",
     "`key=page,key=country` are two keys of one event. They change together or not at all, by the "
     "same delta. With as many deltas as keys, each key has its own, in their order. `key=:clicks` "
@@ -189,21 +236,49 @@ static const char *const count_times[] = {
     "Without a time among the fields, the window goes by the clock. With one, it goes by the "
     "events' own time. A store does one or the other, from its first event on.",
     "A time is RFC 3339, such as `2023-11-14T22:13:20.5+01:00`, or of the common log format, such "
-    "as "
-    "`10/Oct/2000:13:55:36 -0700`, or a number since 1970. A time like `2023-11-14 22:13:20`, "
+    "as `10/Oct/2000:13:55:36 -0700`, or a number since 1970. A time like `2023-11-14 22:13:20`, "
     "which "
     "does not say its zone, needs `--zone`. If clocks there were put back and showed it twice, it "
-    "is "
-    "the first of the two. If they were put forward over it, it cannot be read.",
+    "is the first of the two. If they were put forward over it, it cannot be read.",
     "Numbers count milliseconds. Without `--time-unit`, a number below 1e11 is taken for seconds, "
     "and one from 1e14 on for microseconds; a warning says so, once. All of these may have a "
     "fraction. A time before 1970 or after the year 9999 cannot be read.",
-    "An event older than the window is late: it is no longer known whether it is a duplicate. "
-    "`--late-out` keeps such events.",
     "An event is future if its time is further ahead of this machine's clock than `--max-future`. "
     "It is also future if it is ahead of the events before it by more than the window, unless at "
     "least half of the events that follow agree with it. So one wrong time does not make other "
     "events late.",
+    NULL,
+};
+
+static const char *const count_files[] = {
+    "Without times, files are read one after the other. With times, several files are merged: the "
+    "next event is the oldest of those that come next in the files. So the logs of two servers can "
+    "be counted in one run. Within a file the order of lines stays.",
+    "Each file has its own mark, and is opened when the time of its first event comes. At most 64 "
+    "are open at once. If more overlap, those that begin first are merged and the others wait "
+    "until "
+    "one ends; a warning says so. A pipe or standard input cannot be merged with others, and files "
+    "that are followed are not merged.",
+    "All files are looked at first. If one of them is refused, nothing is counted.",
+    NULL,
+};
+
+static const char *const count_late[] = {
+    "An event older than the window is late: its id may be forgotten, so nobody knows whether it "
+    "is a duplicate. It is not counted, and the exit status is 5.",
+    "Count files of the same time in one run: they are merged. A longer `--window`, given before "
+    "the events come, makes fewer of them late. With `--forever` none is.",
+    "`--late count` counts late events all the same. Use it for events that were not counted "
+    "before, such as a log that was forgotten. It recognises a late event as a duplicate only if "
+    "its id was counted within the window, by the time of the latest event. From then on its id is "
+    "remembered for as long as any other. With `--late count`, a file in which nothing was counted "
+    "is read from its start.",
+    "`--late-out` writes late events to a file instead, after the header of their file if there is "
+    "one: files with another header need another list. With `--from-start`, what the list has "
+    "already is not added again. Look at it, then count that file with "
+    "`--late count`. Do so if only some events of a file were late. To read the whole file again "
+    "is wrong then: events that were counted on time, and have left the window since, would be "
+    "counted twice. So `--late count` refuses `--from-start` for such a file.",
     NULL,
 };
 
@@ -212,41 +287,63 @@ static const char *const count_outcomes[] = {
     "an object on standard output instead. Its first member is events, the sum of all outcomes:",
     "`applied`: counted. `duplicates`: counted before, within the window. `late` and `future`: see "
     "above. `overflow`: a counter would leave the range of 64 bits, or a sketch's key would fall "
-    "below zero. `invalid`: an id or key is empty or too long. `refused`: the window has reached "
-    "its `--memory`. `mismatched`: the id came before with other keys or deltas "
-    "(`--check-payload`). `unreadable`: the line is not an event.",
-    "The other members are resumed_at (bytes that were read by earlier runs), pending (last lines "
-    "that may be incomplete), seconds, error_estimate (the probability now that a fresh event is "
+    "below zero. `invalid`: the store could not take the event, which `lethe count` finds "
+    "out before: an id or key that is empty or too long is unreadable. `refused`: the window has "
+    "reached its `--memory`. `mismatched`: the id came before with other keys or deltas "
+    "(`--check-payload`). `limited`: see Limits. `unreadable`: the line is not an event.",
+    "The other members are applied_late (how many of the applied events were late, with `--late "
+    "count`), resumed_at (bytes that were read by earlier runs), pending (last lines "
+    "that may be incomplete), unreported (events that earlier runs skipped, and were killed before "
+    "they could report it), seconds, error_estimate (the probability now that a fresh event is "
     "taken for a duplicate), expected_wrongly_dropped (how many fresh events of this run were "
     "probably taken for duplicates) and, with `--redis`, doubtful.",
     "Events that are neither applied nor duplicates are skipped. If there are any, the exit status "
     "is 5. Correct the lines, or the options, then count the file again with `--from-start` within "
-    "the window, or send the pipe's data again: events that were applied are duplicates. Late "
-    "events stay late; `--late-out` keeps them.",
+    "the window, or send the pipe's data again: events that were applied are duplicates. For late "
+    "events see above. If a run that skipped events is killed, the next one reports them, and its "
+    "exit status is 5.",
     NULL,
 };
 
-static const char *const count_servers[] = {
-    "With `--redis`, the counters are a table in a Redis or Valkey server that has loaded the "
-    "module lethe.so, or in a cluster of such servers. Every event is sent again until it is "
-    "acknowledged, through lost connections and failovers. This is safe, because a duplicate "
-    "changes nothing. Without `--wait`, events that a master acknowledged can be lost with it.",
-    "A table T with one partition is the once-table T of `ONCE.INCRBY T`. With more partitions, T "
-    "describes them; they are named T:{tag} and spread evenly over the cluster. The number of "
-    "partitions, the window, its kind and the error of a table cannot be changed.",
-    "T:files holds how far each named file was read. It is written after the events are "
-    "acknowledged, so a run that continues sends the last events again. Start that run within the "
-    "window.",
-    "The window goes by the server's clock. If an event had to be sent twice and the second answer "
-    "is duplicate, it was probably this run that applied it, and the first answer was lost. The "
-    "summary reports how many such events there were; in JSON, doubtful, which duplicates "
-    "includes.",
+static const char *const count_following[] = {
+    "With `--follow`, `lethe count` counts what is in the files, one after the other, and then "
+    "what "
+    "is written to them. A line is on disk within `--sync` after it is written, and the file's "
+    "mark "
+    "with it: the command can be killed at any moment, and run again with or without `--follow`. A "
+    "line waits until its newline is written. SIGINT and SIGTERM end the command: it commits what "
+    "it has read, prints its summary, and its exit status is 0, or 5 if events were skipped.",
+    "A file that is renamed, with a new one in its place, is read to its end. What a program still "
+    "writes to it is read as well, until it has been quiet for a minute, beside the new file, "
+    "which is read from its start. A file that is not there is waited for. If a file gets shorter "
+    "(copytruncate of logrotate), a warning says so, and it is read from its start. Lines that "
+    "were "
+    "written to it after it was last read, and before it was cut, are then not counted: count the "
+    "copy as well.",
+    "If a file was rotated while nobody followed it, the rest of it has another name. Name that "
+    "first, as in `lethe count --db DIR --follow FILE.1 FILE`: each line is counted once, because "
+    "files are recognised by their content. FILE.1 need not be there. With copytruncate, count "
+    "FILE.1 once without `--follow` instead.",
+    "Lines of several files are counted in the order in which they are read. If the events have "
+    "times, the window must cover how far the files are apart.",
+    "Only regular files can be followed that are not compressed, 256 at most. Changes are noticed "
+    "by inotify. A file on another machine, where that does not work, is looked at every second.",
     NULL,
 };
 
 static const struct section count_sections[] = {
-    {"Events", count_events},     {"Fields", count_fields},   {"Times", count_times},
-    {"Outcomes", count_outcomes}, {"Servers", count_servers}, {0},
+    {"Events", count_events},
+    {"Fields", count_fields},
+    {"Times", count_times},
+    {"Several files", count_files},
+    {"Late events", count_late},
+    {"Periods", count_periods},
+    {"Limits", count_limits},
+    {"Outcomes", count_outcomes},
+    {"Following", count_following},
+    {"Servers", count_servers},
+    {"Connections", count_connections},
+    {0},
 };
 
 const struct command command_count = {
@@ -255,15 +352,21 @@ const struct command command_count = {
     .synopses = SYNOPSES(
         "--db DIR [--window W] [--error E] [--window-kind quotient|forgetful] [--exact|--no-exact] "
         "[--check-payload|--no-check-payload] [--forever] [--ledger-capacity N] [--ledger-memory "
-        "SIZE] [--ledger-error E] [--sketch MEMORY [--top N]] [--csv [--delimiter "
+        "SIZE] [--ledger-error E] [--scale N] [--sketch MEMORY [--top N]] [--csv [--delimiter "
         "C]|--jsonl|--cloudevents] [--fields SPEC] [--strict] [--time-unit s|ms|us] [--zone ZONE] "
-        "[--max-future D] [--late-out FILE] [--on-error skip|stop] [--from-start] [--last-line] "
-        "[--binary] [--memory SIZE] [--policy refuse|degrade] [--sync P] [--batch N] [--json] [-q] "
-        "[FILE...]",
-        "--redis URL --table T [--partitions P] [--wait N] [--retry D] [--window W] [--error E] "
+        "[--per PERIODS] [--keep SPEC] [--limit MAX[/PERIOD]] [--max-future D] [--late skip|count] "
+        "[--late-out FILE] "
+        "[--on-error skip|stop] "
+        "[--follow [--report D]] "
+        "[--from-start] [--last-line] [--binary] [--memory SIZE] [--policy refuse|degrade] [--sync "
+        "P] [--batch N] [--json] [-q] [FILE...]",
+        SYNOPSIS_REDIS
+        "[--partitions P] [--partition-by id|key] [--per PERIODS] [--keep SPEC] [--wait N] "
+        "[--retry D] [--window W] [--error E] "
         "[--window-kind quotient|forgetful] [--csv [--delimiter C]|--jsonl|--cloudevents] "
-        "[--fields SPEC] [--strict] [--on-error skip|stop] [--from-start] [--last-line] [--binary] "
-        "[--memory SIZE] [--policy refuse|degrade] [--batch N] [--json] [-q] [FILE...]"),
+        "[--fields SPEC] [--strict] [--on-error skip|stop] [--follow [--report D]] [--from-start] "
+        "[--last-line] [--binary] [--memory SIZE] [--policy refuse|degrade] [--batch N] [--json] "
+        "[-q] [FILE...]"),
     .description = count_description,
     .options = count_options,
     .sections = count_sections,
@@ -271,6 +374,8 @@ const struct command command_count = {
                           "lethe count --db clicks --window 1h clicks.tsv"},
                          {"Continue with a log that is still being written",
                           "lethe count --db clicks -q clicks.tsv"},
+                         {"Count a log as it is written, through rotation, until stopped",
+                          "lethe count --db clicks --follow clicks.tsv.1 clicks.tsv"},
                          {"Count the bytes sent to each user, from a log in JSON",
                           "lethe count --db usage --jsonl --fields "
                           "id=request,key=user,delta=bytes,time=at log.jsonl.zst"},
@@ -281,14 +386,26 @@ const struct command command_count = {
                          {"Count CloudEvents by their subject, by their own time",
                           "lethe count --db events --cloudevents --fields key=subject,time=time "
                           "events.jsonl"},
+                         {"Count the logs of all servers by their own time",
+                          "lethe count --db usage --jsonl --fields id=request,key=user,time=at "
+                          "server-*.jsonl"},
                          {"Count by local times without a zone",
                           "lethe count --db sales --csv --fields id=number,key=shop,time=sold "
                           "--zone Europe/Berlin sales.csv"},
+                         {"Add up prices such as 19.99, exactly",
+                          "lethe count --db sales --scale 2 --csv --fields "
+                          "id=number,key=shop,delta=price sales.csv"},
+                         {"Count per hour and per day of a zone as well",
+                          "lethe count --db usage --per 1h,1d --zone Europe/Berlin --keep 1h=90d "
+                          "--jsonl --fields id=request,key=user,time=at log.jsonl"},
                          {"Count billions of addresses in 256 MiB",
                           "lethe count --db addresses --sketch 256MiB packets.tsv"},
                          {"Count in a cluster, each event on a master and a replica",
                           "lethe count --redis redis://10.0.0.1:6379,10.0.0.2:6379 --table clicks "
-                          "--wait 1 clicks.tsv"}),
+                          "--wait 1 clicks.tsv"},
+                         {"Count over TLS as the user app, with the password from a file",
+                          "lethe count --redis rediss://app@redis.example.com:6380/2 "
+                          "--password-file ~/.redis-password --table clicks clicks.tsv"}),
     .exit_done = "all events were read; each is counted and on disk, or is a duplicate",
     .exit_skipped =
         "all events were read, and some were skipped: they are neither counted nor duplicates, and "

@@ -3,15 +3,17 @@
 #include <string.h>
 
 #include "count/count.h"
+#include "input/integer.h"
 #include "say/message.h"
 #include "store/counters.h"
 
 int count_check_place(const struct arguments *arguments) {
-    static const char *const of_servers[] = {"partitions", "wait", "retry"};
+    static const char *const of_servers[] = {"partitions", "partition-by", "wait", "retry"};
     static const struct {
         const char *name, *why;
     } of_stores[] = {
         {"sketch", "a server has sketches of its own, FID.ADD and others"},
+        {"scale", "a table has whole numbers; count the smallest unit, such as cents"},
         {"exact", "a server keeps no log of ids"},
         {"check-payload", "a server keeps no log of ids"},
         {"no-exact", "a server keeps no log of ids"},
@@ -24,11 +26,15 @@ int count_check_place(const struct arguments *arguments) {
         {"time-unit", "a table goes by the server's clock"},
         {"zone", "a table goes by the server's clock"},
         {"max-future", "a table goes by the server's clock"},
+        {"late", "a table goes by the server's clock, and no event is late"},
         {"late-out", "a table goes by the server's clock, and no event is late"},
+        {"limit", "events are spread over the table's partitions; take one by one with 'lethe "
+                  "take'"},
     };
     int code = counters_check(arguments);
     bool is_server = arguments_has(arguments, "redis");
-    for (size_t i = 0; i < 3 && code == EXIT_DONE && !is_server; i++) {
+    for (size_t i = 0;
+         i < sizeof of_servers / sizeof of_servers[0] && code == EXIT_DONE && !is_server; i++) {
         if (!arguments_has(arguments, of_servers[i])) continue;
         code = arguments_fail(arguments, "--%s needs --redis", of_servers[i]);
     }
@@ -61,6 +67,21 @@ static int read_sketch_options(const struct arguments *arguments, lethe_store_op
     return code;
 }
 
+int count_read_scale(const struct arguments *arguments, int32_t *out) {
+    const char *text = arguments_text(arguments, "scale");
+    uint64_t digits = 0;
+    if (text == NULL) return EXIT_DONE;
+    if (!integer_parse_natural((lethe_bytes){.data = text, .size = strlen(text)}, &digits) ||
+        digits > LETHE_SCALE_LIMIT) {
+        return message_fail(EXIT_USAGE,
+                            "--scale %s is not a number of digits; give one from 0 to %d, such as "
+                            "2 for hundredths",
+                            text, LETHE_SCALE_LIMIT);
+    }
+    *out = digits == 0 ? LETHE_SCALE_WHOLE : (int32_t)digits;
+    return EXIT_DONE;
+}
+
 /* A mode that the store keeps unless it is switched. */
 static int read_mode(const struct arguments *arguments, const char *on, const char *off,
                      lethe_switch *out) {
@@ -89,6 +110,18 @@ static int read_ledger_options(const struct arguments *arguments, lethe_store_op
                                       "ledger cannot be searched exactly");
     }
     return code;
+}
+
+/* --zone is that of times in events; with --per it is that of the store's days as well. */
+static int read_meters(const struct arguments *arguments, lethe_store_options *options) {
+    options->per = arguments_text(arguments, "per");
+    options->keep = arguments_text(arguments, "keep");
+    if (options->per != NULL) options->zone = arguments_text(arguments, "zone");
+    if (options->per != NULL && arguments_has(arguments, "sketch")) {
+        return arguments_fail(arguments, "--per cannot be used with --sketch: a sketch has no "
+                                         "counts per period");
+    }
+    return EXIT_DONE;
 }
 
 int count_read_window(const struct arguments *arguments, struct count_window_options *options) {
@@ -128,6 +161,8 @@ int count_read_store(const struct arguments *arguments, lethe_store_options *opt
     }
     if (code == EXIT_DONE) code = read_sketch_options(arguments, options);
     if (code == EXIT_DONE) code = read_ledger_options(arguments, options);
+    if (code == EXIT_DONE) code = count_read_scale(arguments, &options->scale);
+    if (code == EXIT_DONE) code = read_meters(arguments, options);
     if (code == EXIT_DONE) code = read_mode(arguments, "exact", "no-exact", &options->exact);
     if (code == EXIT_DONE) {
         code = read_mode(arguments, "check-payload", "no-check-payload", &options->check_payload);
@@ -161,6 +196,18 @@ static int read_kind(const struct arguments *arguments, struct event_format_opti
     return EXIT_DONE;
 }
 
+/* What becomes of late events. */
+static int read_late(const struct arguments *arguments, struct event_options *options) {
+    size_t late = 0;
+    int code = arguments_choice(arguments, "late", &late);
+    options->counts_late = late == 1;
+    if (code == EXIT_DONE && options->counts_late && arguments_has(arguments, "late-out")) {
+        code = arguments_fail(arguments, "--late count and --late-out cannot be used together: the "
+                                         "first leaves nothing for the list");
+    }
+    return code;
+}
+
 int count_read_events(const struct arguments *arguments, struct event_options *options) {
     size_t unit = 0;
     struct event_problem problem;
@@ -168,6 +215,7 @@ int count_read_events(const struct arguments *arguments, struct event_options *o
         .fields = arguments_text(arguments, "fields"),
         .delimiter = arguments_text(arguments, "delimiter"),
         .zone = arguments_text(arguments, "zone"),
+        .has_periods = arguments_has(arguments, "per"),
         .is_strict = arguments_has(arguments, "strict"),
         .is_cloud = arguments_has(arguments, "cloudevents"),
     };
@@ -185,7 +233,13 @@ int count_read_events(const struct arguments *arguments, struct event_options *o
     options->stops_on_error = on_error == 1;
     options->from_start = arguments_has(arguments, "from-start");
     options->last_line = arguments_has(arguments, "last-line");
-    return code;
+    return code == EXIT_DONE ? read_late(arguments, options) : code;
+}
+
+int count_set_scale(struct event_options *options, unsigned scale) {
+    struct event_problem problem = {""};
+    if (event_format_set_scale(&options->format, scale, &problem)) return EXIT_DONE;
+    return message_fail(EXIT_USAGE, "%s", problem.text);
 }
 
 void count_read_reporting(const struct arguments *arguments, struct counting *counting) {

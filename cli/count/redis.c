@@ -74,13 +74,25 @@ static int count_into(struct load *load) {
             message_note("%" PRIu64
                          " events of this run are acknowledged, and more may be counted; run the "
                          "same command again within the window to continue",
-                         totals_events(&counting->totals));
+                         totals_events(&counting->totals) - totals_skipped(&counting->totals));
         }
     }
     events_free(counting->reader);
     release(load);
     resume_free(&marks);
-    return count_end(counting, code);
+    return load_end_unreported(load, count_end(counting, code));
+}
+
+/* What a new table is spread by, and per which periods it counts. */
+static int read_spread(const struct arguments *arguments, struct redis_table_options *options) {
+    size_t by = 0;
+    int code = arguments_choice(arguments, "partition-by", &by);
+    if (code != EXIT_DONE) return code;
+    if (arguments_has(arguments, "partition-by"))
+        options->by_key = by == 1 ? LETHE_SWITCH_ON : LETHE_SWITCH_OFF;
+    const char *problem = redis_periods_parse(arguments_text(arguments, "per"),
+                                              arguments_text(arguments, "keep"), &options->periods);
+    return problem != NULL ? arguments_fail(arguments, "%s", problem) : EXIT_DONE;
 }
 
 static int read_options(const struct arguments *arguments, struct redis_table_options *options,
@@ -89,15 +101,17 @@ static int read_options(const struct arguments *arguments, struct redis_table_op
     struct count_window_options window = {0};
     options->create = true;
     options->client.retry_ms = 60000;
+    options->client.waits_for_servers = arguments_has(arguments, "retry");
     int code =
         arguments_count(arguments, "partitions", 1, REDIS_PARTITIONS_LIMIT, &options->partitions);
-    if (code == EXIT_DONE) code = arguments_count(arguments, "wait", 1, 100, &replicas);
+    if (code == EXIT_DONE) code = arguments_count(arguments, "wait", 0, 100, &replicas);
     if (code == EXIT_DONE) {
         code = arguments_duration(arguments, "retry", 1, UINT64_C(86400000),
                                   &options->client.retry_ms);
     }
     if (code == EXIT_DONE) code = count_read_window(arguments, &window);
     if (code == EXIT_DONE) code = arguments_count(arguments, "batch", 1, EVENTS_PER_BATCH, batch);
+    if (code == EXIT_DONE) code = read_spread(arguments, options);
     options->window_ms = window.window_ms;
     options->error = window.error;
     options->memory_bytes = window.memory_bytes;
@@ -116,6 +130,8 @@ int count_redis(const struct arguments *arguments) {
     uint64_t batch = EVENTS_PER_PARCEL;
     int code = read_options(arguments, &options, &batch);
     if (code == EXIT_DONE) code = count_read_events(arguments, &event_options);
+    if (code == EXIT_DONE) code = count_set_scale(&event_options, 0);
+    if (code == EXIT_DONE) code = count_read_follow(arguments, &counting, &event_options);
     if (code == EXIT_DONE && event_format_has_time(&event_options.format)) {
         code = arguments_fail(arguments, "--fields with a time cannot be used with --redis: a "
                                          "table goes by the server's clock");
@@ -127,7 +143,9 @@ int count_redis(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = redis_table_open(arguments, &options, &load.table);
     if (code != EXIT_DONE) {
         events_free(counting.reader);
-        return code;
+        /* A signal is how following ends. */
+        bool is_over = counting.follows && interrupt_requested() && code == interrupt_code();
+        return is_over ? EXIT_DONE : code;
     }
     /* An event repeated after the window would be counted twice. */
     struct redis_client *client = load.table->client;

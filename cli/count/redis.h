@@ -30,6 +30,7 @@ struct leg {
     /* Parcels that are not acknowledged. */
     size_t outstanding;
     const char *path;
+    size_t slot;
     uint64_t last_line;
 
     /* As its batch says. */
@@ -79,8 +80,9 @@ struct load {
     char files_key[REDIS_NAME_LIMIT_BYTES + 8];
     /* One mark is to be stored; one is under way. */
     bool has_mark, is_storing;
-    /* Of the file whose legs are ending: an event was counted, or was a duplicate. */
-    bool is_taken;
+    /* By slot: an event of the file was counted, or was a duplicate, in the legs that have
+     * ended. */
+    bool is_taken[EVENT_SLOTS];
     /* How many events the table had counted, at least, when the last mark was stored. */
     uint64_t applied_then;
     char mark_name[RESUME_NAME_BYTES];
@@ -109,6 +111,10 @@ int load_end_legs(struct load *load);
 
 /* Waits until all that was sent is acknowledged, and the last mark is stored. */
 int load_settle(struct load *load);
+
+/* Notes in the server that all skipped events are reported, if the run's code says so. Returns the
+ * exit code. */
+int load_end_unreported(struct load *load, int code);
 
 /* Counts all events of the reader. */
 int load_send_all(struct load *load);

@@ -7,6 +7,8 @@
 #include "say/message.h"
 
 const char load_applied_field[] = "applied";
+/* How many skipped events no run has reported (unreported.c). */
+static const char unreported_field[] = "unreported";
 
 struct marks {
     struct load *load;
@@ -21,6 +23,9 @@ static void load_marks(void *context, size_t partition, const redisReply *reply)
         const redisReply *name = reply->element[i], *value = reply->element[i + 1];
         if (strcmp(name->str, load_applied_field) == 0) {
             marks->load->applied_then = strtoull(value->str, NULL, 10);
+        }
+        if (strcmp(name->str, unreported_field) == 0) {
+            marks->load->counting->unreported.before = strtoull(value->str, NULL, 10);
         }
         if (!resume_load(marks->table, (lethe_bytes){name->str, (size_t)name->len},
                          (lethe_bytes){value->str, (size_t)value->len})) {
@@ -46,6 +51,29 @@ int load_read_marks(struct load *load, struct resume_table *marks_table) {
     return code;
 }
 
+/* Of earlier runs and this one, as far as they are acknowledged. */
+static uint64_t unreported(const struct counting *counting) {
+    return counting->unreported.before + totals_skipped(&counting->totals);
+}
+
+int load_end_unreported(struct load *load, int code) {
+    const struct counting *counting = load->counting;
+    const struct redis_client *client = load->table->client;
+    if (unreported(counting) == 0 || client->code != EXIT_DONE || client->open_count > 0 ||
+        !count_unreported_is_over(counting, code)) {
+        return code;
+    }
+    struct redis_text text = {0};
+    redis_text_begin(&text, 3);
+    redis_text_string(&text, "HDEL");
+    redis_text_string(&text, load->files_key);
+    redis_text_string(&text, unreported_field);
+    int removed = redis_table_ask(load->table, load->files_key, &text,
+                                  &(struct redis_survey){.is_write = true});
+    redis_text_free(&text);
+    return removed == EXIT_DONE ? code : removed;
+}
+
 static void on_mark_reply(struct redis_request *request, size_t command, const redisReply *reply) {
     (void)request;
     (void)command;
@@ -62,7 +90,8 @@ static int send_mark(struct load *load) {
     if (!load->has_mark || load->is_storing) return EXIT_DONE;
     struct redis_text *text = &load->mark_text;
     redis_text_clear(text);
-    redis_text_begin(text, 6);
+    uint64_t skipped = unreported(load->counting);
+    redis_text_begin(text, skipped > 0 ? 8 : 6);
     redis_text_string(text, "HSET");
     redis_text_string(text, load->files_key);
     redis_text_string(text, load->mark_name);
@@ -70,6 +99,10 @@ static int send_mark(struct load *load) {
     redis_text_string(text, load_applied_field);
     redis_text_count(text,
                      load->table->applied + load->counting->totals.outcomes[LETHE_OUTCOME_APPLIED]);
+    if (skipped > 0) {
+        redis_text_string(text, unreported_field);
+        redis_text_count(text, skipped);
+    }
     if (text->is_short_of_memory) return message_fail_memory();
     lethe_bytes key = {.data = load->files_key, .size = strlen(load->files_key)};
     load->mark_request = (struct redis_request){.slot = redis_slot(key),
@@ -101,7 +134,7 @@ static int take_mark(struct load *load, const struct leg *leg) {
     }
     memcpy(load->mark_name, leg->mark_name, sizeof load->mark_name);
     struct resume_mark mark = leg->mark;
-    if (!load->is_taken) mark.flags |= RESUME_UNTAKEN;
+    if (!load->is_taken[leg->slot]) mark.flags |= RESUME_UNTAKEN;
     load->mark_value_size = resume_encode(&mark, load->mark_value);
     load->has_mark = true;
     return send_mark(load);
@@ -112,8 +145,9 @@ int load_end_legs(struct load *load) {
     while (code == EXIT_DONE && load->leg_count > 0 &&
            load->legs[load->first_leg].outstanding == 0) {
         const struct leg *leg = &load->legs[load->first_leg];
-        if (leg->starts_input) load->is_taken = leg->was_taken;
-        load->is_taken |= leg->is_taken;
+        bool *is_taken = &load->is_taken[leg->slot];
+        if (leg->starts_input) *is_taken = leg->was_taken;
+        *is_taken |= leg->is_taken;
         if (leg->has_mark) code = take_mark(load, leg);
         load->first_leg = (load->first_leg + 1) % LOAD_BATCHES;
         load->leg_count--;

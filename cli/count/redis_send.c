@@ -10,6 +10,9 @@ enum {
     OUTCOME_UNKNOWN = 255
 };
 
+/* Of an event that no partition can apply. */
+static const uint32_t NO_BUCKET = UINT32_MAX;
+
 /* One event's answer: [1 or 0, values...], or an error. */
 static void take_outcome(struct parcel *parcel, size_t place, const redisReply *reply) {
     uint8_t *outcome = &parcel->outcomes[place];
@@ -156,7 +159,9 @@ static void sort_batch(struct load *load, const struct event_batch *batch) {
     memset(starts, 0, (bucket_count + 1) * sizeof *starts);
     for (size_t i = 0; i < batch->count; i++) {
         const lethe_operation *operation = &batch->operations[i];
-        size_t place = redis_table_place(load->table, operation->id);
+        size_t place = redis_table_place(load->table, operation);
+        buckets[i] = NO_BUCKET;
+        if (place == REDIS_NO_PLACE) continue;
         buckets[i] = (uint32_t)(2 * place + (operation->change_count > 1));
         starts[buckets[i] + 1]++;
     }
@@ -164,7 +169,7 @@ static void sort_batch(struct load *load, const struct event_batch *batch) {
         starts[i + 1] += starts[i];
     }
     for (size_t i = 0; i < batch->count; i++) {
-        load->order[starts[buckets[i]]++] = i;
+        if (buckets[i] != NO_BUCKET) load->order[starts[buckets[i]]++] = i;
     }
     /* Each start has moved to the next one's place. */
     memmove(starts + 1, starts, bucket_count * sizeof *starts);
@@ -183,9 +188,23 @@ static int fail_lost(const struct load *load, const char *path) {
         load->applied_then, path, load->files_key, load_applied_field);
 }
 
+/* Events whose counters are in several partitions cannot be applied in one step. */
+static void pass_over_split(struct load *load, const struct leg *leg,
+                            const struct event_batch *batch) {
+    struct counting *counting = load->counting;
+    for (size_t i = 0; i < batch->count && load->table->is_by_key; i++) {
+        if (redis_table_place(load->table, &batch->operations[i]) != REDIS_NO_PLACE) continue;
+        counting->totals.outcomes[LETHE_OUTCOME_INVALID]++;
+        count_complain(counting, leg->path, batch->line_numbers[i],
+                       "the table is spread by key, and the event's keys are in several "
+                       "partitions; not counted, write an event for each key");
+    }
+}
+
 static int send_batch(struct load *load, const struct event_batch *batch) {
-    if (batch->starts_input && batch->resumed_at > 0 && load->table->applied < load->applied_then) {
-        return fail_lost(load, batch->path);
+    const struct event_share *share = &batch->shares[0]; /* nothing is merged without times */
+    if (share->starts_input && share->resumed_at > 0 && load->table->applied < load->applied_then) {
+        return fail_lost(load, share->path);
     }
     int code = load_end_legs(load);
     while (load->leg_count == LOAD_BATCHES && code == EXIT_DONE) {
@@ -194,15 +213,17 @@ static int send_batch(struct load *load, const struct event_batch *batch) {
     }
     if (code != EXIT_DONE) return code;
     struct leg *leg = &load->legs[(load->first_leg + load->leg_count++) % LOAD_BATCHES];
-    *leg = (struct leg){.path = batch->path,
-                        .last_line = batch->line,
-                        .starts_input = batch->starts_input,
-                        .was_taken = batch->was_taken,
-                        .has_mark = batch->has_mark,
-                        .mark = batch->mark};
-    memcpy(leg->mark_name, batch->mark_name, sizeof leg->mark_name);
+    *leg = (struct leg){.path = share->path,
+                        .slot = share->slot,
+                        .last_line = share->line,
+                        .starts_input = share->starts_input,
+                        .was_taken = share->was_taken,
+                        .has_mark = share->has_mark,
+                        .mark = share->mark};
+    memcpy(leg->mark_name, share->mark_name, sizeof leg->mark_name);
     leg->outstanding = 1; /* so that it does not end before all of it is sent */
     sort_batch(load, batch);
+    pass_over_split(load, leg, batch);
     for (size_t bucket = 0; bucket < 2 * load->table->partition_count; bucket++) {
         size_t at = load->starts[bucket], end = load->starts[bucket + 1];
         while (at < end && code == EXIT_DONE) {
@@ -227,6 +248,7 @@ int load_send_all(struct load *load) {
             if (code == EXIT_DONE) code = load_end_legs(load);
         }
         if (code != EXIT_DONE) break;
+        count_follow_wait(counting);
         count_show_progress(counting);
         const struct event_batch *batch = events_next(counting->reader);
         if (batch == NULL) break;

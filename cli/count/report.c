@@ -9,13 +9,19 @@
 #include "say/message.h"
 #include "store/store.h"
 
+enum { COMPLAINTS_MS = 3600000 };
+
 int count_begin(struct counting *counting, struct resume_table *marks) {
+    int code = events_survey(counting->reader, marks, counting->scale);
+    if (code != EXIT_DONE) return code;
     interrupt_hold();
-    int code = events_start(counting->reader, marks);
+    code = events_start(counting->reader);
     interrupt_release();
     if (code != EXIT_DONE) return code;
+    count_unreported_tell(counting);
     counting->started_s = clock_seconds();
     progress_begin(&counting->progress, !counting->quiet, "events", counting->inputs->bytes);
+    counting->progress.is_endless = counting->follows;
     return EXIT_DONE;
 }
 
@@ -29,11 +35,32 @@ void count_warn_of_marks(size_t not_understood, const char *where) {
         is_one ? "that file is" : "those files are");
 }
 
+void count_tell_resumed(struct counting *counting, bool is_now) {
+    size_t files = counting->inputs->count;
+    if (counting->has_told_resumed || (!is_now && counting->started_files < files)) return;
+    counting->has_told_resumed = true;
+    if (counting->quiet || counting->resumed_files == 0) return;
+    if (counting->resumed_files == 1) {
+        message_note("%s: continuing at byte %" PRIu64 ", where the last run stopped",
+                     counting->resumed_path, counting->resumed_at);
+        return;
+    }
+    message_note("continuing %zu of %zu files where the last run stopped, after %" PRIu64 " bytes",
+                 counting->resumed_files, files, counting->resumed_at);
+}
+
+void count_renew_complaints(struct counting *counting) {
+    if (!counting->follows || clock_ms() - counting->complained_ms < COMPLAINTS_MS) return;
+    counting->complained_ms = clock_ms();
+    counting->complaints = 0;
+}
+
 void count_complain(struct counting *counting, const char *path, uint64_t line, const char *text) {
     if (counting->complaints > EVENT_COMPLAINTS_SHOWN) return;
     if (counting->complaints++ == EVENT_COMPLAINTS_SHOWN) {
-        message_warn("further lines that are not counted are not shown; the summary has their "
-                     "number");
+        message_warn("further lines that are not counted are not shown%s; the summary has their "
+                     "number",
+                     counting->follows ? " for an hour" : "");
         return;
     }
     message_warn("%s:%" PRIu64 ": %s", inputs_name(path), line, text);
@@ -68,7 +95,8 @@ void count_show_progress(struct counting *counting) {
                      (double)events,
                  human_probability(error, &shown), human_bytes(window.memory_bytes, &memory));
     }
-    progress_update(progress, events, counting->bytes_before + counting->bytes_read);
+    if (counting->follows) progress->bytes_behind = events_behind(counting->reader);
+    progress_update(progress, events, counting->bytes_read);
 }
 
 static void report_json(const struct counting *counting, double seconds, double error) {
@@ -78,6 +106,7 @@ static void report_json(const struct counting *counting, double seconds, double 
     if (counting->store == NULL) json_integer(&json, "doubtful", counting->doubtful);
     json_integer(&json, "resumed_at", counting->resumed_at);
     json_integer(&json, "pending", counting->pending);
+    json_integer(&json, "unreported", counting->unreported.before);
     json_real(&json, "seconds", seconds);
     json_real(&json, "error_estimate", error);
     json_real(&json, "expected_wrongly_dropped", counting->wrong);
@@ -97,8 +126,10 @@ static void warn_of_strain(const struct counting *counting, const lethe_store_wi
                  human_probability(window->error_target, &allowed));
 }
 
-void count_report(const struct counting *counting) {
+void count_report(struct counting *counting) {
     double error;
+    counting->has_reported = true;
+    count_tell_resumed(counting, true);
     lethe_store_window window = look_at_window(counting, &error);
     double seconds = clock_seconds() - counting->started_s;
     if (counting->json) report_json(counting, seconds, error);
@@ -107,21 +138,38 @@ void count_report(const struct counting *counting) {
     const struct count_totals *totals = &counting->totals;
     uint64_t events = totals_events(totals);
     uint64_t duplicates = totals->outcomes[LETHE_OUTCOME_DUPLICATE];
-    char doubtful[64] = "", skipped[256];
+    char doubtful[64] = "", late[64] = "", skipped[256];
     if (counting->doubtful > 0) {
         snprintf(doubtful, sizeof doubtful, " (%" PRIu64 " perhaps applied by this run)",
                  counting->doubtful);
     }
+    if (totals->applied_late > 0) {
+        snprintf(late, sizeof late, " (%" PRIu64 " of them late)", totals->applied_late);
+    }
     totals_describe_skipped(totals, skipped, sizeof skipped);
     struct human_text shown, rate;
-    message_note("%s: %" PRIu64 " event%s: %" PRIu64 " applied, %" PRIu64
+    message_note("%s: %" PRIu64 " event%s: %" PRIu64 " applied%s, %" PRIu64
                  " duplicate%s%s%s; %.1f s, %s/s; current error %s; %.2g events expected to be "
                  "wrongly dropped",
                  counting->folder, events, events == 1 ? "" : "s",
-                 totals->outcomes[LETHE_OUTCOME_APPLIED], duplicates, duplicates == 1 ? "" : "s",
-                 doubtful, skipped, seconds,
+                 totals->outcomes[LETHE_OUTCOME_APPLIED], late, duplicates,
+                 duplicates == 1 ? "" : "s", doubtful, skipped, seconds,
                  human_count((double)events / (seconds > 1e-3 ? seconds : 1e-3), &rate),
                  human_probability(error, &shown), counting->wrong);
+}
+
+/* What to do about late events. Not to count the whole input again: what was counted of it and is
+ * forgotten by now would be late as well, and be counted twice. */
+static const char *late_remedy(const struct counting *counting) {
+    if (counting->lists_late) {
+        return "older than the window: nobody knows whether such events were counted before; if "
+               "they were not, count the list of --late-out with --late count; a longer --window, "
+               "or --forever, makes fewer events late";
+    }
+    return "older than the window: nobody knows whether such events were counted before; those "
+           "that "
+           "were not can be counted with --late count, and --late-out FILE lists them for that; a "
+           "longer --window, or --forever, makes fewer events late";
 }
 
 /* Says how many events were skipped, and what to do. */
@@ -136,8 +184,11 @@ static int fail_skipped(const struct counting *counting) {
         remedy = "the window has reached its --memory: count the input again within the window, "
                  "with more --memory (files with --from-start)";
     } else if (totals->outcomes[LETHE_OUTCOME_LATE] == skipped) {
-        remedy = "older than the window, so counting again does not help; --late-out FILE keeps "
-                 "such events";
+        remedy = late_remedy(counting);
+    } else if (totals->outcomes[LETHE_OUTCOME_LIMITED] == skipped) {
+        remedy = "above --limit: such events are not remembered; raise the limit, or wait until "
+                 "its period is over, then count the input again within the window (files with "
+                 "--from-start)";
     }
     return message_fail(EXIT_SKIPPED,
                         "%" PRIu64 " event%s skipped, neither counted nor %s (%s); %s", skipped,
@@ -149,9 +200,15 @@ int count_end(const struct counting *counting, int code) {
     if (code == EXIT_DONE && totals_skipped(&counting->totals) > 0) code = fail_skipped(counting);
     if (code == EXIT_DONE && counting->has_open) {
         code = message_fail(EXIT_SKIPPED, "lines were skipped, because a quoted field before them "
-                                          "does not end; end it, or give --last-line");
+                                          "does not end; close its quotes");
     }
-    if ((code == EXIT_DONE || code == EXIT_SKIPPED) && interrupt_requested()) {
+    if (code == EXIT_DONE && counting->has_reported && counting->unreported.before > 0) {
+        code = message_fail(EXIT_SKIPPED, "an earlier run skipped events, and was interrupted "
+                                          "before it could report them; see the warning above");
+    }
+    /* A signal is how following ends. */
+    bool is_early = interrupt_requested() && !counting->follows;
+    if ((code == EXIT_DONE || code == EXIT_SKIPPED) && is_early) {
         code = message_fail(interrupt_code(), "interrupted; all events that were read are "
                                               "committed; run the same command again to continue");
     }

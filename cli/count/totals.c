@@ -4,21 +4,29 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { OUTCOMES = LETHE_OUTCOME_MISMATCH + 1 };
+enum { OUTCOMES = LETHE_OUTCOME_LIMITED + 1 };
 
 static const char *const names[OUTCOMES] = {
     [LETHE_OUTCOME_APPLIED] = "applied",   [LETHE_OUTCOME_DUPLICATE] = "duplicates",
     [LETHE_OUTCOME_LATE] = "late",         [LETHE_OUTCOME_FUTURE] = "future",
     [LETHE_OUTCOME_OVERFLOW] = "overflow", [LETHE_OUTCOME_INVALID] = "invalid",
     [LETHE_OUTCOME_REFUSED] = "refused",   [LETHE_OUTCOME_MISMATCH] = "mismatched",
+    [LETHE_OUTCOME_LIMITED] = "limited",
 };
 static const char unreadable[] = "unreadable";
+
+void totals_count(struct count_totals *totals, lethe_outcome outcome) {
+    bool is_late = outcome == LETHE_OUTCOME_APPLIED_LATE;
+    totals->outcomes[is_late ? LETHE_OUTCOME_APPLIED : outcome]++;
+    totals->applied_late += is_late;
+}
 
 void totals_add(struct count_totals *sum, const struct count_totals *more) {
     for (size_t i = 0; i < OUTCOMES; i++) {
         sum->outcomes[i] += more->outcomes[i];
     }
     sum->unreadable += more->unreadable;
+    sum->applied_late += more->applied_late;
 }
 
 uint64_t totals_events(const struct count_totals *totals) {
@@ -39,6 +47,7 @@ void totals_print_json(const struct count_totals *totals, struct json *json) {
         json_integer(json, names[i], totals->outcomes[i]);
     }
     json_integer(json, unreadable, totals->unreadable);
+    json_integer(json, "applied_late", totals->applied_late);
 }
 
 /* Appends ", 5 late" to a text of length bytes, if there are any. Returns the new length. */

@@ -1,6 +1,7 @@
 /* totals.h - what became of the events, by outcome, under the names that every report uses:
- * applied, duplicates, late, future, overflow, invalid, refused, mismatched, and unreadable for
- * lines that are no events. The summary, --json and `lethe stat` have no other names. */
+ * applied, duplicates, late, future, overflow, invalid, refused, mismatched, limited, and
+ * unreadable for lines that are no events. The summary, --json and `lethe stat` have no other
+ * names. */
 #ifndef LETHE_CLI_COUNT_TOTALS_H
 #define LETHE_CLI_COUNT_TOTALS_H
 
@@ -9,10 +10,14 @@
 
 /* Every event is in exactly one of these. */
 struct count_totals {
-    uint64_t outcomes[LETHE_OUTCOME_MISMATCH + 1]; /* by lethe_outcome */
+    uint64_t outcomes[LETHE_OUTCOME_LIMITED + 1]; /* by lethe_outcome */
     uint64_t unreadable;
+    /* Of those applied: late, and counted because that was asked for. */
+    uint64_t applied_late;
 };
 
+/* Adds one event. */
+void totals_count(struct count_totals *totals, lethe_outcome outcome);
 void totals_add(struct count_totals *sum, const struct count_totals *more);
 
 /* All events; and those that are neither counted nor duplicates. */

@@ -3,7 +3,9 @@
  *
  * IDEA    The cascade answers a large batch by reading its runs once, in order, instead of one page
  *         per line. So as many lines as memory allows are gathered first. Of files that can be read
- *         a second time only the hashes are gathered; of a pipe, hashes and text.
+ *         a second time only the hashes are gathered; of a pipe, hashes and text. Where nothing is
+ *         to be remembered or forgotten, the lines of a pipe that come first are kept in memory
+ *         (resident.h), and the cascade is asked only about what finds no room there.
  * I1      Lines are printed in the order of the input. What is printed is synced before a
  *         checkpoint that covers it: a line that is remembered as seen after a crash was delivered.
  * I2      The second reader has the files of the first, begins where it began, and is never ahead
@@ -17,6 +19,7 @@
 #include <string.h>
 
 #include "dedup/dedup.h"
+#include "dedup/resident.h"
 #include "filter/cascade_worker.h"
 #include "frame/clock.h"
 #include "frame/interrupt.h"
@@ -24,13 +27,24 @@
 #include "say/message.h"
 #include "say/progress.h"
 
-enum { BYTES_PER_LINE = sizeof(lethe_hash) + 1, CHECKPOINT_AFTER_S = 1, FILES_KEPT = 64 };
+enum {
+    BYTES_PER_LINE = sizeof(lethe_hash) + 2,
+    CHECKPOINT_AFTER_S = 1,
+    FILES_KEPT = 64,
+    /* Lines that wait while memory answers, so that they stay in the processor's cache. */
+    FEW_LINES = 16384
+};
 
 /* Lines that wait to be asked about. */
 struct waiting {
     lethe_hash *hashes;
     uint8_t *present;
     size_t count, capacity;
+
+    /* NULL: the cascade is asked about all of them; otherwise about some, and what it says comes
+     * here first. */
+    struct resident *resident;
+    uint8_t *asked;
 
     /* Reads them a second time. NULL: their text is here, each line with its line end. */
     struct line_reader *again;
@@ -109,7 +123,13 @@ static int prepare(struct loop *loop) {
     if (waiting->capacity < LINES_PER_BATCH) waiting->capacity = LINES_PER_BATCH;
     waiting->hashes = malloc(waiting->capacity * sizeof *waiting->hashes);
     waiting->present = malloc(waiting->capacity);
-    if (waiting->hashes != NULL && waiting->present != NULL &&
+    if (waiting->again == NULL && dedup->resident_bytes > 0) {
+        waiting->resident = resident_new(dedup->resident_bytes, dedup->resident_error,
+                                         lethe_cascade_seed(dedup->cascade));
+        waiting->asked = malloc(waiting->capacity);
+    }
+    bool has_asked = waiting->resident == NULL || waiting->asked != NULL;
+    if (waiting->hashes != NULL && waiting->present != NULL && has_asked &&
         (waiting->again != NULL || waiting->text != NULL)) {
         return EXIT_DONE;
     }
@@ -122,6 +142,8 @@ static void drop(struct loop *loop) {
     free(loop->waiting.hashes);
     free(loop->waiting.present);
     free(loop->waiting.text);
+    free(loop->waiting.asked);
+    resident_free(loop->waiting.resident);
 }
 
 /* Whether the file says the same as the first time. */
@@ -182,15 +204,16 @@ static void settle(struct loop *loop, size_t count) {
         fresh += !waiting->present[i];
     lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
     (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
+    double error = stats.error_estimate + resident_facts_of(waiting->resident).error;
     dedup->lines += count;
     dedup->printed += fresh;
-    dedup->wrong += (double)fresh * stats.error_estimate;
+    dedup->wrong += (double)fresh * error;
     waiting->count = 0;
     waiting->text_size = 0;
-    struct human_text error;
+    struct human_text text;
     snprintf(loop->progress.more, sizeof loop->progress.more, "%.1f%% duplicates, error %s",
              100.0 - 100.0 * (double)dedup->printed / (double)dedup->lines,
-             human_probability(stats.error_estimate, &error));
+             human_probability(error, &text));
 }
 
 static int save_if_due(struct loop *loop, bool is_last) {
@@ -205,13 +228,45 @@ static int save_if_due(struct loop *loop, bool is_last) {
     return code;
 }
 
+/* Asks memory about the lines that wait, and the cascade about those that memory does not know.
+ * *done becomes how many of them, from the first, have their answer. Their hashes are lost. */
+static lethe_status ask_both(struct loop *loop, size_t *done) {
+    struct waiting *waiting = &loop->waiting;
+    size_t unknown = 0, answered = 0, at = 0;
+    resident_ask(waiting->resident, waiting->hashes, waiting->count, waiting->present);
+    for (size_t i = 0; i < waiting->count; i++) {
+        if (waiting->present[i] == RESIDENT_UNKNOWN)
+            waiting->hashes[unknown++] = waiting->hashes[i];
+    }
+    lethe_status status = LETHE_OK;
+    if (unknown > 0) {
+        status = lethe_cascade_add_and_test_batch(loop->dedup->cascade, waiting->hashes, unknown,
+                                                  clock_wall_ms(), waiting->asked, &answered);
+    }
+    size_t taken = 0;
+    for (; at < waiting->count; at++) {
+        if (waiting->present[at] != RESIDENT_UNKNOWN) continue;
+        if (taken == answered) break;
+        waiting->present[at] = waiting->asked[taken++];
+    }
+    *done = at;
+    return status;
+}
+
+/* Asks about the lines that wait. */
+static lethe_status ask_all(struct loop *loop, size_t *done) {
+    struct waiting *waiting = &loop->waiting;
+    if (waiting->resident != NULL) return ask_both(loop, done);
+    return lethe_cascade_add_and_test_batch(loop->dedup->cascade, waiting->hashes, waiting->count,
+                                            clock_wall_ms(), waiting->present, done);
+}
+
 /* Asks about the lines that wait, and prints the new ones. */
 static int ask(struct loop *loop, bool is_last) {
     struct waiting *waiting = &loop->waiting;
     struct dedup *dedup = loop->dedup;
     size_t done = 0;
-    lethe_status status = lethe_cascade_add_and_test_batch(
-        dedup->cascade, waiting->hashes, waiting->count, clock_wall_ms(), waiting->present, &done);
+    lethe_status status = ask_all(loop, &done);
     int code = waiting->again != NULL ? print_again(loop, done) : print_text(loop, done);
     if (code == EXIT_DONE) code = dedup_output_flush(&dedup->output);
     bool is_whole = done == waiting->count;
@@ -240,7 +295,9 @@ static int keep_text(struct waiting *waiting, const struct key_batch *batch) {
 }
 
 static bool has_room(const struct waiting *waiting, const struct key_batch *batch) {
-    if (waiting->count + batch->count > waiting->capacity) return false;
+    bool is_quick = waiting->resident != NULL && !resident_is_full(waiting->resident);
+    size_t most = is_quick && waiting->capacity > FEW_LINES ? FEW_LINES : waiting->capacity;
+    if (waiting->count + batch->count > most) return false;
     if (waiting->again != NULL) return true;
     size_t size = line_text_size(batch->lines, batch->count);
     return size <= waiting->text_capacity - waiting->text_size;
@@ -306,9 +363,10 @@ int dedup_all(struct dedup *dedup) {
     }
     lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
     (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
-    dedup->cost = (struct dedup_cost){.error = stats.error_estimate,
-                                      .entries = stats.entries,
-                                      .memory_bytes = stats.memory_bytes,
+    struct resident_facts first = resident_facts_of(loop.waiting.resident);
+    dedup->cost = (struct dedup_cost){.error = stats.error_estimate + first.error,
+                                      .entries = stats.entries + first.entries,
+                                      .memory_bytes = stats.memory_bytes + first.memory_bytes,
                                       .disk_bytes = stats.disk_bytes};
     drop(&loop);
     return code;

@@ -12,6 +12,7 @@
 
 #include "dedup/dedup.h"
 
+#include "dedup/resident.h"
 #include "dedup/shards.h"
 #include "frame/arguments.h"
 #include "frame/clock.h"
@@ -28,6 +29,8 @@ static const double DEFAULT_ERROR = 1e-6;
 static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
 static const uint64_t LEAST_MEMORY_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_MEMORY_BYTES = (uint64_t)1 << 40;
+/* What the process takes beside its lines. */
+static const uint64_t PROCESS_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_LINES = (uint64_t)1 << 44;
 static const uint64_t LONGEST_WINDOW_MS = (uint64_t)1 << 42;
 
@@ -140,6 +143,7 @@ static void report(const struct dedup *dedup, bool json, double seconds) {
 static int deduplicate(struct dedup *dedup, const char *out, bool json) {
     double started_s = clock_seconds();
     int code = dedup->cascade != NULL ? dedup_note_load(dedup) : EXIT_DONE;
+    if (code == EXIT_DONE && dedup->cascade != NULL) code = dedup_note_survey(&dedup->note);
     if (code == EXIT_DONE) code = dedup_output_open(&dedup->output, out, &dedup->note);
     if (code == EXIT_DONE) {
         code = dedup->cascade != NULL ? dedup_all(dedup) : dedup_twice(dedup);
@@ -181,6 +185,19 @@ static void divide_memory(struct dedup *dedup, lethe_cascade_options *options) {
     bool is_known = dedup->inputs->all_regular && !dedup->inputs->has_packed;
     if (is_known && enough < options->memory_bytes) options->memory_bytes = enough;
     dedup->memory_bytes /= 4;
+    double error = options->error == 0 ? DEFAULT_ERROR : options->error;
+    bool is_kept = !dedup->remembers && options->window_ms == 0 &&
+                   !dedup_can_read_again(dedup->inputs) && error / 8 >= RESIDENT_LEAST_ERROR;
+    if (!is_kept) return;
+    /* A new line may be taken for one in memory or for one in the cascade: together, the error. The
+     * smaller share costs memory three bits a line, and most lines meet only that. */
+    dedup->resident_bytes = dedup->memory_bytes > 2 * PROCESS_BYTES
+                                ? dedup->memory_bytes - PROCESS_BYTES
+                                : dedup->memory_bytes / 2;
+    options->memory_bytes -= options->memory_bytes / 4;
+    dedup->memory_bytes -= dedup->memory_bytes / 4;
+    dedup->resident_error = error / 8;
+    options->error = error - error / 8;
 }
 
 /* What marks are bound to: which part of a line is compared. */
@@ -200,6 +217,7 @@ int run_dedup(const struct arguments *arguments) {
     if (code == EXIT_DONE)
         code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
     inputs.takes_binary = arguments_has(arguments, "binary");
+    inputs.is_quiet = arguments_has(arguments, "quiet");
     const char *out = arguments_text(arguments, "out");
     if (code == EXIT_DONE && out != NULL) code = inputs_check_output(&inputs, out);
     if (code != EXIT_DONE) return code;

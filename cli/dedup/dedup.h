@@ -2,6 +2,7 @@
  *
  *   dedup.c    the command: options, and which way to go
  *   all.c      lines as they come: a cascade filter answers which are new
+ *   resident.c before it, without --db and --window: those of a pipe that came first, in memory
  *   twice.c    large files without --db, which are read twice: shards.c finds the duplicates
  *   note.c     with --db: how far each file was read, and how much was delivered
  *   output.c   where the lines go */
@@ -75,6 +76,9 @@ struct dedup {
     lethe_cascade *cascade;
     /* For lines that wait to be asked about; or for shards. */
     uint64_t memory_bytes;
+    /* For the lines of a pipe that come first, and the error to keep there; 0: not kept. */
+    uint64_t resident_bytes;
+    double resident_error;
 
     struct dedup_output output;
     struct dedup_note note;
@@ -111,9 +115,19 @@ int dedup_output_flush(struct dedup_output *output);
 int dedup_output_sync(struct dedup_output *output);
 int dedup_output_close(struct dedup_output *output, int code);
 
+/* What a note says, for those who only look. */
+struct dedup_note_facts {
+    uint64_t files;  /* that it has marks of */
+    bool has_output; /* lines went to a file of --out */
+};
+/* Whether the bytes are such a note; says nothing. */
+bool dedup_note_read(const unsigned char *bytes, size_t size, struct dedup_note_facts *out);
+
 /* Reads the note of the last checkpoint. */
 int dedup_note_load(struct dedup *dedup);
 void dedup_note_free(struct dedup_note *note);
+/* Before anything is read: refuses files that were read in another manner. */
+int dedup_note_survey(const struct dedup_note *note);
 /* A line_start: where to begin in an input. */
 int dedup_note_start(void *context, size_t input, struct stream *stream);
 /* Notes that all lines before the place are read. */

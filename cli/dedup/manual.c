@@ -10,8 +10,10 @@ static const char *const dedup_description[] = {
     "were probably dropped wrongly.",
     "Lines are printed as they were written, with their line ends; a last line without one gets a "
     "newline. Compressed input is decompressed. lethe(1) says what a line is.",
-    "Without `--db`, everything is forgotten at the end; until then it is in a folder in `TMPDIR`, "
-    "or /tmp. Large files are then read twice, first to find the duplicates, so nothing is printed "
+    "Without `--db`, everything is forgotten at the end; until then it is in memory, and what "
+    "finds "
+    "no room there in a folder in `TMPDIR`, or /tmp. Large files are then read twice, first to "
+    "find the duplicates, so nothing is printed "
     "before all was read. Meanwhile each line takes nine bytes in the folder, and one bit in "
     "memory.",
     "With `--db`, the lines that were seen are remembered in `DIR` for later runs, together with "

@@ -56,27 +56,49 @@ static bool decode_output(struct dedup_note *note, const unsigned char *bytes, s
     return resume_decode(mark, &note->delivered, &used) == RESUME_FINE && used == size;
 }
 
+/* What can be wrong with a note. */
+enum problem { NONE, DAMAGED, NEWER, NO_MEMORY };
+
 /* Takes the marks out of a note. */
-static int decode(struct dedup *dedup, const unsigned char *bytes, size_t size) {
-    struct dedup_note *note = &dedup->note;
-    if (size < HEADER_BYTES || bytes[0] == 0) return fail_note(dedup, "damaged");
-    if (bytes[0] > VERSION) return fail_note(dedup, "of a newer version of lethe");
+static enum problem take_marks(struct dedup_note *note, const unsigned char *bytes, size_t size) {
+    if (size < HEADER_BYTES || bytes[0] == 0) return DAMAGED;
+    if (bytes[0] > VERSION) return NEWER;
     size_t count = (size_t)bytes[2] | (size_t)bytes[3] << 8, at = HEADER_BYTES, used;
     for (size_t i = 0; i < count; i++, at += used) {
         struct resume_mark mark;
         lethe_bytes value = {.data = bytes + at, .size = size - at};
-        if (resume_decode(value, &mark, &used) != RESUME_FINE || mark.offset == 0)
-            return fail_note(dedup, "damaged");
+        if (resume_decode(value, &mark, &used) != RESUME_FINE || mark.offset == 0) return DAMAGED;
         char name[RESUME_NAME_BYTES];
         resume_new_name(&note->table, &mark, name);
-        if (!resume_put(&note->table, name, &mark)) return fail_memory();
+        if (!resume_put(&note->table, name, &mark)) return NO_MEMORY;
     }
     note->has_delivered = (bytes[1] & HAS_DELIVERED) != 0;
-    if (!note->has_delivered) return at == size ? EXIT_DONE : fail_note(dedup, "damaged");
+    if (!note->has_delivered) return at == size ? NONE : DAMAGED;
     bool is_sound = bytes[0] == FIRST_VERSION ? decode_first_output(note, bytes + at, size - at,
                                                                     (bytes[1] & IS_EMPTY) != 0)
                                               : decode_output(note, bytes + at, size - at);
-    return is_sound ? EXIT_DONE : fail_note(dedup, "damaged");
+    return is_sound ? NONE : DAMAGED;
+}
+
+static int decode(struct dedup *dedup, const unsigned char *bytes, size_t size) {
+    switch (take_marks(&dedup->note, bytes, size)) {
+    case DAMAGED:
+        return fail_note(dedup, "damaged");
+    case NEWER:
+        return fail_note(dedup, "of a newer version of lethe");
+    case NO_MEMORY:
+        return fail_memory();
+    default:
+        return EXIT_DONE;
+    }
+}
+
+bool dedup_note_read(const unsigned char *bytes, size_t size, struct dedup_note_facts *out) {
+    struct dedup_note note = {0};
+    bool is_fine = take_marks(&note, bytes, size) == NONE;
+    *out = (struct dedup_note_facts){.files = note.table.count, .has_output = note.has_delivered};
+    dedup_note_free(&note);
+    return is_fine;
 }
 
 int dedup_note_load(struct dedup *dedup) {
@@ -116,7 +138,8 @@ static int fail_manner(const struct dedup_note *note, size_t input,
         note->manner[0] != '\0' ? note->manner : whole);
 }
 
-static int fail_reading(const struct input_failure *failure) {
+static int fail_reading(struct input_failure *failure, bool is_used) {
+    input_failure_advise(failure, is_used);
     return failure->code == EXIT_DONE ? EXIT_DONE
                                       : message_fail(failure->code, "%s", failure->text);
 }
@@ -141,13 +164,43 @@ static int use_mark(struct dedup_note *note, size_t input, const struct resume_e
     return *goes_on && is_other ? fail_manner(note, input, mark) : EXIT_DONE;
 }
 
+/* Refuses an input that was read in another manner. */
+static int check_manner(const struct dedup_note *note, size_t input, struct stream *stream) {
+    struct input_failure failure = {0};
+    struct place place;
+    if (!stream_open(stream, note->inputs->paths[input], NULL, &failure) ||
+        stream_read_head(stream, &failure) != SOURCE_MORE ||
+        place_find(stream, &note->table, 0, &place, &failure) != SOURCE_MORE || /* or a signal */
+        place.entry == NULL) {
+        return fail_reading(&failure, false);
+    }
+    const struct resume_mark *mark = &place.entry->mark;
+    bool is_other = mark->has_blocks && strcmp(mark->manner, note->manner) != 0;
+    return is_other ? fail_manner(note, input, mark) : EXIT_DONE;
+}
+
+int dedup_note_survey(const struct dedup_note *note) {
+    const struct inputs *inputs = note->inputs;
+    if (note->from_start || inputs->count == 1 ||
+        !resume_has_other_manner(&note->table, note->manner)) {
+        return EXIT_DONE;
+    }
+    struct stream stream = {.takes_binary = inputs->takes_binary};
+    int code = stream_init(&stream, true) ? EXIT_DONE : fail_memory();
+    for (size_t i = 0; i < inputs->count && code == EXIT_DONE; i++) {
+        if (inputs_is_file(inputs->paths[i])) code = check_manner(note, i, &stream);
+    }
+    stream_free(&stream);
+    return code;
+}
+
 int dedup_note_start(void *context, size_t input, struct stream *stream) {
     struct dedup_note *note = context;
     struct input_failure failure = {0};
     struct place place;
     bool goes_on = false;
     if (place_find(stream, &note->table, 0, &place, &failure) != SOURCE_MORE) {
-        return fail_reading(&failure);
+        return fail_reading(&failure, input > 0);
     }
     if (place.entry != NULL) {
         int code = use_mark(note, input, place.entry, place_identity(stream), &goes_on);
@@ -159,7 +212,7 @@ int dedup_note_start(void *context, size_t input, struct stream *stream) {
         /* There is no mark, or the file has just been cut short, or a signal came. */
         (void)stream_restart(stream, 0, &failure);
     }
-    return fail_reading(&failure);
+    return fail_reading(&failure, input > 0);
 }
 
 int dedup_note_reached(struct dedup_note *note, const struct line_place *place) {

@@ -1,5 +1,9 @@
 /* batch.h - a batch of events, and the memory that it is gathered in.
  *
+ * Its events are from one input, or, where files are merged by time (merge.h), from several. What
+ * it has of one input is a share: how far that is read after the batch, and what there is to
+ * report.
+ *
  * A batch has its own copy of its lines. Ids and keys point into that copy, or after it where they
  * were unescaped. The memory is taken once and used again and again. */
 #ifndef LETHE_CLI_EVENTS_BATCH_H
@@ -20,51 +24,50 @@ enum {
     EVENT_LINE_LIMIT_BYTES = 1 << 20,
     /* Of a batch's lines, and of what is unescaped from them. */
     EVENT_TEXT_BYTES = 4 << 20,
-    /* By one reader; further bad lines are only counted. */
-    EVENT_COMPLAINTS_SHOWN = 10
+    /* By one reader, or in one batch of files that are followed; further bad lines are only
+     * counted. */
+    EVENT_COMPLAINTS_SHOWN = 10,
+    /* How many files can be followed at once, and as many again that were rotated away. */
+    EVENT_FOLLOWED_LIMIT = 256,
+    EVENT_SLOTS = 2 * EVENT_FOLLOWED_LIMIT,
+    /* Of one batch; a share's number fits into a byte. */
+    EVENT_SHARES_LIMIT = 64
 };
 
 /* A line that is unreadable. */
 struct event_complaint {
+    size_t share;
     uint64_t line;
     struct event_problem problem;
 };
 
-struct event_batch {
-    /* Which of the inputs it is from, and the path of that; a batch never spans two. */
+/* What a batch has of one input. */
+struct event_share {
+    /* Which of the inputs, and its path. */
     size_t input;
     const char *path;
-
-    const lethe_operation *operations;
-    /* Of each operation: the line as it was written, without its line end. */
-    const lethe_bytes *lines;
-    /* Of each operation, from 1. */
-    const uint64_t *line_numbers;
-    size_t count;
-
-    /* Lines that are not operations, and what is wrong with the first of them. */
-    size_t unreadable;
-    const struct event_complaint *complaints;
-    size_t complaint_count;
+    /* Which of the files that are open at once; another file has it once a batch starts one. Of
+     * files that are merged: the input. */
+    size_t slot;
 
     /* Of the byte after the last line, in the decompressed input. */
     uint64_t offset;
     /* The number of the last line. */
     uint64_t line;
-    /* Read so far from the file as it is on disk. */
-    uint64_t bytes;
 
-    /* The unit of a time that was chosen by its size, and the operation that has it; UNIT_BY_SIZE
-     * if there is none. */
-    enum event_time_unit guessed_unit;
-    size_t guessed_at;
+    /* The header of the file, if it has one and headers are kept (event_options). */
+    lethe_bytes header;
 
-    /* It is the first batch of its file; it may have no lines. */
+    /* It is the first share of its input; it may have no lines. */
     bool starts_input;
     /* Where reading of the file began. */
     uint64_t resumed_at;
+    /* Of files that are followed: its file came when all others were read. */
+    bool is_later;
     /* What the user should know about the file; often empty. */
     char warning[320];
+    /* What happened to the file, in a batch without lines; mostly empty. */
+    char note[320];
     /* Some events of the file were counted before, whatever its mark says now. */
     bool was_taken;
 
@@ -77,9 +80,41 @@ struct event_batch {
     uint64_t pending_bytes, pending_line;
     /* It is several lines: a quoted field that does not end. */
     bool is_pending_open;
+};
+
+struct event_batch {
+    /* One at least, and one for an input at most. */
+    const struct event_share *shares;
+    size_t share_count;
+
+    const lethe_operation *operations;
+    /* Of each operation: which share it belongs to. */
+    const uint8_t *share_numbers;
+    /* Of each operation: the line as it was written, without its line end. */
+    const lethe_bytes *lines;
+    /* Of each operation, from 1. */
+    const uint64_t *line_numbers;
+    size_t count;
+
+    /* Lines that are not operations, and what is wrong with the first of them. */
+    size_t unreadable;
+    const struct event_complaint *complaints;
+    size_t complaint_count;
+
+    /* Read so far from all files as they are on disk. */
+    uint64_t bytes;
+    /* Files whose turn has come, and which wait because too many are open (merge.h); said once. */
+    size_t crowd;
+
+    /* The unit of a time that was chosen by its size, and the operation that has it; UNIT_BY_SIZE
+     * if there is none. */
+    enum event_time_unit guessed_unit;
+    size_t guessed_at;
 
     /* For those who fill the batch. */
+    struct event_share *share_room;
     lethe_operation *operation_room;
+    uint8_t *share_number_room;
     lethe_bytes *line_room;
     uint64_t *number_room;
     struct event_complaint *complaint_room;
@@ -93,8 +128,26 @@ struct event_batch {
 bool event_batch_init(struct event_batch *batch);
 void event_batch_free(struct event_batch *batch); /* also one that is all zero */
 
-/* Empties the batch, for lines of the input at path. */
-void event_batch_clear(struct event_batch *batch, size_t input, const char *path);
+void event_batch_clear(struct event_batch *batch);
+
+/* Adds an empty share, and returns its number. There must be fewer than EVENT_SHARES_LIMIT. */
+size_t event_batch_add_share(struct event_batch *batch, size_t input, const char *path);
+
+static inline const struct event_share *event_share_of(const struct event_batch *batch,
+                                                       size_t operation) {
+    return &batch->shares[batch->share_numbers[operation]];
+}
+
+/* Whether one of its shares has a mark. */
+bool event_batch_has_mark(const struct event_batch *batch);
+
+/* What the operations of a batch take of it. Setting it back removes those added since. */
+struct event_extent {
+    size_t count, change_count, text_used;
+    enum event_time_unit guessed_unit;
+};
+struct event_extent event_batch_extent(const struct event_batch *batch);
+void event_batch_cut(struct event_batch *batch, struct event_extent extent);
 
 /* Whether there is room for a line of so many bytes and for all that is made of it: as much again,
  * and an id that is joined. An empty batch

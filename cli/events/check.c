@@ -29,7 +29,7 @@ static void check_all(struct event_gatherer *gatherer, struct event_batch *batch
             gatherer->next_input++;
             continue;
         }
-        event_batch_clear(batch, next, inputs->paths[next]);
+        event_batch_clear(batch);
         if (!event_open_next(gatherer, batch)) return;
         *is_unread = *is_unread || has_more(gatherer);
         stream_close(&gatherer->stream);
@@ -45,6 +45,7 @@ int events_check(const struct inputs *inputs, const struct event_options *option
     if (gatherer != NULL && event_gatherer_init(gatherer, inputs, options, table, NULL) &&
         event_batch_init(&batch)) {
         check_all(gatherer, &batch, is_unread);
+        input_failure_advise(&gatherer->failure, false);
         code = gatherer->failure.code;
         if (code != EXIT_DONE) message_fail(code, "%s", gatherer->failure.text);
     } else {

@@ -41,16 +41,27 @@ EVENT_INLINE enum event_result event_by_order(const struct event_format *format,
         lethe_change *change = &batch->changes[batch->change_count + count];
         change->key = field;
         found = next(cursor, &field, problem);
-        if (found == FIELD_NONE && count > 0) {
-            event_problem_set(problem, "the last of several keys has no delta; write one");
-        }
-        if (found == FIELD_BAD || (found == FIELD_NONE && count > 0) ||
-            !event_take_delta(format, found == FIELD_NONE ? none : field, &change->delta,
-                              problem)) {
+        if (found == FIELD_BAD || !event_take_delta(format, found == FIELD_NONE ? none : field,
+                                                    &change->delta, problem)) {
             return EVENT_UNREADABLE;
         }
-        if (found == FIELD_NONE) return event_add(batch, id, 1, 0);
+        if (found == FIELD_NONE) return event_add(batch, id, count + 1, 0);
     }
+}
+
+/* The line ends before the columns from by_column[taken] on. Deltas may be missing, whether the
+ * line has a place for them or not. */
+static inline bool event_miss_columns(const struct event_format *format, size_t taken,
+                                      lethe_bytes *fields, struct event_problem *problem) {
+    for (; taken < format->column_count; taken++) {
+        const struct event_place *place = &format->places[format->by_column[taken]];
+        fields[format->by_column[taken]] = (lethe_bytes){0};
+        if (place->role == ROLE_DELTA) continue;
+        event_problem_set(problem, "the line has no column %u; check it, and --fields",
+                          (unsigned)place->column);
+        return false;
+    }
+    return true;
 }
 
 /* Each at its column. */
@@ -62,10 +73,7 @@ EVENT_INLINE enum event_result event_by_column(const struct event_format *format
     for (uint32_t column = 1; taken < format->column_count; column++) {
         lethe_bytes field;
         enum field_result found = next(cursor, &field, problem);
-        if (found == FIELD_NONE) {
-            event_problem_set(problem, "the line has no column %u; check it, and --fields",
-                              (unsigned)column);
-        }
+        if (found == FIELD_NONE && event_miss_columns(format, taken, fields, problem)) break;
         if (found != FIELD_FOUND) return EVENT_UNREADABLE;
         for (; taken < format->column_count &&
                format->places[format->by_column[taken]].column == column;

@@ -1,12 +1,14 @@
 /* format.c - makes a format out of options, and describes it again.
  *
  * I1      Formats that read a file differently are described differently: a mark is bound to the
- *         description. Those that an earlier version knew are described as it did. */
+ *         description. Those that an earlier version knew are described as it did. The scale of
+ *         deltas is left out: a mark is kept in a store, whose scale never changes. */
 #include "events/format.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "events/number.h"
 #include "events/places.h"
 
 static const char *const role_names[ROLE_COUNT] = {"id", "key", "delta", "time"};
@@ -57,12 +59,24 @@ static bool set_times(const struct event_format_options *options, struct event_f
                       struct event_problem *problem) {
     bool has_zone = options->zone != NULL, has_unit = options->time_unit != UNIT_BY_SIZE;
     format->time.unit = options->time_unit;
+    if (!event_format_has_time(format) && options->has_periods) has_zone = false;
     if ((has_zone || has_unit) && !event_format_has_time(format)) {
         event_problem_set(problem, "--%s needs a time among the --fields, such as time=4",
                           has_zone ? "zone" : "time-unit");
         return false;
     }
     return !has_zone || event_zone_set(options->zone, &format->time.zone, problem);
+}
+
+/* The members that JSON is scanned for. */
+static void plant_members(struct event_format *format) {
+    member_tree_begin(&format->members);
+    for (size_t i = 0; i < format->place_count; i++) {
+        const struct event_place *place = &format->places[i];
+        if (place->kind != PLACE_MEMBER) continue;
+        member_tree_add(&format->members, i, format->text, place->text, place->size);
+    }
+    format->scan = scan_choose();
 }
 
 bool event_format_make(const struct event_format_options *options, struct event_format *out,
@@ -74,11 +88,30 @@ bool event_format_make(const struct event_format_options *options, struct event_
         return false;
     }
     event_format_order(out);
+    plant_members(out);
     event_format_describe(out, manner);
     if (strlen(manner) == sizeof manner - 1) {
         event_problem_set(problem, "--fields is longer than a mark has room for; name less");
         return false;
     }
+    return true;
+}
+
+bool event_format_set_scale(struct event_format *format, unsigned scale,
+                            struct event_problem *problem) {
+    for (size_t i = format->starts[ROLE_DELTA]; i < format->starts[ROLE_DELTA + 1]; i++) {
+        const struct event_place *place = &format->places[i];
+        lethe_bytes text = event_place_text(format, place);
+        int64_t ignored;
+        if (place->kind != PLACE_LITERAL) continue;
+        enum decimal_problem reason = decimal_parse_scaled(text, scale, &ignored);
+        if (reason == DECIMAL_FINE) continue;
+        struct event_problem why;
+        event_problem_number(&why, "delta", text, scale, reason);
+        event_problem_set(problem, "--fields: %.300s", why.text);
+        return false;
+    }
+    format->scale = scale;
     return true;
 }
 

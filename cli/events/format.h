@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "events/problem.h"
+#include "events/scan.h"
 #include "events/time.h"
 #include "lethe/hash.h"
 
@@ -52,6 +53,8 @@ struct event_format {
     char delimiter;
     /* A delta that is missing is a mistake; otherwise it is 1. */
     bool is_strict;
+    /* Deltas are units of 10^-scale: the store's, which may be known only when that is open. */
+    unsigned scale;
     /* A header has the names of the columns. */
     bool has_names;
     struct event_time_rule time;
@@ -65,6 +68,9 @@ struct event_format {
     size_t column_count;
     char text[EVENT_NAMES_BYTES];
     size_t text_used;
+    /* The members that the places of JSON name, and how they are looked for. */
+    struct member_tree members;
+    scan_function *scan;
 };
 
 /* The options that make a format. All but the kind may be zero. */
@@ -76,6 +82,8 @@ struct event_format_options {
     const char *delimiter;
     /* Of --zone. */
     const char *zone;
+    /* It may be for the periods of the store alone, where events have no time. */
+    bool has_periods;
     enum event_time_unit time_unit;
     bool is_strict;
     /* The lines are CloudEvents: the id is source and id, the key is the type unless the fields
@@ -88,9 +96,22 @@ struct event_format_options {
 bool event_format_make(const struct event_format_options *options, struct event_format *out,
                        struct event_problem *problem);
 
+/* Sets the scale of deltas. Returns false after saying which literal delta does not fit it. */
+bool event_format_set_scale(struct event_format *format, unsigned scale,
+                            struct event_problem *problem);
+
 /* How many places a role has. */
 static inline size_t event_format_count(const struct event_format *format, enum event_role role) {
     return format->starts[role + 1] - format->starts[role];
+}
+
+/* Whether a delta is the same in every event. */
+static inline bool event_format_has_literal_delta(const struct event_format *format) {
+    bool has_literal = false;
+    for (size_t i = format->starts[ROLE_DELTA]; i < format->starts[ROLE_DELTA + 1]; i++) {
+        has_literal = has_literal || format->places[i].kind == PLACE_LITERAL;
+    }
+    return has_literal;
 }
 
 /* Whether events have a time. */

@@ -3,12 +3,13 @@
  * IDEA    A line is found by its newline. A CSV record is found byte by byte with the states below,
  *         because a newline inside quotes belongs to the record.
  * WHY     Lines between quotes are no events, even if they look like some. So a CSV record whose
- *         quotes end wrongly is unreadable up to the end of the line where they do. Quotes that do
- *         not end at all, or not within the limit, would swallow all lines after them: only their
- *         first line is unreadable, and the next one has its own chance. */
+ *         quotes end wrongly is unreadable up to the end of the line where they do. Nobody knows
+ *         where quotes were meant to end that do not: their record has all that follows it. */
 #include "events/frame.h"
 
 #include <string.h>
+
+#include "input/byte_order.h"
 
 enum csv_state {
     AT_FIELD = 0, /* a quote here opens a quoted field */
@@ -16,7 +17,7 @@ enum csv_state {
     IN_QUOTES,
     AFTER_QUOTE,  /* the end of a quoted field, or the first half of a doubled quote */
     AFTER_RETURN, /* a carriage return after a quoted field: a newline must follow */
-    FAULT
+    FAULT         /* quotes ended wrongly: whatever comes, the line's end is the record's */
 };
 
 static enum csv_state after(enum csv_state state, char byte, char delimiter) {
@@ -38,69 +39,99 @@ static enum csv_state after(enum csv_state state, char byte, char delimiter) {
 }
 
 /* The record is the bytes before the newline at place end. */
-static bool cut(const char *data, size_t end, size_t newlines, struct event_record *out) {
+static bool cut(const struct event_frame *frame, const char *data, size_t end,
+                struct event_record *out) {
     size_t size = end;
     if (size > 0 && data[size - 1] == '\r') size--;
-    *out = (struct event_record){.size = size, .taken = end + 1, .lines = newlines + 1};
+    *out = (struct event_record){.size = size,
+                                 .taken = end + 1,
+                                 .lines = frame->newlines + 1,
+                                 .opened = frame->opened,
+                                 .is_broken = frame->state == FAULT && frame->newlines > 0};
     return true;
 }
 
 /* All that is left is the record. */
-static bool cut_rest(const char *data, size_t size, size_t newlines, struct event_record *out) {
+static bool cut_rest(const struct event_frame *frame, const char *data, size_t size,
+                     struct event_record *out) {
     if (size == 0) return false;
-    cut(data, size, newlines, out);
+    cut(frame, data, size, out);
     out->taken = size;
+    out->is_open = frame->state == IN_QUOTES;
     return true;
 }
 
-/* The record is its first line. A newline that was passed inside quotes ends it; if there was none,
- * what is not searched yet may have one. */
-static bool cut_first_line(struct event_frame *frame, const char *data, size_t size, bool is_last,
-                           struct event_record *out) {
-    size_t from = frame->newlines > 0 ? 0 : frame->searched;
-    const char *newline = memchr(data + from, '\n', size - from);
-    if (newline != NULL) return cut(data, (size_t)(newline - data), 0, out);
+static bool find_line(struct event_frame *frame, const char *data, size_t size,
+                      struct event_record *out) {
+    const char *newline = memchr(data + frame->searched, '\n', size - frame->searched);
+    if (newline != NULL) return cut(frame, data, (size_t)(newline - data), out);
     frame->searched = size;
-    return is_last && cut_rest(data, size, 0, out);
+    return false;
+}
+
+/* Outside quotes, a record that has no further ones, as most have none, ends as a line does.
+ * Returns the place of that end, or where to go on byte by byte. */
+static size_t skip_unquoted(const struct event_frame *frame, const char *data, size_t size) {
+    size_t at = frame->searched;
+    if (frame->state != AT_FIELD && frame->state != IN_PLAIN) return at;
+    const char *newline = memchr(data + at, '\n', size - at);
+    size_t end = newline != NULL ? (size_t)(newline - data) : size;
+    return memchr(data + at, '"', end - at) == NULL ? end : at;
+}
+
+/* Passes over byte order marks at the start of a record, after which a quote still opens a field.
+ * Returns false if the bytes that are there may be the beginning of one. */
+static bool skip_marks(struct event_frame *frame, const char *data, size_t size) {
+    static const char mark[] = "\xef\xbb\xbf";
+    if (frame->searched % BYTE_ORDER_MARK_BYTES != 0 || frame->is_cut) return true;
+    if (byte_order_marks(data, frame->searched) < frame->searched) return true;
+    frame->searched = byte_order_marks(data, size);
+    size_t left = size - frame->searched;
+    return left == 0 || left >= BYTE_ORDER_MARK_BYTES ||
+           memcmp(data + frame->searched, mark, left) != 0;
 }
 
 static bool find_csv(struct event_frame *frame, char delimiter, const char *data, size_t size,
-                     size_t limit, bool is_last, struct event_record *out) {
-    enum csv_state state = (enum csv_state)frame->state;
-    size_t at = frame->searched;
-    for (; at < size && state != FAULT; at++) {
-        if (data[at] != '\n') {
-            state = after(state, data[at], delimiter);
-        } else if (state == IN_QUOTES) {
-            frame->newlines++;
-        } else {
-            return cut(data, at, frame->newlines, out);
-        }
+                     struct event_record *out) {
+    if (!skip_marks(frame, data, size)) return false;
+    struct event_frame now = *frame; /* a record that is found may be looked for again */
+    size_t at = skip_unquoted(frame, data, size);
+    if (at > frame->searched) now.state = data[at - 1] == delimiter ? AT_FIELD : IN_PLAIN;
+    for (; at < size; at++) {
+        if (data[at] == '\n' && now.state != IN_QUOTES) return cut(&now, data, at, out);
+        now.newlines += data[at] == '\n';
+        if (data[at] == '"' && now.state == AT_FIELD) now.opened = now.newlines;
+        now.state = (int)after((enum csv_state)now.state, data[at], delimiter);
     }
-    frame->searched = at;
-    frame->state = (int)state;
-    if (state == FAULT && frame->newlines > 0 && at <= limit) {
-        /* The lines inside may look like events, and are none: the record ends after the fault. */
-        const char *newline = memchr(data + at, '\n', size - at);
-        if (newline == NULL && !is_last && size <= limit) return false;
-        if (newline != NULL) {
-            cut(data, (size_t)(newline - data), frame->newlines, out);
-        } else if (is_last) {
-            cut_rest(data, size, frame->newlines, out);
-        }
-        if (newline != NULL || is_last) return out->is_broken = true;
-    }
-    if (state == FAULT || size > limit || (is_last && state == IN_QUOTES)) {
-        bool is_broken = frame->newlines > 0;
-        if (!cut_first_line(frame, data, size, is_last, out)) return false;
-        out->is_broken = is_broken;
-        return true;
-    }
-    return is_last && cut_rest(data, size, frame->newlines, out);
+    now.searched = size;
+    *frame = now;
+    return false;
 }
 
 bool event_frame_find(struct event_frame *frame, char delimiter, const char *data, size_t size,
-                      size_t limit, bool is_last, struct event_record *out) {
-    if (delimiter != '\0') return find_csv(frame, delimiter, data, size, limit, is_last, out);
-    return cut_first_line(frame, data, size, is_last, out);
+                      bool is_last, struct event_record *out) {
+    bool is_found = delimiter != '\0' ? find_csv(frame, delimiter, data, size, out)
+                                      : find_line(frame, data, size, out);
+    return is_found || (is_last && cut_rest(frame, data, size, out));
+}
+
+bool event_frame_pass(struct event_frame *frame, char delimiter, const char *data, size_t size,
+                      struct event_record *out) {
+    if (event_frame_find(frame, delimiter, data, size, false, out)) return true;
+    *out = (struct event_record){.size = size, .taken = size};
+    frame->searched = 0;
+    frame->is_cut = true;
+    return false;
+}
+
+void event_frame_rest(struct event_frame *frame) {
+    *frame = (struct event_frame){.state = FAULT, .is_cut = true};
+}
+
+bool event_frame_is_rest(const struct event_frame *frame) {
+    return frame->state == FAULT && frame->newlines == 0;
+}
+
+bool event_frame_is_open(const struct event_frame *frame) {
+    return frame->state == IN_QUOTES;
 }

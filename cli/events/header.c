@@ -82,15 +82,10 @@ bool event_header_end(struct event_format *format, lethe_bytes record,
 }
 
 bool event_is_header(const struct event_format *format, const lethe_bytes *fields) {
-    static const char mark[] =
-        "\xef\xbb\xbf"; /* of the order of bytes: each file may begin with one */
     for (size_t i = 0; i < format->starts[ROLE_DELTA]; i++) {
         const struct event_place *place = &format->places[i];
         lethe_bytes name = fields[i];
         if (place->kind != PLACE_COLUMN) continue;
-        if (place->column == 1 && name.size > 3 && memcmp(name.data, mark, 3) == 0) {
-            name = (lethe_bytes){(const char *)name.data + 3, name.size - 3};
-        }
         if (!has_name(format, place, name)) return false;
     }
     return true;

@@ -1,152 +1,129 @@
 /* json.c - one JSON object per line.
  *
- * IDEA    Jansson parses the line; the members that the format names become the fields of a record
- *         (record.h).
- * I1      A member that several places name is copied into the batch once, so the room that a line
- *         was promised is enough.
- * LIMIT   Parsing takes most of the time of counting JSON: a tree is made of each line. */
-#include <inttypes.h>
-#include <jansson.h>
-#include <stdio.h>
+ * IDEA    A scan checks the line, and finds the members that the format names where they stand
+ *         (scan.h). They become the fields of a record (record.h).
+ * I1      Places that name the same member share its node in the tree, and so its text: a string
+ *         is unescaped into the batch once, and the room that a line was promised is enough.
+ * I2      A member is missing if it is not there or null, or if one on the path to it is. A path
+ *         that leads through anything that has no members is a mistake, of the line or of
+ *         --fields. */
 #include <string.h>
 
-#include "events/json_real.h"
 #include "events/places.h"
 #include "events/record.h"
+#include "events/scan.h"
 
-/* An element of an array by its number, as a JSON pointer writes it. */
-static const json_t *find_element(const json_t *array, const char *name) {
-    uint64_t place;
-    bool is_number = integer_parse_natural((lethe_bytes){name, strlen(name)}, &place) &&
-                     (name[0] != '0' || name[1] == '\0');
-    return is_number ? json_array_get(array, (size_t)place) : NULL;
+/* The padding after a line is what is promised for an id. */
+_Static_assert((int)SCAN_PADDING_BYTES <= (int)LETHE_ID_LIMIT_BYTES, "a line has its padding");
+
+/* How a value is called in a message. */
+static const char *kind_name(uint8_t kind) {
+    static const char *const names[] = {
+        [SCAN_NOTHING] = "nothing",  [SCAN_NULL] = "null",     [SCAN_BOOLEAN] = "true or false",
+        [SCAN_INTEGER] = "a number", [SCAN_REAL] = "a number", [SCAN_STRING] = "a string",
+        [SCAN_OBJECT] = "an object", [SCAN_ARRAY] = "a list",
+    };
+    return names[kind];
 }
 
-/* Finds the member of a place; NULL when the object has none, or null there. */
-static const json_t *find_member(const struct event_format *format, const struct event_place *place,
-                                 const json_t *object) {
-    lethe_bytes names = event_place_text(format, place);
-    const char *name = names.data, *end = name + names.size;
-    for (; name < end && object != NULL; name += strlen(name) + 1) {
-        object = json_is_array(object) ? find_element(object, name) : json_object_get(object, name);
+/* Says that a place has nothing it could have: not in this line, if it is required. */
+static bool miss(const struct event_format *format, const struct event_place *place,
+                 struct event_problem *problem) {
+    char name[2 * EVENT_NAME_BYTES];
+    if (place->role == ROLE_DELTA) return true;
+    (void)event_place_describe(format, place, name, sizeof name);
+    event_problem_set(problem, "the object has no member '%s'; name the right one in --fields",
+                      name);
+    return false;
+}
+
+/* A member that was not found. What stands where its path ends says why. */
+static bool miss_member(const struct event_format *format, const struct event_place *place,
+                        uint16_t node, const struct scan_value *found,
+                        struct event_problem *problem) {
+    const struct member_node *nodes = format->members.nodes;
+    uint16_t last = nodes[node].parent, child = node;
+    while (last != MEMBER_ROOT && found[last].kind == SCAN_NOTHING) {
+        child = last;
+        last = nodes[last].parent;
     }
-    return json_is_null(object) ? NULL : object;
-}
-
-/* Says what is wrong with a member: words before and after its name. */
-static bool reject(const struct event_format *format, const struct event_place *place,
-                   const char *before, const char *after, struct event_problem *problem) {
+    uint8_t kind = last != MEMBER_ROOT ? found[last].kind : SCAN_OBJECT;
+    if (kind == SCAN_OBJECT || kind == SCAN_NULL ||
+        (kind == SCAN_ARRAY && nodes[child].element != MEMBER_NO_ELEMENT)) {
+        return miss(format, place, problem);
+    }
     char name[2 * EVENT_NAME_BYTES];
     (void)event_place_describe(format, place, name, sizeof name);
-    event_problem_set(problem, "%s '%s'%s", before, name, after);
+    event_problem_set(problem,
+                      "the path '%s' leads through '%s', which is %s and has no member '%s'; "
+                      "name the right one in --fields",
+                      name, format->text + nodes[last].name, kind_name(kind),
+                      format->text + nodes[child].name);
     return false;
 }
 
-/* What was taken from an object so far, by place. */
-struct taken {
-    const json_t *object, *members[EVENT_PLACES_LIMIT];
-    lethe_bytes line, fields[EVENT_PLACES_LIMIT];
-};
+/* Whether a role takes such a value. */
+static bool is_taken(enum event_role role, uint8_t kind) {
+    if (kind == SCAN_REAL) return role == ROLE_DELTA || role == ROLE_TIME;
+    return kind == SCAN_STRING || kind == SCAN_INTEGER;
+}
 
-/* The text of a member that is a string or a number. It may be in `digits`. */
-static bool text_of(const struct taken *taken, const json_t *member, enum event_role role,
-                    char digits[32], lethe_bytes *out) {
-    if (json_is_string(member)) {
-        *out = (lethe_bytes){json_string_value(member), json_string_length(member)};
-        return true;
-    }
-    if (json_is_integer(member)) {
-        int length = snprintf(digits, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(member));
-        *out = (lethe_bytes){digits, (size_t)length};
-        return true;
-    }
-    if (json_is_real(member) && (role == ROLE_DELTA || role == ROLE_TIME)) {
-        *out = event_json_real(taken->object, member, taken->line);
-        return out->size > 0;
-    }
+static bool reject_kind(const struct event_format *format, const struct event_place *place,
+                        uint8_t kind, struct event_problem *problem) {
+    char name[2 * EVENT_NAME_BYTES];
+    (void)event_place_describe(format, place, name, sizeof name);
+    event_problem_set(problem, "the member '%s' is %s%s", name, kind_name(kind),
+                      place->role == ROLE_DELTA ? ", not a number; write one such as 1 or -5"
+                      : kind == SCAN_REAL
+                          ? " with a fraction or an exponent; make it a string or a whole number"
+                          : "; make it a string or a whole number");
     return false;
 }
 
-/* Whether an earlier place has the same member, whose text is then used again. */
-static bool is_shared(struct taken *taken, size_t place) {
-    for (size_t i = 0; i < place; i++) {
-        if (taken->members[i] != taken->members[place]) continue;
-        taken->fields[place] = taken->fields[i];
-        return true;
+/* The text of a string or number. What is unescaped once stays so. */
+static lethe_bytes text_of(struct scan_value *value, struct event_batch *batch) {
+    if (value->is_escaped) {
+        char *room = event_batch_take(batch, value->size);
+        value->size = (uint32_t)scan_unescape((lethe_bytes){value->at, value->size}, room);
+        value->at = room;
+        value->is_escaped = false;
     }
-    return false;
+    /* Of the whole numbers only this one has two texts. */
+    bool is_minus_zero =
+        value->kind == SCAN_INTEGER && value->size == 2 && memcmp(value->at, "-0", 2) == 0;
+    return (lethe_bytes){.data = value->at + is_minus_zero, .size = value->size - is_minus_zero};
 }
 
-/* Takes the bytes of a place; the batch keeps them. A delta may be missing. */
-static bool take_place(const struct event_format *format, size_t place, struct event_batch *batch,
-                       struct taken *taken, struct event_problem *problem) {
+/* Takes what a place names. A delta may be missing. */
+static bool take_place(const struct event_format *format, size_t place, struct scan_value *found,
+                       struct event_batch *batch, lethe_bytes *field,
+                       struct event_problem *problem) {
     const struct event_place *at = &format->places[place];
-    char digits[32];
-    lethe_bytes text;
-    taken->fields[place] = (lethe_bytes){0};
-    taken->members[place] = NULL;
+    *field = (lethe_bytes){0};
     if (at->kind == PLACE_LITERAL) return true;
-    const json_t *member = find_member(format, at, taken->object);
-    if (member == NULL) {
-        return at->role == ROLE_DELTA || reject(format, at, "the object has no member",
-                                                "; name the right one in --fields", problem);
-    }
-    taken->members[place] = member;
-    if (!text_of(taken, member, at->role, digits, &text)) {
-        return reject(format, at, "the member",
-                      at->role == ROLE_DELTA
-                          ? " is not a whole number; write one such as 1 or -5"
-                          : " is neither a string nor a whole number; make it one of these",
-                      problem);
-    }
-    if (is_shared(taken, place)) return true;
-    char *room = event_batch_take(batch, text.size);
-    if (text.size > 0) memcpy(room, text.data, text.size);
-    taken->fields[place] = (lethe_bytes){room, text.size};
+    uint16_t node = format->members.of_place[place];
+    uint8_t kind = found[node].kind;
+    if (kind == SCAN_NOTHING) return miss_member(format, at, node, found, problem);
+    if (kind == SCAN_NULL) return miss(format, at, problem);
+    if (!is_taken(at->role, kind)) return reject_kind(format, at, kind, problem);
+    *field = text_of(&found[node], batch);
     return true;
-}
-
-static enum event_result take_object(const struct event_format *format, const json_t *object,
-                                     lethe_bytes line, struct event_batch *batch,
-                                     struct event_problem *problem) {
-    if (!json_is_object(object)) {
-        event_problem_set(problem,
-                          "the line is not a JSON object; write {\"id\": ..., \"key\": ...}");
-        return EVENT_UNREADABLE;
-    }
-    struct taken taken;
-    taken.object = object;
-    taken.line = line;
-    for (size_t i = 0; i < format->place_count; i++) {
-        if (!take_place(format, i, batch, &taken, problem)) return EVENT_UNREADABLE;
-    }
-    return event_take_fields(format, taken.fields, batch, problem);
-}
-
-static bool is_blank(lethe_bytes record) {
-    const char *text = record.data;
-    size_t at = 0;
-    while (at < record.size && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r')) {
-        at++;
-    }
-    return at == record.size;
 }
 
 enum event_result event_parse_json(const struct event_format *format, lethe_bytes record,
                                    struct event_batch *batch, struct event_problem *problem) {
-    json_error_t error;
-    json_t *object =
-        json_loadb(record.data, record.size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
-    if (object == NULL && is_blank(record)) {
-        event_problem_set(problem, "the line is empty; remove it");
+    struct scan_value found[MEMBER_NODES_LIMIT];
+    struct scan_failure failure;
+    lethe_bytes fields[EVENT_PLACES_LIMIT];
+    struct scan_wanted wanted = {.tree = &format->members, .names = format->text};
+    batch->text[batch->text_used] = '\0'; /* the record is the last that was taken */
+    if (!format->scan(&wanted, record, found, &failure)) {
+        scan_explain(&failure, record, format->text + format->members.nodes[failure.node].name,
+                     problem);
         return EVENT_UNREADABLE;
     }
-    if (object == NULL) {
-        event_problem_set(problem, "not JSON at column %d: %s; write one object per line",
-                          error.column, error.text);
-        return EVENT_UNREADABLE;
+    for (size_t i = 0; i < format->place_count; i++) {
+        if (!take_place(format, i, found, batch, &fields[i], problem)) return EVENT_UNREADABLE;
     }
-    enum event_result result = take_object(format, object, record, batch, problem);
-    json_decref(object);
-    return result;
+    return event_take_fields(format, fields, batch, problem);
 }

@@ -36,7 +36,7 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
         if (text == TEXT_READY) {
             size_t size = stream_size(stream);
             if (event_frame_find(&gatherer->frame, delimiter, stream_data(stream), size,
-                                 EVENT_LINE_LIMIT_BYTES, event_is_complete(gatherer), &record)) {
+                                 event_is_complete(gatherer), &record)) {
                 break;
             }
             if (size > EVENT_LINE_LIMIT_BYTES) {
@@ -54,6 +54,12 @@ static bool take_header(struct event_gatherer *gatherer, const char *path,
     struct event_problem problem;
     if (!event_parse_header(&gatherer->format, header, batch, &problem)) {
         return fail_header(gatherer, path, problem.text);
+    }
+    if (gatherer->options->headers != NULL &&
+        !event_header_keep(gatherer->options->headers, header, &gatherer->header)) {
+        input_failure_set(&gatherer->failure, EXIT_ENVIRONMENT,
+                          "not enough memory to read %s; free some", inputs_name(path));
+        return false;
     }
     stream_take(stream, record.taken);
     gatherer->line = record.lines;
@@ -79,6 +85,17 @@ static bool fail_manner(struct event_gatherer *gatherer, const char *path,
         "recognised)",
         path, mark->offset, mark->manner[0] != '\0' ? mark->manner : none,
         gatherer->manner[0] != '\0' ? gatherer->manner : none);
+    return false;
+}
+
+/* Says that events of the file, which were counted and are forgotten, would be counted again. */
+static bool fail_again(struct event_gatherer *gatherer, const char *path,
+                       const struct resume_mark *mark) {
+    input_failure_set(&gatherer->failure, EXIT_USAGE,
+                      "%s was counted up to byte %" PRIu64
+                      " before, and --from-start with --late count would count those events again "
+                      "that have left the window since; leave one of the two out",
+                      path, mark->offset);
     return false;
 }
 
@@ -116,8 +133,12 @@ static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry
         gatherer->others_place = mark->offset;
     }
     gatherer->was_taken = !is_untaken;
-    if (gatherer->options->from_start || (is_other && is_untaken) ||
-        is_uncounted_copy(gatherer, mark)) {
+    /* Nothing of it was counted: its events were late, and now are to be counted all the same. */
+    bool begins_again = is_untaken && (is_other || gatherer->options->counts_late);
+    if (gatherer->options->from_start && gatherer->options->counts_late && !is_untaken) {
+        return fail_again(gatherer, path, mark);
+    }
+    if (gatherer->options->from_start || begins_again || is_uncounted_copy(gatherer, mark)) {
         return go_back(gatherer);
     }
     if (is_other) return fail_manner(gatherer, path, mark);
@@ -132,6 +153,7 @@ static bool resume_at(struct event_gatherer *gatherer, const struct resume_entry
     gatherer->line = mark->line;
     gatherer->resumed_at = mark->offset;
     gatherer->is_discarding = (mark->flags & RESUME_INSIDE) != 0;
+    if (gatherer->is_discarding) event_frame_rest(&gatherer->frame);
     (void)stream_mark(stream, 0); /* the last byte is in the track */
     gatherer->is_inside_line =
         mark->line > 0 && !gatherer->is_discarding && resume_track_last(&stream->track) != '\n';
@@ -161,46 +183,86 @@ static bool find_place(struct event_gatherer *gatherer, const char *path) {
     return true;
 }
 
-/* Opens one of the inputs and takes its header. */
-static bool open_input(struct event_gatherer *gatherer, size_t input, struct event_batch *batch) {
+/* Opens one of the inputs, by its descriptor if that is not below 0, and takes its header. */
+static bool open_input(struct event_gatherer *gatherer, size_t input, int descriptor,
+                       struct event_batch *batch) {
     const char *path = gatherer->inputs->paths[input];
+    struct stream *stream = &gatherer->stream;
     gatherer->is_inside_line = gatherer->is_discarding = gatherer->lacks_header = false;
     gatherer->was_taken = false;
     gatherer->line = gatherer->resumed_at = gatherer->others_place = 0;
     gatherer->mark_name[0] = gatherer->warning[0] = '\0';
     gatherer->frame = (struct event_frame){0};
-    if (!stream_open(&gatherer->stream, path, gatherer->stop, &gatherer->failure)) return false;
-    gatherer->is_resumable = gatherer->stream.is_tracked;
-    if (gatherer->is_resumable &&
-        stream_read_head(&gatherer->stream, &gatherer->failure) != SOURCE_MORE) {
+    gatherer->header = (lethe_bytes){0};
+    bool is_open = descriptor < 0 ? stream_open(stream, path, gatherer->stop, &gatherer->failure)
+                                  : stream_adopt(stream, path, descriptor, &gatherer->failure);
+    if (!is_open) return false;
+    gatherer->is_resumable = stream->is_tracked;
+    if (gatherer->is_resumable && (stream_read_head(stream, &gatherer->failure) != SOURCE_MORE ||
+                                   stream_is_wide(stream, &gatherer->failure))) {
         return false;
     }
     if (event_format_has_header(&gatherer->format) && !take_header(gatherer, path, batch)) {
         return false;
     }
-    gatherer->start_offset = gatherer->stream.offset;
+    gatherer->start_offset = stream->offset;
     gatherer->start_line = gatherer->line;
     return true;
 }
 
+/* What is followed is a file that grows line by line. */
+static bool check_followed(struct event_gatherer *gatherer, const char *path) {
+    if (source_may_grow(gatherer->stream.source)) return true;
+    input_failure_set(
+        &gatherer->failure, EXIT_USAGE,
+        "%s is compressed, and a file that is followed must be text that grows; count "
+        "it without --follow first",
+        path);
+    return false;
+}
+
+enum event_opening event_open_followed(struct event_gatherer *gatherer, int descriptor,
+                                       struct event_batch *batch) {
+    gatherer->next_input = 0;
+    gatherer->is_open = gatherer->was_rewritten = false;
+    if (!open_input(gatherer, 0, descriptor, batch) ||
+        !check_followed(gatherer, gatherer->inputs->paths[0])) {
+        return EVENT_NOT_OPENED;
+    }
+    gatherer->is_ahead = !event_format_has_header(&gatherer->format) || gatherer->line > 0;
+    if (gatherer->is_ahead) return EVENT_OPENED;
+    stream_close(&gatherer->stream);
+    return EVENT_NOT_YET;
+}
+
+/* Looks at one of the inputs, and closes it again. */
+static bool look_at(struct event_gatherer *gatherer, size_t input, struct event_batch *batch) {
+    const char *path = gatherer->inputs->paths[input];
+    if (!inputs_is_file(path)) return true;
+    bool is_fine = open_input(gatherer, input, -1, batch) &&
+                   (!gatherer->options->follows || check_followed(gatherer, path));
+    stream_close(&gatherer->stream);
+    return is_fine;
+}
+
 bool event_look_ahead(struct event_gatherer *gatherer, struct event_batch *batch) {
     const struct inputs *inputs = gatherer->inputs;
-    for (size_t i = inputs->count; i-- > 1;) {
-        if (!inputs_is_file(inputs->paths[i])) continue;
-        if (!open_input(gatherer, i, batch)) return false;
-        stream_close(&gatherer->stream);
+    size_t first = gatherer->options->follows ? 0 : 1;
+    for (size_t i = inputs->count; i-- > first;) {
+        if (!look_at(gatherer, i, batch)) return false;
     }
+    if (gatherer->options->follows) return true;
     /* A pipe is not waited for, unless it must say what its columns are. */
     gatherer->is_ahead =
         inputs_is_file(inputs->paths[0]) || event_format_has_header(&gatherer->format);
-    return !gatherer->is_ahead || open_input(gatherer, 0, batch);
+    return !gatherer->is_ahead || open_input(gatherer, 0, -1, batch);
 }
 
 bool event_open_next(struct event_gatherer *gatherer, struct event_batch *batch) {
     size_t input = gatherer->next_input++;
     gatherer->is_open = true;
     gatherer->starts_input = true;
-    if (!gatherer->is_ahead && !open_input(gatherer, input, batch)) return false;
+    if (!gatherer->is_ahead && !open_input(gatherer, input, -1, batch)) return false;
     gatherer->is_ahead = false;
     bool fine = !gatherer->is_resumable || find_place(gatherer, gatherer->inputs->paths[input]);
     gatherer->marked_at = gatherer->start_offset;

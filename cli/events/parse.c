@@ -5,15 +5,18 @@
 
 #include <string.h>
 
+#include "input/byte_order.h"
+
 enum event_result event_parse(const struct event_format *format, lethe_bytes record, uint64_t line,
                               struct event_batch *batch, struct event_problem *problem) {
+    size_t marks = byte_order_marks(record.data, record.size);
+    record = (lethe_bytes){(const char *)record.data + marks, record.size - marks};
     if (record.size == 0) {
         event_problem_set(problem, "the line is empty; remove it");
         return EVENT_UNREADABLE;
     }
-    size_t text_used = batch->text_used;
+    struct event_extent before = event_batch_extent(batch);
     size_t place = batch->count;
-    enum event_time_unit guessed_unit = batch->guessed_unit;
     char *copy = event_batch_take(batch, record.size);
     memcpy(copy, record.data, record.size);
     record.data = copy;
@@ -33,14 +36,15 @@ enum event_result event_parse(const struct event_format *format, lethe_bytes rec
         batch->line_room[place] = record;
         batch->number_room[place] = line;
     } else {
-        batch->text_used = text_used;
-        batch->guessed_unit = guessed_unit;
+        event_batch_cut(batch, before);
     }
     return result;
 }
 
 bool event_parse_header(struct event_format *format, lethe_bytes record, struct event_batch *batch,
                         struct event_problem *problem) {
+    size_t marks = byte_order_marks(record.data, record.size);
+    record = (lethe_bytes){(const char *)record.data + marks, record.size - marks};
     bool fine = format->kind == EVENTS_CSV
                     ? event_parse_csv_header(format, record, batch, problem)
                     : event_parse_plain_header(format, record, batch, problem);

@@ -146,17 +146,15 @@ static bool set_column(struct reader *reader, struct event_place *place, struct 
 }
 
 static bool set_literal(struct reader *reader, struct event_place *place, struct value *value) {
-    int64_t ignored;
+    struct decimal ignored;
     place->kind = PLACE_LITERAL;
     if (place->role == ROLE_TIME) {
         event_problem_set(reader->problem, "a time cannot be a literal; say where it is");
         return false;
     }
     if (place->role == ROLE_DELTA &&
-        decimal_parse_whole((lethe_bytes){value->text, value->size}, &ignored) != INTEGER_FINE) {
-        event_problem_set(reader->problem,
-                          "the delta ':%s' is not a whole number; write one such "
-                          "as :1",
+        !decimal_parse((lethe_bytes){value->text, value->size}, &ignored)) {
+        event_problem_set(reader->problem, "the delta ':%s' is not a number; write one such as :1",
                           value->text);
         return false;
     }

@@ -4,10 +4,9 @@
  *         record that is rejected leaves nothing. */
 #include "events/record.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "input/decimal.h"
+#include "events/number.h"
 #include "lethe/id.h"
 
 enum { TIME_BYTES = 128 };
@@ -28,26 +27,16 @@ bool event_check_size(const char *what, lethe_bytes field, size_t limit,
 
 bool event_take_other_delta(const struct event_format *format, lethe_bytes field, int64_t *delta,
                             struct event_problem *problem) {
-    struct event_excerpt excerpt;
-    *delta = 1;
+    *delta = decimal_unit(format->scale);
     if (field.size == 0) {
         if (!format->is_strict) return true;
         event_problem_set(problem, "the delta is missing, which --strict does not allow; write a "
-                                   "whole number");
+                                   "number");
         return false;
     }
-    enum integer_problem reason = decimal_parse_whole(field, delta);
-    if (reason == INTEGER_FINE) return true;
-    if (reason == INTEGER_TOO_LARGE) {
-        event_problem_set(problem,
-                          "the delta '%s' is beyond 64 bits; write a number from %" PRId64
-                          " to %" PRId64,
-                          event_excerpt(field, &excerpt), INT64_MIN, INT64_MAX);
-    } else {
-        event_problem_set(problem,
-                          "the delta '%s' is not a whole number; write one such as 1 or -5",
-                          event_excerpt(field, &excerpt));
-    }
+    enum decimal_problem reason = decimal_parse_scaled(field, format->scale, delta);
+    if (reason == DECIMAL_FINE) return true;
+    event_problem_number(problem, "delta", field, format->scale, reason);
     return false;
 }
 
@@ -91,7 +80,7 @@ static bool take_changes(const struct event_format *format, const lethe_bytes *f
     for (size_t i = 0; i < keys; i++) {
         lethe_change *change = &changes[i];
         *change = (lethe_change){.key = text_of(format, format->starts[ROLE_KEY] + i, fields),
-                                 .delta = 1};
+                                 .delta = decimal_unit(format->scale)};
         if (!event_take_key(change->key, problem)) return false;
         if (deltas == 1 && i > 0) change->delta = changes[0].delta;
         if (deltas <= i) continue;

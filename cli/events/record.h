@@ -11,7 +11,7 @@
 /* The checks of single fields; false after saying what is wrong. */
 bool event_check_size(const char *what, lethe_bytes field, size_t limit,
                       struct event_problem *problem);
-/* A delta that is not an integer at first sight. */
+/* A delta that is not an integer at first sight, or has a scale. */
 bool event_take_other_delta(const struct event_format *format, lethe_bytes field, int64_t *delta,
                             struct event_problem *problem);
 
@@ -28,7 +28,7 @@ EVENT_INLINE bool event_take_key(lethe_bytes key, struct event_problem *problem)
 /* A field of no bytes is missing. */
 EVENT_INLINE bool event_take_delta(const struct event_format *format, lethe_bytes field,
                                    int64_t *delta, struct event_problem *problem) {
-    return (field.size > 0 && integer_parse(field, delta) == INTEGER_FINE) ||
+    return (format->scale == 0 && field.size > 0 && integer_parse(field, delta) == INTEGER_FINE) ||
            event_take_other_delta(format, field, delta, problem);
 }
 

@@ -199,8 +199,8 @@ static void reject(const struct event_time_rule *rule, lethe_bytes text, enum re
                           shown, rule->zone.name);
         break;
     case READ_EARLY:
-        event_problem_set(problem, "the time '%s' is before 1970; check the clock that wrote it",
-                          shown);
+        event_problem_set(
+            problem, "the time '%s' is before 1970 in UTC; check the clock that wrote it", shown);
         break;
     case READ_FAR:
         event_problem_set(problem,

@@ -14,27 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lethe/offset.h"
+
 enum { DAY_S = 86400 };
 
-/* Two digits up to `most`, or -1. */
-static int two_digits(const char *text, int most) {
-    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return -1;
-    int value = (text[0] - '0') * 10 + (text[1] - '0');
-    return value <= most ? value : -1;
-}
-
-bool event_offset_parse(lethe_bytes bytes, int32_t *offset_s) {
-    const char *text = bytes.data;
-    size_t length = bytes.size;
+bool event_offset_parse(lethe_bytes text, int32_t *offset_s) {
+    const char *letter = text.data;
     *offset_s = 0;
-    if (length == 1) return *text == 'Z' || *text == 'z';
-    if (length != 3 && length != 5 && length != 6) return false;
-    if ((text[0] != '+' && text[0] != '-') || (length == 6 && text[3] != ':')) return false;
-    int hours = two_digits(text + 1, 23);
-    int minutes = length == 3 ? 0 : two_digits(text + length - 2, 59);
-    if (hours < 0 || minutes < 0) return false;
-    *offset_s = (hours * 60 + minutes) * 60 * (text[0] == '-' ? -1 : 1);
-    return true;
+    return (text.size == 1 && (*letter == 'Z' || *letter == 'z')) ||
+           lethe_offset_parse(text, offset_s);
 }
 
 /* Whether the database has the zone. The C library would take an unknown one for UTC. */

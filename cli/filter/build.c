@@ -135,6 +135,7 @@ int run_filter_build(const struct arguments *arguments) {
     code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
     if (code != EXIT_DONE) return code;
     inputs.takes_binary = arguments_has(arguments, "binary");
+    inputs.is_quiet = arguments_has(arguments, "quiet");
     const char *out = arguments_text(arguments, "out");
     code = saved_check("filter", out);
     if (code == EXIT_DONE) code = inputs_check_output(&inputs, out);

@@ -179,13 +179,19 @@ static uint64_t seed(const void *object) {
     return lethe_cascade_seed(((const struct cascade_filter *)object)->cascade);
 }
 
+/* How many lines have made so many different fingerprints: some of them share one. */
+static double estimate_lines(const lethe_cascade_stats *stats) {
+    double places = ldexp(1, (int)stats->fingerprint_bits);
+    return -places * log1p(-(double)stats->entries / places);
+}
+
 static void describe(const void *object, struct filter_facts *out) {
     const struct cascade_filter *filter = object;
     lethe_cascade_stats stats = stats_of(filter);
     out->capacity = stats.capacity;
     out->planned_error = stats.error_target;
     out->knows_additions = false; /* only of different fingerprints */
-    out->distinct_estimate = (double)stats.entries;
+    out->distinct_estimate = estimate_lines(&stats);
     out->fill = (double)stats.entries / (double)stats.capacity;
     out->error_now = stats.error_estimate;
     out->memory_bytes = stats.memory_bytes;

@@ -62,6 +62,7 @@ int run_filter_remove(const struct arguments *arguments) {
     code = check_removable(&filter, path);
     bool in_place = filter.kind->structure->lives_in_folder && strcmp(out, path) == 0;
     if (code == EXIT_DONE && !in_place) code = saved_check("filter", out);
+    inputs.is_quiet = arguments_has(arguments, "quiet");
     interrupt_begin();
     if (code == EXIT_DONE) code = lines_each(&inputs, !quiet, remove_batch, &removal);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);

@@ -61,6 +61,7 @@ int run_filter_test(const struct arguments *arguments) {
     int code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
     if (code != EXIT_DONE) return code;
     inputs.takes_binary = arguments_has(arguments, "binary");
+    inputs.is_quiet = arguments_has(arguments, "quiet");
     struct filter filter;
     code = filter_load(arguments->operands[0], &filter);
     if (code != EXIT_DONE) return code;

@@ -241,6 +241,7 @@ static int read_number(const struct arguments *arguments, const char *name,
     if (text == NULL) return EXIT_DONE;
     uint64_t value = 0;
     enum unit_problem problem = kind->parse(text, &value);
+    if (problem == UNIT_ZERO && least == 0) problem = UNIT_FINE;
     if (problem == UNIT_FINE && value > most) problem = UNIT_TOO_LARGE;
     if (problem == UNIT_FINE && value < least) problem = UNIT_TOO_SMALL;
     if (problem != UNIT_FINE) {
@@ -254,8 +255,10 @@ static int read_number(const struct arguments *arguments, const char *name,
 
 int arguments_count(const struct arguments *arguments, const char *name, uint64_t least,
                     uint64_t most, uint64_t *out) {
-    static const struct number_kind kind = {units_parse_count, show_plain, "count", "",
-                                            "such as 500, 10M or 1e6"};
+    struct number_kind kind = {units_parse_count, show_plain, "count", "",
+                               "such as 500, 10M or 1e6"};
+    /* Examples that would be refused help nobody. */
+    if (least > 500 || most < 10000000) kind.advice = "a whole number";
     return read_number(arguments, name, &kind, least, most, out);
 }
 

@@ -17,8 +17,18 @@
     row(get, "Counting events") \
     row(list, "Counting events") \
     row(top, "Counting events") \
+    row(usage, "Counting events") \
+    row(take, "Counting events") \
+    row(give_up, "Counting events") \
     row(set, "Counting events") \
     row(del, "Counting events") \
+    row(claim, "Work that happens once") \
+    row(claim_begin, "Work that happens once") \
+    row(claim_renew, "Work that happens once") \
+    row(claim_done, "Work that happens once") \
+    row(claim_abort, "Work that happens once") \
+    row(claim_list, "Work that happens once") \
+    row(claim_run, "Work that happens once") \
     row(stat, "Stores") \
     row(check, "Stores") \
     row(backup, "Stores") \

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 
 #include "say/message.h"
 
@@ -13,9 +14,13 @@ enum { CAUGHT_COUNT = sizeof caught / sizeof caught[0] };
 
 /* Any thread may be the one that a signal interrupts, and any may ask. */
 static atomic_int signal_that_came;
+/* Below 0: nobody waits for it. */
+static atomic_int to_wake = -1;
 
 static void remember(int signal_number) {
+    int descriptor = to_wake;
     signal_that_came = signal_number;
+    if (descriptor >= 0) (void)eventfd_write(descriptor, 1);
 }
 
 static sigset_t caught_set(void) {
@@ -50,6 +55,12 @@ void interrupt_wait_readable(int descriptor) {
         ppoll(&waiting, 1, NULL, &before);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+int interrupt_descriptor(void) {
+    if (to_wake < 0) to_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (to_wake >= 0 && interrupt_requested()) (void)eventfd_write(to_wake, 1);
+    return to_wake;
 }
 
 void interrupt_hold(void) {

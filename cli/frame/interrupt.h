@@ -18,6 +18,10 @@ bool interrupt_requested(void);
  * can slip between the question and the wait. */
 void interrupt_wait_readable(int descriptor);
 
+/* A descriptor that can be read once a signal has asked to stop, for those who wait for other
+ * things as well. Below 0: there is none to be had. */
+int interrupt_descriptor(void);
+
 /* Holds signals back while a file is being replaced, so that the temporary file is not left behind;
  * then lets them through. */
 void interrupt_hold(void);

@@ -15,6 +15,8 @@ static const char *const lethe_description[] = {
     "letter also as `-n 2` or `-n2`. Names cannot be abbreviated. If an option is given twice, the "
     "last value counts. `--` ends the options: a "
     "word after it is an operand even if it begins with a dash.",
+    "A command that a signal ends early exits with 128 and the signal's number: 130 after SIGINT, "
+    "143 after SIGTERM.",
     NULL,
 };
 
@@ -27,7 +29,12 @@ static const char *const lethe_input[] = {
     "Input comes from the named files in order, or from standard input if no file is named; `-` "
     "names standard input. Input compressed by gzip, zstd, bzip2 or xz is recognised by its first "
     "bytes and decompressed, from a pipe too, and even if several compressed files were joined. "
-    "Compressed input that is cut short or damaged is an error. Input that ends within these first "
+    "Compressed input that is cut short or damaged is an error. All compressed files are read to "
+    "their ends first, for their checksums: if one is damaged, nothing of any input is used, and "
+    "the command can be repeated with a sound file. That takes one more decompression. A file "
+    "without a checksum (`zstd --no-check`, `xz --check=none`) is used, with a warning. A pipe "
+    "cannot be read twice: if it is damaged, lines before the damage are used already and may be "
+    "wrong, and the message says so. Input that ends within these first "
     "bytes is cut short if they are no text in UTF-8, or if it is a file whose name ends in `.gz`, "
     "`.zst`, `.bz2` or `.xz` as its format's do; a file with such a name that is empty is cut "
     "short too.",
@@ -36,7 +43,8 @@ static const char *const lethe_input[] = {
     "any other. The last line needs no newline. A line may be up to 1 GiB long, an event up to 1 "
     "MiB. Two files never share a line.",
     "Text is UTF-8, or any encoding in which a newline is one byte. A UTF-8 byte order mark at the "
-    "start of a file is not part of its first line. UTF-16 is refused, and so is input that is not "
+    "start of a line is not part of it: files that begin with one can be joined. UTF-16 is "
+    "refused, and so is input that is not "
     "text: it has NUL bytes among its first 4096, or begins like an archive or a document. "
     "`--binary` insists.",
     NULL,
@@ -56,7 +64,10 @@ static const char *const lethe_environment[] = {
     "`LETHE_PAGER`, or else `PAGER`: the command that shows long help on a terminal; `cat` for "
     "none. "
     "Default: `less -FRX`.",
-    "`REDISCLI_AUTH`: the password for `--redis`, if the URL has none.",
+    "`LETHE_REDIS_PASSWORD`, or else `REDISCLI_AUTH`: the password for `--redis`, unless "
+    "`--password-file` is given.",
+    "`SSL_CERT_FILE`, `SSL_CERT_DIR`: the certificates that are trusted for `rediss://` instead of "
+    "the system's, unless `--tls-ca` is given.",
     NULL,
 };
 

@@ -36,17 +36,45 @@
     { .name = "db", .value = "DIR", .help = what, .completion = COMPLETE_FILES }
 #define OPTION_DB_STORE OPTION_DB("the folder of the store")
 
-#define OPTION_REDIS                                                                              \
-    {                                                                                             \
-        .name = "redis", .value = "URL",                                                          \
-        .help = "instead of `--db`: a server that has loaded the module lethe.so, or some nodes " \
-                "of a cluster of such servers, as "                                               \
-                "`redis://[user:password@]host:port[,host:port...]`; the password may also be "   \
-                "in the environment variable `REDISCLI_AUTH`"                                     \
+/* Where counters in a server are, and how it is reached. */
+#define OPTIONS_REDIS                                                                            \
+    {.name = "redis",                                                                            \
+     .value = "URL",                                                                             \
+     .help = "instead of `--db`: a server that has loaded the module lethe.so, or some nodes "   \
+             "of a cluster of such servers, as "                                                 \
+             "`redis://[user@]host:port[,host:port...][/database]`, or `rediss://...` for TLS"}, \
+        {.name = "table", .value = "T", .help = "with `--redis`: the name of the table"},        \
+        {.name = "user",                                                                         \
+         .value = "NAME",                                                                        \
+         .help = "with `--redis`: the server's user; also possible in the URL"},                 \
+        {.name = "password-file",                                                                \
+         .value = "FILE",                                                                        \
+         .completion = COMPLETE_FILES,                                                           \
+         .help = "with `--redis`: a file with the password, in one line; without it, the "       \
+                 "password is in the environment variable `LETHE_REDIS_PASSWORD` or "            \
+                 "`REDISCLI_AUTH`"},                                                             \
+        {.name = "tls-ca",                                                                       \
+         .value = "PATH",                                                                        \
+         .completion = COMPLETE_FILES,                                                           \
+         .help = "with `rediss://`: the certificates of the authorities to trust, a file (PEM) " \
+                 "or a folder as `openssl rehash` leaves it; default: the system's"},            \
+        {.name = "tls-cert",                                                                     \
+         .value = "FILE",                                                                        \
+         .completion = COMPLETE_FILES,                                                           \
+         .help = "with `rediss://`: the client's certificate, for servers that want one (PEM)"}, \
+        {.name = "tls-key",                                                                      \
+         .value = "FILE",                                                                        \
+         .completion = COMPLETE_FILES,                                                           \
+         .help = "with `--tls-cert`: its private key (PEM), without a pass phrase"},             \
+    {                                                                                            \
+        .name = "tls-name", .value = "NAME",                                                     \
+        .help = "with `rediss://`: the name that the servers' certificates are for; default: "   \
+                "the host that each server is reached by"                                        \
     }
 
-#define OPTION_TABLE \
-    { .name = "table", .value = "T", .help = "with `--redis`: the name of the table" }
+#define SYNOPSIS_REDIS                                                                             \
+    "--redis URL --table T [--user NAME] [--password-file FILE] [--tls-ca PATH] [--tls-cert FILE " \
+    "--tls-key FILE] [--tls-name NAME] "
 /* clang-format on */
 
 #endif

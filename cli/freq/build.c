@@ -2,12 +2,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frame/arguments.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "freq/feed.h"
 #include "freq/file.h"
-#include "input/keys.h"
 #include "output/saved.h"
 #include "say/human.h"
 #include "say/message.h"
@@ -143,42 +144,30 @@ static int make_sketch(const lethe_sketch_options *options, lethe_sketch **out) 
                         human_bytes(shape.memory_bytes, &size));
 }
 
-static int fail_add(lethe_status status, const struct inputs *inputs,
-                    const struct key_batch *batch) {
-    if (status == LETHE_ENOMEM) {
-        return message_fail(
-            EXIT_ENVIRONMENT,
-            "not enough memory for the most frequent keys; ask for a smaller --top");
-    }
-    size_t at = 0;
-    while (at < batch->count && batch->keys[at].size <= LETHE_SKETCH_MAX_KEY_BYTES)
-        at++;
-    struct key_place place;
-    return message_fail(EXIT_BAD_DATA,
-                        "%s: a key of more than %d bytes cannot be listed; leave out --top or "
-                        "choose another --field",
-                        key_line_name(inputs, batch->first_line + at, &place),
-                        LETHE_SKETCH_MAX_KEY_BYTES);
-}
-
-/* A key_visit. */
-static int add_batch(void *context, const struct inputs *inputs, const struct key_batch *batch) {
-    lethe_sketch *sketch = context;
-    lethe_status status = lethe_sketch_add_key_batch(sketch, batch->keys, batch->count,
-                                                     batch->weighted ? batch->weights : NULL, NULL);
-    return status == LETHE_OK ? EXIT_DONE : fail_add(status, inputs, batch);
+/* As many threads as there are cores, unless --threads says otherwise. */
+static int read_threads(const struct arguments *arguments, unsigned *out) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t threads = cores < 1                   ? 1
+                       : cores > FEED_MOST_THREADS ? FEED_MOST_THREADS
+                                                   : (uint64_t)cores;
+    int code = arguments_count(arguments, "threads", 1, FEED_MOST_THREADS, &threads);
+    *out = (unsigned)threads;
+    return code;
 }
 
 int run_freq_build(const struct arguments *arguments) {
     lethe_sketch_options options = LETHE_INIT(lethe_sketch_options);
     struct key_fields fields;
+    unsigned threads;
     int code = read_options(arguments, &options);
     if (code == EXIT_DONE) code = key_fields_read(arguments, &fields);
+    if (code == EXIT_DONE) code = read_threads(arguments, &threads);
     if (code != EXIT_DONE) return code;
     struct inputs inputs;
     code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
     if (code != EXIT_DONE) return code;
     inputs.takes_binary = arguments_has(arguments, "binary");
+    inputs.is_quiet = arguments_has(arguments, "quiet");
     const char *out = arguments_text(arguments, "out");
     code = saved_check("sketch", out);
     if (code == EXIT_DONE) code = inputs_check_output(&inputs, out);
@@ -187,7 +176,7 @@ int run_freq_build(const struct arguments *arguments) {
     bool quiet = arguments_has(arguments, "quiet");
     lethe_sketch *sketch;
     code = make_sketch(&options, &sketch);
-    if (code == EXIT_DONE) code = keys_each(&inputs, &fields, !quiet, add_batch, sketch);
+    if (code == EXIT_DONE) code = feed_all(&inputs, &fields, !quiet, threads, sketch);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);
     if (code == EXIT_DONE) code = freq_save(sketch, out);
     if (code == EXIT_DONE) freq_report(out, sketch, arguments_has(arguments, "json"), quiet);

@@ -100,6 +100,10 @@ static const struct option freq_build_options[] = {
     {.name = "top",
      .value = "N",
      .help = "also keep the N most frequent keys, for `lethe freq top`"},
+    {.name = "threads",
+     .value = "N",
+     .help = "how many threads count lines, 1 to 256, beside the one that reads; the sketch is the "
+             "same for any number; default: as many as there are cores"},
     OPTION_SEED("sketches"),
     OPTION_OUT("S", "the file to write"),
     OPTION_BINARY,

@@ -78,6 +78,7 @@ int run_freq_remove(const struct arguments *arguments) {
     code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
     if (code != EXIT_DONE) return code;
     inputs.takes_binary = arguments_has(arguments, "binary");
+    inputs.is_quiet = arguments_has(arguments, "quiet");
     const char *path = arguments->operands[0];
     const char *out = arguments_text(arguments, "out");
     if (out == NULL) out = path;

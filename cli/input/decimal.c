@@ -1,11 +1,16 @@
-/* decimal.c - reads decimal numbers without rounding.
+/* decimal.c - reads and shows decimal numbers without rounding.
  *
- * I1      digits has no trailing zero: a number is whole when its exponent is not negative.
+ * I1      digits has no trailing zero: a number is whole when its exponent is not negative, and
+ *         has -exponent digits after the point when it is.
  * WHY     strtod rounds: 9007199254740993.0 would become another whole number, and
  *         0.99999999999999999999 would become one. */
 #include "input/decimal.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#include "input/integer.h"
 
 enum { EXPONENT_MOST = 100000 };
 
@@ -98,15 +103,36 @@ bool decimal_shift(const struct decimal *number, int places, uint64_t *out) {
     return true;
 }
 
-enum integer_problem decimal_parse_whole(lethe_bytes text, int64_t *out) {
-    enum integer_problem problem = integer_parse(text, out);
+enum decimal_problem decimal_parse_scaled(lethe_bytes text, unsigned scale, int64_t *out) {
     struct decimal number;
-    uint64_t size;
-    if (problem != INTEGER_NOT_A_NUMBER || !decimal_parse(text, &number)) return problem;
-    if (number.digits != 0 && number.exponent < 0) return INTEGER_NOT_A_NUMBER;
+    uint64_t units;
+    if (!decimal_parse(text, &number)) return DECIMAL_NOT_A_NUMBER;
+    if (number.digits != 0 && number.exponent < -(int64_t)scale) return DECIMAL_TOO_FINE;
     uint64_t most = (uint64_t)INT64_MAX + number.is_negative;
-    if (!decimal_shift(&number, 0, &size) || size > most) return INTEGER_TOO_LARGE;
-    if (number.is_cut) return INTEGER_NOT_A_NUMBER;
-    *out = number.is_negative ? (int64_t)(0 - size) : (int64_t)size;
-    return INTEGER_FINE;
+    if (!decimal_shift(&number, (int)scale, &units) || units > most) return DECIMAL_TOO_LARGE;
+    /* Digits that had no room in 64 bits come after all that the scale has. */
+    if (number.is_cut) return DECIMAL_TOO_FINE;
+    *out = number.is_negative ? (int64_t)(0 - units) : (int64_t)units;
+    return DECIMAL_FINE;
+}
+
+static const char *show(bool is_negative, uint64_t units, unsigned scale,
+                        struct decimal_text *out) {
+    const char *sign = is_negative ? "-" : "";
+    uint64_t unit = (uint64_t)decimal_unit(scale);
+    if (scale == 0) {
+        snprintf(out->text, sizeof out->text, "%s%" PRIu64, sign, units);
+    } else {
+        snprintf(out->text, sizeof out->text, "%s%" PRIu64 ".%0*" PRIu64, sign, units / unit,
+                 (int)scale, units % unit);
+    }
+    return out->text;
+}
+
+const char *decimal_show(int64_t units, unsigned scale, struct decimal_text *out) {
+    return show(units < 0, units < 0 ? 0 - (uint64_t)units : (uint64_t)units, scale, out);
+}
+
+const char *decimal_show_natural(uint64_t units, unsigned scale, struct decimal_text *out) {
+    return show(false, units, scale, out);
 }

@@ -33,6 +33,9 @@ void inputs_explain(const char *path, int error, char *text, size_t size) {
     const char *advice = "check the device";
     if (error == ENOENT || error == ENOTDIR) advice = "check the name";
     if (error == EISDIR) advice = "name the files in it";
+    if (error == EMFILE || error == ENFILE) {
+        advice = "raise the limit of open files (ulimit -n), or name fewer files";
+    }
     if (error == EACCES || error == EPERM) advice = "check the permissions";
     snprintf(text, size, "cannot read %s: %s; %s", inputs_name(path), strerror(error), advice);
 }
@@ -71,6 +74,7 @@ static int look_at(const char *path, struct inputs *inputs) {
         return EXIT_DONE;
     }
     off_t position = is_standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    if (is_standard && position > 0) inputs->standard_at = (uint64_t)position;
     if (status.st_size > position) inputs->bytes += (uint64_t)(status.st_size - position);
     inputs->has_packed = inputs->has_packed || is_packed(path, position);
     return EXIT_DONE;
@@ -93,12 +97,38 @@ int inputs_look(char *const *paths, size_t count, struct inputs *out) {
     return EXIT_DONE;
 }
 
+int inputs_look_followed(char *const *paths, size_t count, struct inputs *out) {
+    *out = (struct inputs){.paths = paths, .count = count};
+    if (count == 0) {
+        return message_fail(EXIT_USAGE,
+                            "--follow needs files; standard input is read until it ends "
+                            "in any case, so leave --follow out");
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        bool is_standard = inputs_is_standard(paths[i]);
+        if (!is_standard && stat(paths[i], &status) != 0) {
+            if (errno == ENOENT || errno == ENOTDIR) continue;
+            return fail(paths[i], errno);
+        }
+        if (is_standard || !S_ISREG(status.st_mode)) {
+            return message_fail(EXIT_USAGE,
+                                "%s is not a regular file, and cannot be followed; a pipe is read "
+                                "until it ends in any case, so leave --follow out",
+                                inputs_name(paths[i]));
+        }
+        if (access(paths[i], R_OK) != 0) return fail(paths[i], errno);
+    }
+    return EXIT_DONE;
+}
+
 bool inputs_include(const struct inputs *inputs, const char *path) {
     struct stat wanted, status;
-    if (stat(path, &wanted) != 0) return false;
+    bool is_there = stat(path, &wanted) == 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        if (status_of(inputs->paths[i], &status) == 0 && status.st_dev == wanted.st_dev &&
-            status.st_ino == wanted.st_ino) {
+        if (!is_there && strcmp(inputs->paths[i], path) == 0) return true;
+        if (is_there && status_of(inputs->paths[i], &status) == 0 &&
+            status.st_dev == wanted.st_dev && status.st_ino == wanted.st_ino) {
             return true;
         }
     }

@@ -23,14 +23,23 @@ struct inputs {
     const char *stream;
     /* The sizes of all together, on disk; 0 unless all_regular. */
     uint64_t bytes;
+    /* Where standard input was, if that is a regular file; 0 otherwise. */
+    uint64_t standard_at;
 
     /* They are read even if they are not text (--binary). The command sets it. */
     bool takes_binary;
+    /* No progress is shown (--quiet). The command sets it. */
+    bool is_quiet;
 };
 
 /* Looks at the paths, or at standard input when there are none. paths must outlive *out.
  * Returns EXIT_DONE, or EXIT_ENVIRONMENT after naming the one that cannot be read. */
 int inputs_look(char *const *paths, size_t count, struct inputs *out);
+
+/* The same for files that are followed: some may not be there yet, and none may be anything but a
+ * regular file. Nothing is known of their size, or what all of them will be. Returns also
+ * EXIT_USAGE, after naming the one that cannot be followed. */
+int inputs_look_followed(char *const *paths, size_t count, struct inputs *out);
 
 /* Whether one of them is the file at path, under whatever name. */
 bool inputs_include(const struct inputs *inputs, const char *path);

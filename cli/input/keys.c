@@ -1,17 +1,9 @@
-/* keys.c - takes keys and weights out of lines; see keys.h.
- *
- * IDEA    Fields are found by one search per delimiter, from the start of the line. Keys point into
- *         the lines: nothing is copied. */
+/* keys.c - batches of keys and weights, and the options that say where they are; see keys.h. */
 #include "input/keys.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "input/integer.h"
-#include "say/message.h"
-
-enum { MOST_FIELDS = 1000000, SHOWN_BYTES = 40 };
+enum { MOST_FIELDS = 1000000 };
 
 int key_fields_read_key(const struct arguments *arguments, struct key_fields *out) {
     *out = (struct key_fields){.delimiter = '\t'};
@@ -37,66 +29,13 @@ int key_fields_read(const struct arguments *arguments, struct key_fields *out) {
     return EXIT_DONE;
 }
 
-const char *key_line_name(const struct inputs *inputs, uint64_t line, struct key_place *out) {
-    if (inputs->count == 1) {
-        snprintf(out->text, sizeof out->text, "%.4096s, line %" PRIu64,
-                 inputs_name(inputs->paths[0]), line);
-    } else {
-        snprintf(out->text, sizeof out->text, "line %" PRIu64 " of the input", line);
-    }
-    return out->text;
-}
-
-/* Field number wanted of a line, from 1; false when it has fewer, and then how many. */
-static bool find_field(lethe_bytes line, uint64_t wanted, char delimiter, lethe_bytes *out,
-                       uint64_t *count) {
-    const char *at = line.data, *end = at + line.size;
-    for (uint64_t number = 1;; number++) {
-        const char *stop = at < end ? memchr(at, delimiter, (size_t)(end - at)) : NULL;
-        if (stop == NULL) stop = end;
-        if (number == wanted) {
-            *out = (lethe_bytes){.data = at, .size = (size_t)(stop - at)};
-            return true;
-        }
-        *count = number;
-        if (stop == end) return false;
-        at = stop + 1;
-    }
-}
-
-static int fail_field(const struct inputs *inputs, uint64_t line, uint64_t wanted, uint64_t count,
-                      bool has_weights) {
-    struct key_place place;
-    return message_fail(EXIT_BAD_DATA,
-                        "%s has %" PRIu64 " field%s, and field %" PRIu64
-                        " is wanted; check --field%s and --delimiter",
-                        key_line_name(inputs, line, &place), count, count == 1 ? "" : "s", wanted,
-                        has_weights ? ", --weight-field" : "");
-}
-
-static int fail_weight(const struct inputs *inputs, uint64_t line, lethe_bytes text) {
-    struct key_place place;
-    return message_fail(EXIT_BAD_DATA,
-                        "%s: the weight '%.*s' is not a whole number from 1 to %" PRIu64
-                        "; correct it or choose another --weight-field",
-                        key_line_name(inputs, line, &place),
-                        (int)(text.size < SHOWN_BYTES ? text.size : SHOWN_BYTES),
-                        (const char *)text.data, UINT64_MAX);
-}
-
 /* Takes key and weight of each line. */
 static int take_fields(const struct line_batch *lines, const struct inputs *inputs,
                        const struct key_fields *fields, struct key_batch *out) {
     for (size_t i = 0; i < lines->count; i++) {
-        uint64_t count = 0;
-        if (!find_field(lines->lines[i], fields->key, fields->delimiter, &out->keys[i], &count))
-            return fail_field(inputs, out->first_line + i, fields->key, count, fields->weight != 0);
-        if (fields->weight == 0) continue;
-        lethe_bytes weight;
-        if (!find_field(lines->lines[i], fields->weight, fields->delimiter, &weight, &count))
-            return fail_field(inputs, out->first_line + i, fields->weight, count, true);
-        if (!integer_parse_natural(weight, &out->weights[i]) || out->weights[i] == 0)
-            return fail_weight(inputs, out->first_line + i, weight);
+        struct key_problem problem;
+        if (!key_of_line(lines->lines[i], fields, &out->keys[i], &out->weights[i], &problem))
+            return key_fail(inputs, fields, out->first_line + i, &problem);
     }
     return EXIT_DONE;
 }

@@ -19,6 +19,23 @@ int key_fields_read(const struct arguments *arguments, struct key_fields *out);
 /* Only --field and --delimiter, for commands that know no weights. */
 int key_fields_read_key(const struct arguments *arguments, struct key_fields *out);
 
+/* What a line lacks. */
+struct key_problem {
+    /* The weight that is none; size 0 and data NULL: a field is missing. */
+    lethe_bytes weight;
+    /* The missing field, and how many the line has. */
+    uint64_t wanted, count;
+};
+
+/* Takes the key of a line, and its weight, which is 1 where none is wanted. Returns false, and why,
+ * if the line lacks one. Cost: one search per field. */
+bool key_of_line(lethe_bytes line, const struct key_fields *fields, lethe_bytes *key,
+                 uint64_t *weight, struct key_problem *problem);
+
+/* Says what line number `line` of all inputs, from 1, lacks. Returns EXIT_BAD_DATA. */
+int key_fail(const struct inputs *inputs, const struct key_fields *fields, uint64_t line,
+             const struct key_problem *problem);
+
 /* Keys and weights of a batch of lines. */
 struct key_batch {
     /* Whole, as those of a line_batch; valid until the next call. */

@@ -1,11 +1,14 @@
 /* line_count.c - counts lines without looking at them.
  *
  * IDEA    Newlines are counted block by block, many bytes at a time; a last line without a newline
- *         counts too. Standard input is put back to where it was. */
+ *         counts too, unless it has nothing but byte order marks. Standard input is put back to
+ *         where it was. */
 #include "input/line_count.h"
 
+#include <string.h>
 #include <unistd.h>
 
+#include "input/byte_order.h"
 #include "input/stream.h"
 #include "say/message.h"
 #include "say/progress.h"
@@ -35,6 +38,26 @@ static uint64_t count_newlines(const char *data, size_t size) {
     return total;
 }
 
+/* What there is of a line. */
+struct beginning {
+    size_t size;
+    /* None of it is anything but byte order marks. */
+    bool is_marks;
+};
+
+static void add_block(struct beginning *line, const char *data, size_t size) {
+    static const char mark[] = "\xef\xbb\xbf";
+    const char *newline = memrchr(data, '\n', size);
+    if (newline != NULL) {
+        size -= (size_t)(newline + 1 - data);
+        data = newline + 1;
+        *line = (struct beginning){.is_marks = true};
+    }
+    for (size_t i = 0; i < size && line->is_marks; i++)
+        line->is_marks = data[i] == mark[(line->size + i) % BYTE_ORDER_MARK_BYTES];
+    line->size += size;
+}
+
 /* How far counting is. */
 struct count {
     struct stream stream;
@@ -45,7 +68,7 @@ struct count {
 /* Counts the lines of the stream that is open. */
 static enum source_result count_stream(struct count *count, struct input_failure *failure) {
     struct stream *stream = &count->stream;
-    char last = '\n';
+    struct beginning last = {.is_marks = true};
     for (;;) {
         enum source_result result = stream_fill(stream, failure);
         enum stream_text text = TEXT_READY;
@@ -53,9 +76,10 @@ static enum source_result count_stream(struct count *count, struct input_failure
         if (text == TEXT_WIDE) return SOURCE_FAILED;
         size_t size = text == TEXT_READY ? stream_size(stream) : 0;
         count->lines += count_newlines(stream_data(stream), size);
-        if (size > 0) last = stream_data(stream)[size - 1];
+        add_block(&last, stream_data(stream), size);
         stream_take(stream, size);
-        if (result == SOURCE_END && last != '\n') count->lines++;
+        bool is_line = !last.is_marks || last.size % BYTE_ORDER_MARK_BYTES != 0;
+        if (result == SOURCE_END && is_line) count->lines++;
         if (result != SOURCE_MORE) return result;
         progress_update(&count->progress, count->lines,
                         count->bytes_before + source_bytes(stream->source));
@@ -70,6 +94,7 @@ static int count_one(struct count *count, const char *path) {
         count->bytes_before += source_bytes(count->stream.source);
     }
     if (inputs_is_standard(path)) (void)lseek(STDIN_FILENO, position, SEEK_SET);
+    input_failure_advise(&failure, false);
     return failure.code == EXIT_DONE ? EXIT_DONE : message_fail(failure.code, "%s", failure.text);
 }
 

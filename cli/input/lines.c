@@ -7,6 +7,7 @@
  * I2      A reader that follows reads no further than the first reader has read, because the
  *         stream's limit is where the first one is.
  * I3      The mark of a place is never inside a line: a last line without a newline is not in it.
+ * I4      Before the first line is delivered, compressed files were verified.
  * LIMIT   A line of more than LINE_LIMIT bytes is refused: it is from a binary file, not a line. */
 #include "input/lines.h"
 
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #include "frame/interrupt.h"
+#include "input/byte_order.h"
+#include "input/verify.h"
 #include "say/message.h"
 #include "say/progress.h"
 
@@ -43,7 +46,9 @@ struct line_reader {
     line_start *start; /* may be NULL */
     line_pending *pending;
     void *start_context, *pending_context;
-    bool ignores_signals;
+    bool ignores_signals, has_verified, has_given;
+    /* What is delivered is not split: lines[0] is all of it. */
+    bool gives_text;
     size_t most;
 
     /* Of each input, if they are kept; otherwise NULL. */
@@ -141,7 +146,8 @@ void lines_place(struct line_reader *reader, struct line_place *out) {
     out->has_mark = out->mark.offset > 0;
 }
 
-static int fail(const struct input_failure *failure) {
+static int fail(const struct line_reader *reader, struct input_failure *failure) {
+    input_failure_advise(failure, reader->has_given || reader->first != NULL);
     return message_fail(failure->code, "%s", failure->text);
 }
 
@@ -160,7 +166,17 @@ static size_t split(struct line_reader *reader) {
             search = end;
             break;
         }
+        size_t marks = byte_order_marks(line, (size_t)(newline - line));
+        if (marks > 0 && count > 0) { /* it begins the next batch, whose texts lie together */
+            search = line;
+            break;
+        }
+        line += marks;
         size_t size = (size_t)(newline - line);
+        if (reader->is_unended && marks > 0 && size == 0) { /* no line, but an empty file's end */
+            line = search = newline + 1;
+            break;
+        }
         if (size > 0 && newline[-1] == '\r') size--;
         reader->lines[count++] = (lethe_bytes){.data = line, .size = size};
         line = search = newline + 1;
@@ -169,6 +185,26 @@ static size_t split(struct line_reader *reader) {
     stream_take(stream, (size_t)(line - from));
     reader->searched = (size_t)(search - line);
     return count;
+}
+
+/* Points lines[0] at the text of all complete lines in the buffer; returns whether there is any. */
+static size_t take_text(struct line_reader *reader) {
+    struct stream *stream = &reader->stream;
+    const char *from = stream_data(stream);
+    size_t size = stream_size(stream), searched = reader->searched;
+    const char *last = memrchr(from + searched, '\n', size - searched);
+    size_t whole = last == NULL ? 0 : (size_t)(last - from) + 1, given = whole;
+    if (reader->is_unended && whole > 0) { /* as in split: marks alone are no last line */
+        const char *before = memrchr(from, '\n', whole - 1);
+        const char *line = before == NULL ? from : before + 1;
+        size_t line_size = (size_t)(last - line);
+        if (line_size > 0 && byte_order_marks(line, line_size) == line_size)
+            given = (size_t)(line - from);
+    }
+    reader->lines[0] = (lethe_bytes){.data = from, .size = given};
+    stream_take(stream, whole);
+    reader->searched = size - whole;
+    return given > 0;
 }
 
 /* How far the input may be read: as far as the reader that is followed has read it, and just far
@@ -214,6 +250,11 @@ static void end_input(struct line_reader *reader) {
 static int fill(struct line_reader *reader) {
     struct stream *stream = &reader->stream;
     struct input_failure failure;
+    if (stream_size(stream) > LINE_LIMIT && reader->gives_text) {
+        return message_fail(EXIT_BAD_DATA,
+                            "%s has a line longer than %zu MiB; is it a file of lines?",
+                            inputs_name(source_path(stream->source)), LINE_LIMIT >> 20);
+    }
     if (stream_size(stream) > LINE_LIMIT) {
         return message_fail(
             EXIT_BAD_DATA, "%s, line %" PRIu64 " is longer than %zu MiB; is it a file of lines?",
@@ -221,7 +262,7 @@ static int fill(struct line_reader *reader) {
     }
     stream->limit = limit_of(reader);
     enum source_result result = stream_fill(stream, &failure);
-    if (result == SOURCE_FAILED) return fail(&failure);
+    if (result == SOURCE_FAILED) return fail(reader, &failure);
     /* What might have been the beginning of a UTF-16 text has not been searched before. */
     bool is_searched = reader->searched == stream_size(stream);
     if (result == SOURCE_END && is_searched) end_input(reader);
@@ -232,8 +273,10 @@ static int fill(struct line_reader *reader) {
 static int take_lines(struct line_reader *reader, size_t *count) {
     struct input_failure failure;
     enum stream_text text = stream_skip_mark(&reader->stream, &failure);
-    if (text == TEXT_WIDE) return fail(&failure);
-    *count = text == TEXT_READY ? split(reader) : 0;
+    if (text == TEXT_WIDE) return fail(reader, &failure);
+    *count = text != TEXT_READY ? 0 : reader->gives_text ? take_text(reader) : split(reader);
+    reader->has_given = reader->has_given || *count > 0;
+    if (reader->gives_text) return EXIT_DONE;
     reader->lines_in_file += *count;
     reader->lines_total += *count;
     return EXIT_DONE;
@@ -253,7 +296,7 @@ static int find_start(struct line_reader *reader, size_t input) {
         result = stream_read_head(stream, &failure);
         if (result == SOURCE_MORE) code = reader->start(reader->start_context, input, stream);
     }
-    if (result == SOURCE_FAILED) return fail(&failure);
+    if (result == SOURCE_FAILED) return fail(reader, &failure);
     return code;
 }
 
@@ -265,7 +308,7 @@ static int keep(struct line_reader *reader, size_t input) {
     if (kept < 0) {
         struct input_failure failure = {.code = EXIT_ENVIRONMENT};
         inputs_explain(reader->inputs->paths[input], errno, failure.text, sizeof failure.text);
-        return fail(&failure);
+        return fail(reader, &failure);
     }
     reader->files[input] = (struct line_file){.descriptor = kept, .start = reader->stream.offset};
     reader->kept++;
@@ -287,7 +330,7 @@ static bool open_stream(struct line_reader *reader, size_t input, struct input_f
 static int open_next(struct line_reader *reader) {
     struct input_failure failure;
     size_t input = reader->next_input++;
-    if (!open_stream(reader, input, &failure)) return fail(&failure);
+    if (!open_stream(reader, input, &failure)) return fail(reader, &failure);
     if (reader->ignores_signals) source_ignore_signals(reader->stream.source);
     reader->lines_in_file = 0;
     reader->searched = 0;
@@ -295,9 +338,16 @@ static int open_next(struct line_reader *reader) {
     return code == EXIT_DONE ? keep(reader, input) : code;
 }
 
+/* I4. What is followed was read before. */
+static int verify(struct line_reader *reader) {
+    bool is_needed = !reader->has_verified && reader->first == NULL;
+    reader->has_verified = true;
+    return is_needed ? inputs_verify(reader->inputs) : EXIT_DONE;
+}
+
 int lines_next(struct line_reader *reader, struct line_batch *out) {
     *out = (struct line_batch){.lines = reader->lines};
-    int code = EXIT_DONE;
+    int code = verify(reader);
     while (code == EXIT_DONE && (reader->ignores_signals || !interrupt_requested())) {
         if (reader->stream.source == NULL) {
             if (reader->next_input == reader->inputs->count) break;
@@ -312,6 +362,14 @@ int lines_next(struct line_reader *reader, struct line_batch *out) {
             code = fill(reader);
         }
     }
+    return code;
+}
+
+int lines_next_text(struct line_reader *reader, lethe_bytes *out) {
+    struct line_batch batch;
+    reader->gives_text = true;
+    int code = lines_next(reader, &batch);
+    *out = code == EXIT_DONE && batch.count > 0 ? reader->lines[0] : (lethe_bytes){.size = 0};
     return code;
 }
 

@@ -35,10 +35,17 @@ struct line_reader;
 int lines_open(const struct inputs *inputs, struct line_reader **out);
 void lines_free(struct line_reader *reader); /* takes NULL */
 
-/* Reads the next lines, as many as are there, at least one. Returns EXIT_DONE; or, after saying
+/* Reads the next lines, as many as are there, at least one. The first call also verifies compressed
+ * files (verify.h). Returns EXIT_DONE; or, after saying
  * why, EXIT_ENVIRONMENT (reading failed) or EXIT_BAD_DATA (damaged compression, UTF-16, a line
  * longer than 1 GiB). */
 int lines_next(struct line_reader *reader, struct line_batch *out);
+
+/* Reads whole lines without looking at them: *out is their text, each with its line end, as many as
+ * are there, at least one; empty at the end of all inputs, or when a signal asked to stop. Valid
+ * until the next call. A reader gives either batches or texts. Of texts, lines_delivered counts
+ * nothing. Returns as lines_next does. */
+int lines_next_text(struct line_reader *reader, lethe_bytes *out);
 
 /* Whether the next call would have to wait for input: a good time to show what is done. */
 bool lines_would_wait(const struct line_reader *reader);

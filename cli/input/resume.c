@@ -131,6 +131,15 @@ void resume_free(struct resume_table *table) {
     *table = (struct resume_table){0};
 }
 
+bool resume_has_other_manner(const struct resume_table *table, const char *manner) {
+    size_t others = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct resume_mark *mark = &table->entries[i].mark;
+        others += mark->has_blocks && strcmp(mark->manner, manner) != 0;
+    }
+    return others > 0;
+}
+
 bool resume_same_place(const struct resume_mark *a, const struct resume_mark *b) {
     if (a->offset != b->offset || !resume_hash_equal(a->head, b->head) ||
         !resume_hash_equal(a->tail, b->tail)) {

@@ -108,6 +108,9 @@ bool resume_load(struct resume_table *table, lethe_bytes name, lethe_bytes value
 bool resume_put(struct resume_table *table, const char *name, const struct resume_mark *mark);
 void resume_free(struct resume_table *table);
 
+/* Whether a file may have been read in another manner than this one. */
+bool resume_has_other_manner(const struct resume_table *table, const char *manner);
+
 /* Whether the two are the same place in the same content. Where one has no hash of all that was
  * read, its samples decide. */
 bool resume_same_place(const struct resume_mark *a, const struct resume_mark *b);

@@ -92,7 +92,7 @@ void resume_search_end(struct resume_search *search) {
     *search = (struct resume_search){0};
 }
 
-static bool has_tail(int descriptor, const struct resume_mark *mark) {
+bool resume_has_tail(int descriptor, const struct resume_mark *mark) {
     char tail[RESUME_SAMPLE_BYTES];
     size_t size = resume_sample_size(mark->offset);
     return resume_read_at(descriptor, mark->offset - size, tail, size) &&
@@ -154,7 +154,7 @@ enum resume_answer resume_search_file(struct resume_search *search, int descript
     bool is_certain = true; /* the furthest that is left needs no reading */
     for (size_t i = 0; i < search->count; i++) {
         const struct resume_entry *entry = search->candidates[i];
-        if (!has_tail(descriptor, &entry->mark)) continue;
+        if (!resume_has_tail(descriptor, &entry->mark)) continue;
         search->candidates[kept++] = entry;
         is_certain = is_trusted(&entry->mark, &file) || !entry->mark.has_blocks;
     }

@@ -18,6 +18,9 @@ bool resume_look(int descriptor, struct resume_file *out);
 /* Reads size bytes at offset. False when there are fewer. */
 bool resume_read_at(int descriptor, uint64_t offset, void *to, size_t size);
 
+/* Whether a file that is not compressed has the bytes before the place of a mark. */
+bool resume_has_tail(int descriptor, const struct resume_mark *mark);
+
 /* Marks that a file may belong to, all of them: those of files that begin as it does. */
 struct resume_search {
     /* The nearest place first. */

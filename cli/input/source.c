@@ -59,11 +59,25 @@ void input_failure_set(struct input_failure *failure, int code, const char *form
     vsnprintf(failure->text, sizeof failure->text, format, arguments);
     va_end(arguments);
     failure->code = code;
+    failure->is_damage = false;
+}
+
+void input_failure_advise(struct input_failure *failure, bool is_used) {
+    if (!failure->is_damage) return;
+    size_t length = strlen(failure->text);
+    snprintf(failure->text + length, sizeof failure->text - length, "%s",
+             is_used ? "; lines before that were taken already, and may be wrong: undo this run "
+                       "(restore a store from its backup, throw away what was printed), get the "
+                       "data again from where it came from, and repeat the command"
+                     : "; nothing was taken from any input; get the file again from where it came "
+                       "from, and repeat the command");
+    failure->is_damage = false;
 }
 
 static void fail_by_errno(const struct source *source, struct input_failure *failure) {
     inputs_explain(source->path, errno, failure->text, sizeof failure->text);
     failure->code = EXIT_ENVIRONMENT;
+    failure->is_damage = false;
 }
 
 static struct source *make(const char *path, struct input_failure *failure) {
@@ -238,14 +252,12 @@ static enum source_result fail_unpacking(const struct source *source,
                           path, name, packing_tool(source->packing));
         break;
     default:
-        input_failure_set(failure, EXIT_BAD_DATA,
-                          "%s: the %s data is %s at byte %" PRIu64
-                          " of the file%s%s%s; the lines before that may have been taken; get the "
-                          "file again from where it came from, and repeat the command",
-                          path, name, source->fault == UNPACK_CUT_SHORT ? "cut short" : "damaged",
-                          at, source->reason != NULL ? " (" : "",
-                          source->reason != NULL ? source->reason : "",
-                          source->reason != NULL ? ")" : "");
+        input_failure_set(
+            failure, EXIT_BAD_DATA, "%s: the %s data is %s at byte %" PRIu64 " of the file%s%s%s",
+            path, name, source->fault == UNPACK_CUT_SHORT ? "cut short" : "damaged", at,
+            source->reason != NULL ? " (" : "", source->reason != NULL ? source->reason : "",
+            source->reason != NULL ? ")" : "");
+        failure->is_damage = true;
     }
     return SOURCE_FAILED;
 }
@@ -318,6 +330,14 @@ int source_descriptor(const struct source *source) {
 
 int source_plain_file(const struct source *source) {
     return source_may_grow(source) ? source_descriptor(source) : -1;
+}
+
+void source_look_again(struct source *source) {
+    if (source_may_grow(source)) source->at_end = false;
+}
+
+bool source_is_packed(const struct source *source) {
+    return source->packing != NULL;
 }
 
 bool source_rewind(struct source *source) {

@@ -50,9 +50,15 @@ int source_descriptor(const struct source *source);
  * others. */
 int source_plain_file(const struct source *source);
 
+/* Whether it is compressed, once something was read. */
+bool source_is_packed(const struct source *source);
+
 /* Whether a last line without its newline may still be written: in a regular file that is not
  * compressed. */
 bool source_may_grow(const struct source *source);
+
+/* After SOURCE_END of a file that may grow: the next read looks whether it has. */
+void source_look_again(struct source *source);
 
 /* Goes back to the start of a named regular file. */
 bool source_rewind(struct source *source);

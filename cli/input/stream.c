@@ -18,6 +18,7 @@
 #include "frame/exit_code.h"
 #include "input/binary.h"
 #include "input/inputs.h"
+#include "input/resume_find.h"
 
 static const size_t BLOCK_BYTES = (size_t)256 << 10;
 
@@ -143,10 +144,34 @@ enum source_result stream_fill(struct stream *stream, struct input_failure *fail
                                                                          : SOURCE_FAILED;
 }
 
+void stream_look_again(struct stream *stream) {
+    source_look_again(stream->source);
+    stream->is_last = false;
+}
+
+bool stream_still_has(struct stream *stream, size_t unread) {
+    char last[RESUME_SAMPLE_BYTES];
+    int file = source_plain_file(stream->source);
+    struct resume_mark mark = stream_mark(stream, 0);
+    if (mark.offset > 0 && !resume_has_tail(file, &mark)) return false;
+    size_t size = unread < sizeof last ? unread : sizeof last;
+    return size == 0 || (resume_read_at(file, stream->offset + unread - size, last, size) &&
+                         memcmp(stream_data(stream) + unread - size, last, size) == 0);
+}
+
 /* Text in UTF-16, as some programs on Windows write it: every letter has another byte beside it. */
 static bool is_wide(const char *text) {
     return (memcmp(text, "\xff\xfe", 2) == 0 && text[3] == '\0') ||
            (memcmp(text, "\xfe\xff", 2) == 0 && text[2] == '\0');
+}
+
+bool stream_is_wide(const struct stream *stream, struct input_failure *failure) {
+    if (stream->offset > 0 || stream_size(stream) < 4 || !is_wide(stream_data(stream)))
+        return false;
+    input_failure_set(failure, EXIT_BAD_DATA,
+                      "%s is text in UTF-16; write it in UTF-8, as `iconv -f UTF-16 -t UTF-8` does",
+                      inputs_name(source_path(stream->source)));
+    return true;
 }
 
 enum stream_text stream_skip_mark(struct stream *stream, struct input_failure *failure) {
@@ -157,13 +182,7 @@ enum stream_text stream_skip_mark(struct stream *stream, struct input_failure *f
     if (size == 0) return stream->is_last ? TEXT_READY : TEXT_SHORT;
     bool may_be_wide = text[0] == '\xff' || text[0] == '\xfe';
     if (may_be_wide && size < 4 && !stream->is_last) return TEXT_SHORT;
-    if (may_be_wide && size >= 4 && is_wide(text)) {
-        input_failure_set(failure, EXIT_BAD_DATA,
-                          "%s is text in UTF-16; write it in UTF-8, as `iconv -f UTF-16 -t UTF-8` "
-                          "does",
-                          inputs_name(source_path(stream->source)));
-        return TEXT_WIDE;
-    }
+    if (stream_is_wide(stream, failure)) return TEXT_WIDE;
     if (size > 3) size = 3;
     if (memcmp(text, mark, size) != 0) return TEXT_READY;
     if (size == 3) stream_take(stream, 3);

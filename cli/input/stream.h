@@ -58,6 +58,14 @@ static inline size_t stream_size(const struct stream *stream) {
  * the limit. */
 enum source_result stream_fill(struct stream *stream, struct input_failure *failure);
 
+/* After the end of a file that may grow: the next fill looks whether it has. */
+void stream_look_again(struct stream *stream);
+
+/* Whether a file that is not compressed still has what was read of it last: the first `unread` of
+ * the unread bytes, and those before the position, of a stream that is tracked. Where it has not,
+ * it was written anew, and what was read since may be the middle of a line. */
+bool stream_still_has(struct stream *stream, size_t unread);
+
 /* Takes so many of the unread bytes. */
 static inline void stream_take(struct stream *stream, size_t bytes) {
     stream->position += bytes;
@@ -71,6 +79,9 @@ enum stream_text {
     /* It is in UTF-16, as the failure says. */
     TEXT_WIDE
 };
+
+/* Whether the unread bytes are the start of an input in UTF-16, as the failure then says. */
+bool stream_is_wide(const struct stream *stream, struct input_failure *failure);
 
 /* At the start of an input, passes over a byte order mark; elsewhere does nothing. */
 enum stream_text stream_skip_mark(struct stream *stream, struct input_failure *failure);

@@ -230,6 +230,21 @@ const struct packing *packing_cut_short(const void *data, size_t size, const cha
     return NULL;
 }
 
+bool packing_lacks_checksum(const unsigned char *data, size_t size, size_t *skip) {
+    enum { ZSTD_CHECKSUM = 4, XZ_CHECK = 0x0f };
+    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    static const unsigned char zstd_skipped[] = {0x2a, 0x4d, 0x18};
+    static const unsigned char xz[] = {0xfd, '7', 'z', 'X', 'Z', 0, 0};
+    *skip = 0;
+    if (size < 8) return false;
+    if (memcmp(data, zstd, sizeof zstd) == 0) return (data[4] & ZSTD_CHECKSUM) == 0;
+    if ((data[0] & 0xf0) == 0x50 && memcmp(data + 1, zstd_skipped, sizeof zstd_skipped) == 0) {
+        *skip = 8 + ((size_t)data[4] | (size_t)data[5] << 8 | (size_t)data[6] << 16 |
+                     (size_t)data[7] << 24);
+    }
+    return memcmp(data, xz, sizeof xz) == 0 && (data[7] & XZ_CHECK) == 0;
+}
+
 const char *packing_name(const struct packing *packing) {
     return packing->name;
 }

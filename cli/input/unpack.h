@@ -27,6 +27,11 @@ const struct packing *packing_recognise(const void *data, size_t size, bool is_a
  * NULL. */
 const struct packing *packing_cut_short(const void *data, size_t size, const char *name);
 
+/* Whether a member that begins with data has no checksum, so that damage goes unnoticed: zstd may
+ * have none (--no-check), and xz (--check=none). *skip becomes the size of a member that holds no
+ * data, after which another may begin; 0 of all others. */
+bool packing_lacks_checksum(const unsigned char *data, size_t size, size_t *skip);
+
 /* "gzip", "zstd", "bzip2" or "xz". */
 const char *packing_name(const struct packing *packing);
 

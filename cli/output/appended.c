@@ -212,6 +212,24 @@ static void end_matching(struct appended *appended) {
     appended->at = appended->left_end;
 }
 
+int appended_keep_left(struct appended *appended) {
+    while (appended->is_matching) {
+        lethe_bytes left;
+        int code = next_left(appended, &left);
+        if (code != EXIT_DONE) return code;
+        if (left.size == 0) {
+            end_matching(appended);
+        } else if (((const char *)left.data)[left.size - 1] != '\n') {
+            return fail_inside_line(appended);
+        }
+    }
+    return EXIT_DONE;
+}
+
+bool appended_is_empty(const struct appended *appended) {
+    return appended->at == 0 && appended->used == 0;
+}
+
 /* Passes a line, with its newline, if it was left by a killed run; otherwise adds it. */
 static int match(struct appended *appended, const char *line, size_t size) {
     for (;;) {

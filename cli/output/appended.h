@@ -44,6 +44,11 @@ int appended_open(struct appended *appended, const char *path);
 bool appended_is(const struct appended *appended, const struct resume_mark *mark);
 /* Before the first line: the mark of the last commit; NULL if there is none. */
 int appended_begin(struct appended *appended, const struct resume_mark *before);
+/* After that: lines that a killed run has left are right as they are, in whatever order lines come
+ * now. EXIT_BAD_DATA if it was killed within a line. */
+int appended_keep_left(struct appended *appended);
+/* Whether nothing is in it yet, except what a killed run has left. */
+bool appended_is_empty(const struct appended *appended);
 /* Adds whole lines, each with its newline. */
 int appended_write(struct appended *appended, const void *lines, size_t size);
 /* Adds one line that has no newline yet. */

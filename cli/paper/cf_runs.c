@@ -19,7 +19,8 @@ enum {
     PAPER_KEY_BITS = 33,
     PAPER_QUOTIENT_BITS = 27,
     PAPER_FINGERPRINT_BITS = 44,
-    MOST_LEVELS = 6
+    MOST_LEVELS = 6,
+    AHEAD = 16 /* insertions whose memory is on its way */
 };
 
 static const uint64_t ABSENT = UINT64_C(1) << 40; /* keys from here on are never inserted */
@@ -138,6 +139,8 @@ static bool insert_published(struct published_run *run, uint64_t keys) {
     for (uint64_t done = 0; done < keys; done++) {
         if (done % CF_BATCH == 0) hash_keys(done, CF_BATCH, hashes);
         lethe_hash hash = hashes[done % CF_BATCH];
+        if (done % CF_BATCH < CF_BATCH - AHEAD)
+            published_cascade_prefetch(run->cascade, hashes[done % CF_BATCH + AHEAD]);
         bool fine = published_cascade_is_full(run->cascade)
                         ? insert_waiting(run, hash, done)
                         : published_cascade_insert(run->cascade, hash);

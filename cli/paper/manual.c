@@ -38,8 +38,9 @@ static const struct option paper_options[] = {
      .help = "the folder for the files, created if needed; default `paper`",
      .completion = COMPLETE_FILES},
     {.name = "full",
-     .help = "run cf-3 in the paper's own size, 8.59 G keys: takes hours, 400 MiB of memory and 35 "
-             "GB of disk in TMPDIR; the same as `--scale 1`"},
+     .help =
+         "run cf-3 in the paper's own size, 8.59 G keys: takes an hour, 400 MiB of memory and 75 "
+         "GB of disk in TMPDIR; the same as `--scale 1`"},
     {.name = "scale",
      .value = "N",
      .help = "divide cf-3's keys, memory and disk by N, a power of two up to 1024; default 256, "

@@ -109,9 +109,11 @@ int run_paper(const struct arguments *arguments) {
         list_figures();
         return EXIT_DONE;
     }
-    bool all = arguments->operand_count == 1 && strcmp(arguments->operands[0], "all") == 0;
-    for (size_t i = 0; !all && i < arguments->operand_count; i++) {
-        if (find_figure(arguments->operands[i]) == NULL) {
+    bool all = false;
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        bool is_all = strcmp(arguments->operands[i], "all") == 0;
+        all = all || is_all;
+        if (!is_all && find_figure(arguments->operands[i]) == NULL) {
             return fail_unknown(arguments, arguments->operands[i]);
         }
     }

@@ -218,8 +218,16 @@ static uint64_t fingerprint_of(const struct published_cascade *cascade, lethe_ha
     return published_fingerprint(&shape, hash);
 }
 
+static uint64_t entry_of(const struct published_cascade *cascade, lethe_hash hash) {
+    return fingerprint_of(cascade, hash) << cascade->options.has_tombstones;
+}
+
+void published_cascade_prefetch(const struct published_cascade *cascade, lethe_hash hash) {
+    published_quotient_prefetch(cascade->memory, entry_of(cascade, hash));
+}
+
 bool published_cascade_insert(struct published_cascade *cascade, lethe_hash hash) {
-    return insert_entry(cascade, fingerprint_of(cascade, hash) << cascade->options.has_tombstones);
+    return insert_entry(cascade, entry_of(cascade, hash));
 }
 
 bool published_cascade_remove(struct published_cascade *cascade, lethe_hash hash) {

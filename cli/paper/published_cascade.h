@@ -33,6 +33,8 @@ struct published_cascade *published_cascade_new(const struct published_cascade_o
 /* Removes the files too. Takes NULL. */
 void published_cascade_free(struct published_cascade *cascade);
 
+/* Fetches the memory that an insertion soon after will look at first. */
+void published_cascade_prefetch(const struct published_cascade *cascade, lethe_hash hash);
 bool published_cascade_insert(struct published_cascade *cascade, lethe_hash hash);
 /* The key must be there. */
 bool published_cascade_remove(struct published_cascade *cascade, lethe_hash hash);

@@ -7,7 +7,7 @@
 
 #include "paper/published_quotient.h"
 
-enum { LEVEL_PAGE_BYTES = 4096, LEVEL_BUFFER_BYTES = 1 << 16 };
+enum { LEVEL_PAGE_BYTES = 4096, LEVEL_BUFFER_BYTES = 1 << 20 };
 
 /* Each function that can fail returns false, or NULL, with errno. */
 

@@ -126,6 +126,11 @@ static uint64_t place_in_run(const struct published_quotient *filter, uint64_t s
     return at;
 }
 
+void published_quotient_prefetch(const struct published_quotient *filter, uint64_t entry) {
+    uint64_t quotient = entry >> value_bits(&filter->shape);
+    __builtin_prefetch(&filter->words[quotient * filter->slot_bits / 64], 1);
+}
+
 bool published_quotient_insert(struct published_quotient *filter, uint64_t entry) {
     unsigned bits = value_bits(&filter->shape);
     uint64_t quotient = entry >> bits, value = entry & low_bits(bits);

@@ -45,6 +45,8 @@ struct published_quotient *published_quotient_new(const struct published_shape *
 void published_quotient_free(struct published_quotient *filter); /* takes NULL */
 void published_quotient_clear(struct published_quotient *filter);
 
+/* Fetches the slot that an insertion of the entry will look at first. */
+void published_quotient_prefetch(const struct published_quotient *filter, uint64_t entry);
 /* False when there is no slot left. */
 bool published_quotient_insert(struct published_quotient *filter, uint64_t entry);
 /* Takes one of the entry's copies out; false when there is none. */

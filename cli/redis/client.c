@@ -20,6 +20,7 @@
 enum {
     DELAY_MOST_MS = 500, /* before a request is sent again */
     TICK_MS = 50,
+    SAID_AFTER_MS = 1000, /* a first contact that takes longer is worth a word */
     INTERRUPTED_MS = 3000 /* after a signal nothing is tried for longer */
 };
 
@@ -60,14 +61,16 @@ static uint64_t delay_of(const struct redis_request *request) {
 
 static void note_problem(struct redis_client *client, const struct redis_link *link,
                          const char *text) {
-    snprintf(client->problem, sizeof client->problem, "%s:%u: %.200s", link->address.host,
-             link->address.port, text);
+    char shown[REDIS_ADDRESS_SHOWN_BYTES];
+    redis_address_show(&link->address, shown);
+    snprintf(client->problem, sizeof client->problem, "%s: %.*s", shown, REDIS_WHY_BYTES, text);
 }
 
-static void on_lost(void *context, struct redis_link *link, const char *text) {
+static void on_lost(void *context, struct redis_link *link, const char *text, bool is_hopeless) {
     struct redis_client *client = context;
     note_problem(client, link, text);
     client->needs_map = client->is_cluster;
+    if (is_hopeless) redis_client_give_up(client);
 }
 
 /* A key that was there is gone. */
@@ -107,9 +110,9 @@ static void on_again(void *context, struct redis_link *link, struct redis_reques
     } else {
         request->not_before_ms += delay_of(request);
         client->needs_map = client->is_cluster;
-        bool is_unfit = link->state == LINK_CLOSED || strncmp(text, "READONLY", 8) == 0;
+        bool is_unfit = link->wire.state == WIRE_CLOSED || strncmp(text, "READONLY", 8) == 0;
         if (!client->is_cluster && is_unfit && client->links[client->single] == link) {
-            client->single = (client->single + 1) % client->url.count;
+            client->single = (client->single + 1) % client->access->url.count;
         }
     }
     redis_list_append(&client->waiting, request);
@@ -146,13 +149,13 @@ static bool try_to_send(struct redis_client *client, struct redis_request *reque
         request->not_before_ms = now + REDIS_MAP_AGE_MS;
         return false;
     }
-    char why[128];
-    if (link->state == LINK_CLOSED && link->retry_at_ms <= now) {
+    if (link->wire.state == WIRE_CLOSED && link->retry_at_ms <= now) {
         client->openings++;
-        if (!redis_link_open(link, &client->url, now, why)) on_lost(client, link, why);
+        if (!redis_link_open(link, client->access, now))
+            on_lost(client, link, link->wire.why, false);
     }
     /* The server that was to be asked just once is gone: back to the one that has the slot. */
-    if (request->is_asked_once && link->state == LINK_CLOSED) request->is_asked_once = false;
+    if (request->is_asked_once && link->wire.state == WIRE_CLOSED) request->is_asked_once = false;
     if (!redis_link_has_room(link)) return false;
     if (!redis_link_send(link, request, now)) redis_client_fail_memory(client);
     return true;
@@ -176,8 +179,8 @@ static void send_waiting(struct redis_client *client, uint64_t now) {
 /* Without a cluster: if the server in use cannot be reached, takes the next one. */
 static void look_elsewhere(struct redis_client *client) {
     const struct redis_link *link = client->links[client->single];
-    if (!client->is_cluster && link->state == LINK_CLOSED && link->failures > 0) {
-        client->single = (client->single + 1) % client->url.count;
+    if (!client->is_cluster && link->wire.state == WIRE_CLOSED && link->failures > 0) {
+        client->single = (client->single + 1) % client->access->url.count;
     }
 }
 
@@ -202,9 +205,10 @@ static void wait_for_links(struct redis_client *client, struct pollfd *polled, i
     for (size_t i = 0; i < client->link_count; i++) {
         const struct redis_link *link = client->links[i];
         polled[i] = (struct pollfd){.fd = -1};
-        if (link->state == LINK_CLOSED) continue;
-        short writing = redis_link_is_writing(link) ? POLLOUT : 0;
-        polled[i] = (struct pollfd){.fd = link->context->fd, .events = (short)(POLLIN | writing)};
+        if (link->wire.state == WIRE_CLOSED) continue;
+        short writing = redis_wire_is_writing(&link->wire) ? POLLOUT : 0;
+        polled[i] = (struct pollfd){.fd = redis_wire_descriptor(&link->wire),
+                                    .events = (short)(POLLIN | writing)};
     }
     (void)poll(polled, (nfds_t)client->link_count, timeout_ms < TICK_MS ? timeout_ms : TICK_MS);
 }
@@ -266,22 +270,40 @@ int redis_client_finish(struct redis_client *client, const struct redis_request 
 
 /* --- Opening */
 
+/* Whether the same question may get an answer later. */
+static bool is_worth_another_try(const struct redis_client *client, enum redis_answer answer) {
+    return answer == ANSWER_LATER || answer == ANSWER_SILENT ||
+           (answer == ANSWER_NONE && client->options.waits_for_servers);
+}
+
+/* Asks for the map until somebody has answered, for as long as requests are tried. */
+static enum redis_answer make_contact(struct redis_client *client) {
+    uint64_t began = clock_ms(), retry_ms = client->options.retry_ms;
+    bool is_said = false;
+    for (;;) {
+        enum redis_answer answer = redis_map_refresh(client);
+        uint64_t passed_ms = clock_ms() - began;
+        bool is_over = passed_ms >= retry_ms || interrupt_requested();
+        if (is_over || !is_worth_another_try(client, answer)) return answer;
+        if (!is_said && answer != ANSWER_LATER && passed_ms >= SAID_AFTER_MS) {
+            message_note("%s; trying again for %.3g s", client->problem, (double)retry_ms / 1000);
+            is_said = true;
+        }
+        (void)poll(NULL, 0, REDIS_MAP_AGE_MS);
+    }
+}
+
 /* Finds out whether there is a cluster. */
 static int begin(struct redis_client *client) {
-    for (size_t i = 0; i < client->url.count; i++) {
-        if (redis_map_link(client, &client->url.addresses[i]) == REDIS_NO_LINK)
+    const struct redis_url *url = &client->access->url;
+    for (size_t i = 0; i < url->count; i++) {
+        if (redis_map_link(client, &url->addresses[i]) == REDIS_NO_LINK)
             return redis_client_fail_memory(client);
     }
-    uint64_t started = clock_ms();
-    enum redis_answer answer = redis_map_refresh(client);
-    while (answer == ANSWER_LATER && clock_ms() - started < client->options.retry_ms &&
-           !interrupt_requested()) {
-        (void)poll(NULL, 0, REDIS_MAP_AGE_MS);
-        answer = redis_map_refresh(client);
-    }
+    enum redis_answer answer = make_contact(client);
     if (interrupt_requested()) {
         client->code = message_fail(interrupt_code(), "interrupted; nothing was done");
-    } else if (answer == ANSWER_NONE) {
+    } else if (answer == ANSWER_NONE || answer == ANSWER_SILENT) {
         client->code = message_fail(
             EXIT_ENVIRONMENT,
             "cannot reach a server (%s); check --redis, and that the server is running",
@@ -290,18 +312,23 @@ static int begin(struct redis_client *client) {
         client->code = message_fail(EXIT_ENVIRONMENT,
                                     "%s: the servers are still loading, or are not a cluster yet; "
                                     "try again later",
-                                    client->url.shown);
+                                    url->shown);
+    } else if (answer == ANSWER_MAP && url->database > 0) {
+        client->code = message_fail(EXIT_USAGE,
+                                    "%s is a cluster, which has only the database 0; leave /%u out "
+                                    "of --redis",
+                                    url->shown, url->database);
     }
     client->is_cluster = answer == ANSWER_MAP;
     return client->code;
 }
 
-int redis_client_open(const struct redis_url *url, const struct redis_client_options *options,
+int redis_client_open(const struct redis_access *access, const struct redis_client_options *options,
                       struct redis_client **out) {
     *out = NULL;
     struct redis_client *client = calloc(1, sizeof *client);
     if (client == NULL) return message_fail_memory();
-    client->url = *url;
+    client->access = access;
     client->options = *options;
     client->patience_ms = options->retry_ms;
     client->code = EXIT_DONE;

@@ -13,8 +13,12 @@
 #include "say/message.h"
 
 /* A table whose window is of the forgetful kind has a version of its own, so that an older lethe
- * makes no partition of the other kind. */
-enum { VERSION = 1, FORGETFUL_VERSION = 2 };
+ * makes no partition of the other kind. The third one may also say that the table is spread by key
+ * and that it counts per period. Each table has the oldest that is enough for it. */
+enum { VERSION = 1, FORGETFUL_VERSION = 2, LATEST_VERSION = 3 };
+
+static const char forgetful_words[] = " kind forgetful", by_key_words[] = " by key",
+                  per_words[] = " per ";
 
 static const char *const no_table_or_other[] = {"ERR no such table", "WRONGTYPE", NULL};
 static const char *const other_type[] = {"WRONGTYPE", NULL};
@@ -35,6 +39,7 @@ static void judge_info(void *context, size_t partition, const redisReply *reply)
                                         .window_ms = stats.window.window_ms,
                                         .error = stats.window.error_target,
                                         .window_kind = stats.window.kind};
+    (void)redis_periods_read(stats.per, &found->periods);
 }
 
 /* Reads " NAME number" and moves past it. */
@@ -58,6 +63,29 @@ static bool read_real(const char **at, const char *name, double *out) {
     return is_number;
 }
 
+/* Whether these words come next; moves past them. */
+static bool read_words(const char **at, const char *words) {
+    size_t size = strlen(words);
+    if (strncmp(*at, words, size) != 0) return false;
+    *at += size;
+    return true;
+}
+
+/* What follows the error. */
+static bool read_more(const char *at, uint64_t version, struct redis_description *found) {
+    bool is_forgetful = read_words(&at, forgetful_words);
+    if (version == FORGETFUL_VERSION && !is_forgetful) return false;
+    if (is_forgetful) found->window_kind = LETHE_WINDOW_FORGETFUL;
+    found->is_by_key = read_words(&at, by_key_words);
+    if (read_words(&at, per_words)) {
+        if (!redis_periods_read(at, &found->periods)) return false;
+        at += strlen(at);
+    }
+    bool has_more = found->is_by_key || found->periods.count > 0;
+    bool is_old = version == VERSION ? !is_forgetful : version == FORGETFUL_VERSION;
+    return *at == '\0' && has_more == !is_old;
+}
+
 /* GET of the name: a description, or something else. */
 static void judge_text(void *context, size_t partition, const redisReply *reply) {
     (void)partition;
@@ -67,21 +95,15 @@ static void judge_text(void *context, size_t partition, const redisReply *reply)
     const char *at = reply->type == REDIS_REPLY_STRING ? reply->str : "";
     uint64_t version, partitions;
     if (!read_number(&at, "lethe-table ", &version)) return;
-    if (version > FORGETFUL_VERSION) found->kind = TABLE_NEWER;
-    if (version == 0 || version > FORGETFUL_VERSION ||
+    if (version > LATEST_VERSION) found->kind = TABLE_NEWER;
+    if (version == 0 || version > LATEST_VERSION ||
         !read_number(&at, " partitions ", &partitions) ||
         !read_number(&at, " seed ", &found->seed) ||
         !read_number(&at, " window_ms ", &found->window_ms) ||
         !read_real(&at, " error ", &found->error)) {
         return;
     }
-    static const char forgetful[] = " kind forgetful";
-    if (version == FORGETFUL_VERSION) {
-        if (strcmp(at, forgetful) != 0) return;
-        at += sizeof forgetful - 1;
-        found->window_kind = LETHE_WINDOW_FORGETFUL;
-    }
-    if (*at == '\0' && partitions > 1 && partitions <= REDIS_PARTITIONS_LIMIT &&
+    if (read_more(at, version, found) && partitions > 1 && partitions <= REDIS_PARTITIONS_LIMIT &&
         found->window_ms > 0 && reply->len < sizeof found->text) {
         memcpy(found->text, reply->str, reply->len + 1);
         found->kind = TABLE_PARTITIONED;
@@ -120,11 +142,46 @@ int redis_description_read(struct redis_table *table, struct redis_description *
     return code;
 }
 
+static size_t periods_words(const struct redis_periods *periods) {
+    size_t words = 2 * periods->count;
+    for (size_t i = 0; i < periods->count; i++)
+        words += periods->each[i].keep > 0 ? 2 : 0;
+    return words;
+}
+
+static void write_periods(const struct redis_periods *periods, struct redis_text *text) {
+    for (size_t i = 0; i < periods->count; i++) {
+        char word[REDIS_PERIOD_BYTES];
+        redis_period_word(periods->each[i].length_ms, word);
+        redis_text_string(text, "PER");
+        redis_text_string(text, word);
+        if (periods->each[i].keep == 0) continue;
+        redis_text_string(text, "KEEP");
+        redis_text_count(text, periods->each[i].keep);
+    }
+}
+
+/* As it is stored. */
+static void write_words(const struct redis_table *table, char words[REDIS_DESCRIPTION_BYTES]) {
+    bool is_forgetful = table->window_kind == LETHE_WINDOW_FORGETFUL;
+    bool has_periods = table->periods.count > 0;
+    int version = is_forgetful ? FORGETFUL_VERSION : VERSION;
+    if (table->is_by_key || has_periods) version = LATEST_VERSION;
+    char per[REDIS_PERIODS_BYTES];
+    redis_periods_write(&table->periods, per);
+    snprintf(words, REDIS_DESCRIPTION_BYTES,
+             "lethe-table %d partitions %zu seed 0x%" PRIx64 " window_ms %" PRIu64
+             " error %.17g%s%s%s%s",
+             version, table->partition_count, table->seed, table->window_ms, table->error,
+             is_forgetful ? forgetful_words : "", table->is_by_key ? by_key_words : "",
+             has_periods ? per_words : "", has_periods ? per : "");
+}
+
 void redis_table_write_creation(const struct redis_table *table, const char *key,
                                 struct redis_text *text) {
     bool is_capped = table->memory_bytes > 0;
     bool is_forgetful = table->window_kind == LETHE_WINDOW_FORGETFUL;
-    redis_text_begin(text, is_capped ? 12 : 8);
+    redis_text_begin(text, (is_capped ? 12 : 8) + periods_words(&table->periods));
     redis_text_string(text, "ONCE.CREATE");
     redis_text_string(text, key);
     redis_text_string(text, "WINDOW");
@@ -134,6 +191,7 @@ void redis_table_write_creation(const struct redis_table *table, const char *key
     /* Always, since the server's own setting, lethe.window-kind, may be another. */
     redis_text_string(text, "KIND");
     redis_text_string(text, is_forgetful ? "forgetful" : "quotient");
+    write_periods(&table->periods, text);
     if (!is_capped) return;
     redis_text_string(text, "MAXMEMORY");
     redis_text_count(text, table->memory_bytes / table->partition_count);
@@ -146,16 +204,11 @@ int redis_description_write(struct redis_table *table) {
     if (table->partition_count == 1) {
         redis_table_write_creation(table, table->name, &text);
     } else {
-        char words[160];
+        char words[REDIS_DESCRIPTION_BYTES];
         while (table->seed == 0) {
             if (getrandom(&table->seed, sizeof table->seed, 0) < 0) table->seed = 0;
         }
-        bool is_forgetful = table->window_kind == LETHE_WINDOW_FORGETFUL;
-        snprintf(words, sizeof words,
-                 "lethe-table %d partitions %zu seed 0x%" PRIx64 " window_ms %" PRIu64
-                 " error %.17g%s",
-                 is_forgetful ? FORGETFUL_VERSION : VERSION, table->partition_count, table->seed,
-                 table->window_ms, table->error, is_forgetful ? " kind forgetful" : "");
+        write_words(table, words);
         redis_text_begin(&text, 4);
         redis_text_string(&text, "SET");
         redis_text_string(&text, table->name);

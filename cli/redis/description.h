@@ -1,5 +1,5 @@
 /* description.h - what a server says a table is: how many partitions, by which seed ids are spread,
- * the window, its kind and the error. */
+ * or that keys are, the window, its kind, the error, and per which periods it counts. */
 #ifndef LETHE_CLI_REDIS_DESCRIPTION_H
 #define LETHE_CLI_REDIS_DESCRIPTION_H
 
@@ -17,6 +17,8 @@ struct redis_description {
     uint64_t seed, window_ms;
     double error;
     lethe_window_kind window_kind;
+    bool is_by_key;
+    struct redis_periods periods;
     /* Of a table with several partitions: as it is in the server. */
     char text[REDIS_DESCRIPTION_BYTES];
 };

@@ -10,11 +10,9 @@
  *     answers come in order, so these are all in answered by then. */
 #include "redis/link.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum {
     IN_FLIGHT_MOST = 16,
@@ -69,28 +67,24 @@ static struct redis_expectation take_expectation(struct redis_link *link) {
 static bool write_commands(struct redis_link *link, lethe_bytes text,
                            struct redis_expectation expectation, uint64_t now_ms) {
     if (link->expected_count == 0) link->heard_ms = now_ms;
-    return expect(link, expectation) &&
-           redisAppendFormattedCommand(link->context, text.data, text.size) == REDIS_OK;
+    return expect(link, expectation) && redis_wire_put(&link->wire, text);
 }
 
-static bool send_password(struct redis_link *link, const struct redis_url *url, uint64_t now_ms) {
-    if (url->password[0] == '\0') return true;
-    const char *words[] = {"AUTH", url->user, url->password};
-    size_t skipped = url->user[0] == '\0';
-    words[skipped] = "AUTH";
-    char *text;
-    int size = redisFormatCommandArgv(&text, 3 - (int)skipped, words + skipped, NULL);
-    if (size < 0) return false;
-    bool fits = write_commands(link, (lethe_bytes){.data = text, .size = (size_t)size},
-                               (struct redis_expectation){.kind = EXPECT_OK}, now_ms);
-    redisFreeCommand(text);
+/* Sends who we are, and which database is meant. */
+static bool send_greeting(struct redis_link *link, const struct redis_access *access) {
+    struct redis_text text = {0};
+    size_t commands = redis_access_greet(access, true, &text);
+    bool fits = !text.is_short_of_memory;
+    if (fits && commands > 0)
+        fits = redis_wire_put(&link->wire, (lethe_bytes){text.data, text.size});
+    for (size_t i = 0; i < commands && fits; i++)
+        fits = expect(link, (struct redis_expectation){.kind = EXPECT_OK});
+    redis_text_free(&text);
     return fits;
 }
 
-static void close_context(struct redis_link *link) {
-    if (link->context != NULL) redisFree(link->context);
-    link->context = NULL;
-    link->state = LINK_CLOSED;
+static void close_wire(struct redis_link *link) {
+    redis_wire_close(&link->wire);
     link->expected_count = 0;
     link->is_waiting = false;
     link->unconfirmed = 0;
@@ -105,23 +99,19 @@ static void back_off(struct redis_link *link, uint64_t now_ms) {
     link->retry_at_ms = now_ms + (delay_ms < BACK_OFF_MOST_MS ? delay_ms : BACK_OFF_MOST_MS);
 }
 
-bool redis_link_open(struct redis_link *link, const struct redis_url *url, uint64_t now_ms,
-                     char why[128]) {
-    link->context = redisConnectNonBlock(link->address.host, link->address.port);
+bool redis_link_open(struct redis_link *link, const struct redis_access *access, uint64_t now_ms) {
     link->heard_ms = now_ms;
-    if (link->context != NULL && link->context->err == 0 && send_password(link, url, now_ms)) {
-        (void)redisEnableKeepAlive(link->context);
-        link->state = LINK_CONNECTING;
-        return true;
+    if (redis_wire_open(&link->wire, &link->address, access)) {
+        if (send_greeting(link, access)) return true;
+        snprintf(link->wire.why, sizeof link->wire.why, "not enough memory");
     }
-    snprintf(why, 128, "%s", link->context != NULL ? link->context->errstr : "not enough memory");
-    close_context(link);
+    close_wire(link);
     back_off(link, now_ms);
     return false;
 }
 
 bool redis_link_has_room(const struct redis_link *link) {
-    return link->state == LINK_READY && link->in_flight_count < IN_FLIGHT_MOST;
+    return link->wire.state == WIRE_READY && link->in_flight_count < IN_FLIGHT_MOST;
 }
 
 static bool has_key(const struct redis_link *link, unsigned slot) {
@@ -169,7 +159,7 @@ bool redis_link_send(struct redis_link *link, struct redis_request *request, uin
 }
 
 bool redis_link_send_wait(struct redis_link *link, unsigned replicas, uint64_t now_ms) {
-    if (link->state != LINK_READY || link->unconfirmed == 0 || link->is_waiting) return true;
+    if (link->wire.state != WIRE_READY || link->unconfirmed == 0 || link->is_waiting) return true;
     char *text;
     int size = redisFormatCommand(&text, "WAIT %u %d", replicas, WAIT_MS);
     if (size < 0) return false;
@@ -179,10 +169,6 @@ bool redis_link_send_wait(struct redis_link *link, unsigned replicas, uint64_t n
     link->is_waiting = true;
     link->unconfirmed = 0;
     return fits;
-}
-
-bool redis_link_is_writing(const struct redis_link *link) {
-    return link->state == LINK_CONNECTING || sdslen(link->context->obuf) > 0;
 }
 
 static void hand_back(struct redis_link *link, struct redis_list *list, bool is_uncertain,
@@ -195,21 +181,22 @@ static void hand_back(struct redis_link *link, struct redis_list *list, bool is_
     }
 }
 
-void redis_link_lose(struct redis_link *link, uint64_t now_ms, const char *why,
-                     const struct redis_link_events *events) {
-    char copy[160];
-    snprintf(copy, sizeof copy, "%s", why); /* it may be the context's own */
-    close_context(link);
+/* Closes it; requests that are on it are handed back. */
+static void lose(struct redis_link *link, uint64_t now_ms, const char *why,
+                 const struct redis_link_events *events) {
+    char copy[REDIS_WHY_BYTES];
+    snprintf(copy, sizeof copy, "%s", why); /* it may be the wire's own */
+    close_wire(link);
     back_off(link, now_ms);
     link->in_flight_count = 0;
-    events->on_lost(events->context, link, copy);
+    events->on_lost(events->context, link, copy, link->wire.is_hopeless);
     hand_back(link, &link->answered, false, copy, events);
     hand_back(link, &link->in_flight, true, copy, events);
     hand_back(link, &link->creating, false, copy, events);
 }
 
 void redis_link_free(struct redis_link *link) {
-    close_context(link);
+    close_wire(link);
     free(link->expected);
     *link = (struct redis_link){0};
 }
@@ -344,8 +331,8 @@ static void take_all(struct redis_link *link, unsigned replicas, uint64_t now_ms
                      const struct redis_link_events *events) {
     for (;;) {
         void *reply = NULL;
-        if (redisReaderGetReply(link->context->reader, &reply) != REDIS_OK) {
-            redis_link_lose(link, now_ms, link->context->reader->errstr, events);
+        if (redisReaderGetReply(link->wire.context->reader, &reply) != REDIS_OK) {
+            lose(link, now_ms, link->wire.context->reader->errstr, events);
             return;
         }
         if (reply == NULL) return;
@@ -358,50 +345,29 @@ static void take_all(struct redis_link *link, unsigned replicas, uint64_t now_ms
         }
         freeReplyObject(reply);
         if (!is_expected) {
-            redis_link_lose(link, now_ms, text, events);
+            lose(link, now_ms, text, events);
             return;
         }
     }
-}
-
-/* Whether the connection has come about. */
-static bool is_connected(struct redis_link *link, const char **why) {
-    int problem = 0;
-    socklen_t size = sizeof problem;
-    if (getsockopt(link->context->fd, SOL_SOCKET, SO_ERROR, &problem, &size) != 0) problem = errno;
-    *why = strerror(problem);
-    return problem == 0;
 }
 
 void redis_link_work(struct redis_link *link, bool can_read, bool can_write, unsigned replicas,
                      uint64_t now_ms, const struct redis_link_events *events) {
-    const char *why;
-    if (link->state == LINK_CONNECTING && (can_read || can_write)) {
-        if (!is_connected(link, &why)) {
-            redis_link_lose(link, now_ms, why, events);
-            return;
-        }
-        link->state = LINK_READY;
-        link->heard_ms = now_ms;
-    }
-    if (link->state != LINK_READY) return;
-    int done;
-    if (can_write && redisBufferWrite(link->context, &done) != REDIS_OK) {
-        redis_link_lose(link, now_ms, link->context->errstr, events);
-        return;
-    }
-    if (!can_read) return;
-    if (redisBufferRead(link->context) != REDIS_OK) {
-        redis_link_lose(link, now_ms, link->context->errstr, events);
-        return;
-    }
-    take_all(link, replicas, now_ms, events);
+    enum redis_wire_state before = link->wire.state;
+    bool is_there = redis_wire_work(&link->wire, can_read, can_write);
+    if (link->wire.state != before) link->heard_ms = now_ms;
+    if (link->wire.state == WIRE_READY && !link->wire.is_hopeless)
+        take_all(link, replicas, now_ms, events);
+    /* What came before the end was an answer all the same. */
+    if (!is_there && link->wire.state != WIRE_CLOSED) lose(link, now_ms, link->wire.why, events);
 }
 
 void redis_link_check_time(struct redis_link *link, uint64_t now_ms,
                            const struct redis_link_events *events) {
-    bool is_late = (link->state == LINK_CONNECTING && now_ms - link->heard_ms > CONNECT_MS) ||
-                   (link->state == LINK_READY && link->expected_count > 0 &&
-                    now_ms - link->heard_ms > ANSWER_MS);
-    if (is_late) redis_link_lose(link, now_ms, "it does not answer", events);
+    bool is_awaited = link->wire.state == WIRE_SHAKING_HANDS ||
+                      (link->wire.state == WIRE_READY && link->expected_count > 0);
+    uint64_t most_ms = is_awaited ? ANSWER_MS : CONNECT_MS;
+    if (link->wire.state != WIRE_CONNECTING && !is_awaited) return;
+    if (now_ms - link->heard_ms > most_ms)
+        lose(link, now_ms, redis_wire_silence(&link->wire), events);
 }

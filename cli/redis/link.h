@@ -14,14 +14,13 @@
 #ifndef LETHE_CLI_REDIS_LINK_H
 #define LETHE_CLI_REDIS_LINK_H
 
-#include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lethe/hash.h"
 #include "redis/slots.h"
-#include "redis/url.h"
+#include "redis/wire.h"
 
 /* One or more commands that are sent, answered and, if need be, sent again together. The caller
  * owns it, and keeps it and its text as they are until it is done. */
@@ -60,8 +59,6 @@ struct redis_list {
 void redis_list_append(struct redis_list *list, struct redis_request *request);
 struct redis_request *redis_list_take(struct redis_list *list); /* NULL: it is empty */
 
-enum redis_link_state { LINK_CLOSED = 0, LINK_CONNECTING, LINK_READY };
-
 /* What the next answer is to. */
 struct redis_expectation {
     enum { EXPECT_OK, EXPECT_NOTHING, EXPECT_CREATION, EXPECT_ANSWER, EXPECT_WAIT } kind;
@@ -71,8 +68,7 @@ struct redis_expectation {
 
 struct redis_link {
     struct redis_address address;
-    enum redis_link_state state;
-    redisContext *context;
+    struct redis_wire wire;
     uint64_t heard_ms;    /* when it connected, answered, or was idle */
     uint64_t retry_at_ms; /* not to be opened again before */
     unsigned failures;    /* in a row */
@@ -101,16 +97,15 @@ struct redis_link_events {
      * says how). */
     void (*on_again)(void *context, struct redis_link *link, struct redis_request *request,
                      const char *text);
-    /* The link was lost, or never came about; what was on it comes after this. */
-    void (*on_lost)(void *context, struct redis_link *link, const char *text);
+    /* The link was lost, or never came about; what was on it comes after this. If it is hopeless,
+     * the same would happen again. */
+    void (*on_lost)(void *context, struct redis_link *link, const char *text, bool is_hopeless);
     /* The server said something that no repetition will change. */
     void (*on_refusal)(void *context, struct redis_link *link, const char *text);
 };
 
-/* Begins to connect. False when that failed at once; link->context->errstr is then gone, and why
- * has the reason. */
-bool redis_link_open(struct redis_link *link, const struct redis_url *url, uint64_t now_ms,
-                     char why[128]);
+/* Begins to connect. False when that failed at once, and link->wire.why says why. */
+bool redis_link_open(struct redis_link *link, const struct redis_access *access, uint64_t now_ms);
 
 /* Whether it can take one more request. */
 bool redis_link_has_room(const struct redis_link *link);
@@ -122,9 +117,6 @@ bool redis_link_send(struct redis_link *link, struct redis_request *request, uin
 /* Sends WAIT if writes are unconfirmed and none is under way. */
 bool redis_link_send_wait(struct redis_link *link, unsigned replicas, uint64_t now_ms);
 
-/* Whether there is something to write. */
-bool redis_link_is_writing(const struct redis_link *link);
-
 /* Does what the socket allows. After it the link may be closed, and then all its requests were
  * handed back. */
 void redis_link_work(struct redis_link *link, bool can_read, bool can_write, unsigned replicas,
@@ -133,10 +125,6 @@ void redis_link_work(struct redis_link *link, bool can_read, bool can_write, uns
 /* Closes a link that has not answered for too long. */
 void redis_link_check_time(struct redis_link *link, uint64_t now_ms,
                            const struct redis_link_events *events);
-
-/* Closes it; requests that are on it are handed back. */
-void redis_link_lose(struct redis_link *link, uint64_t now_ms, const char *why,
-                     const struct redis_link_events *events);
 
 /* Closes it and frees its memory; requests are forgotten. */
 void redis_link_free(struct redis_link *link);

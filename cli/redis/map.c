@@ -1,8 +1,9 @@
 /* map.c - finds the servers of a cluster and the slots they have.
  *
- * WHY  Asking for the map is rare, and is done while everything else waits: half a second at most
- *      for each server that does not answer. Each time another server is asked first, because a
- *      node that is cut off from the rest goes on reporting what it knew. */
+ * WHY  Asking for the map is rare, and is done while everything else waits: half a second at first
+ *      for each server that does not answer, and twice that each time when nobody did, because a
+ *      machine with much to do may need longer to shake hands. Each time another server is asked
+ *      first, because a node that is cut off from the rest goes on reporting what it knew. */
 #include "redis/map.h"
 
 #include <stdio.h>
@@ -11,14 +12,21 @@
 
 #include "frame/clock.h"
 #include "frame/interrupt.h"
+#include "redis/ask.h"
 #include "say/message.h"
 
-enum { ASK_MS = 500 };
+enum { ASK_LEAST_MS = 500, ASK_MOST_MS = 4000 };
 
 int redis_client_fail_memory(struct redis_client *client) {
     if (client->code == EXIT_DONE) {
         client->code = message_fail_memory();
     }
+    return client->code;
+}
+
+int redis_client_give_up(struct redis_client *client) {
+    if (client->code == EXIT_DONE)
+        client->code = message_fail(EXIT_ENVIRONMENT, "%s", client->problem);
     return client->code;
 }
 
@@ -56,10 +64,22 @@ int redis_client_refuse(struct redis_client *client, const struct redis_address 
     } kinds[] = {
         {"ERR unknown command", EXIT_ENVIRONMENT,
          "the server has not loaded the module: start it with --loadmodule lethe.so"},
-        {"NOAUTH", EXIT_ENVIRONMENT, "give user and password in --redis, or REDISCLI_AUTH"},
-        {"WRONGPASS", EXIT_ENVIRONMENT, "check user and password in --redis, or REDISCLI_AUTH"},
-        {"ERR AUTH", EXIT_ENVIRONMENT, "leave the password out of --redis and REDISCLI_AUTH"},
-        {"NOPERM", EXIT_ENVIRONMENT, "let the user run ONCE.* commands on the table's keys"},
+        {"NOAUTH", EXIT_ENVIRONMENT,
+         "give the password with --password-file or in LETHE_REDIS_PASSWORD, and the user, if "
+         "there "
+         "is one, with --user"},
+        {"WRONGPASS", EXIT_ENVIRONMENT,
+         "check --user, and the password in --password-file or LETHE_REDIS_PASSWORD"},
+        {"ERR AUTH", EXIT_ENVIRONMENT,
+         "the server has no password: leave out --password-file, LETHE_REDIS_PASSWORD and "
+         "REDISCLI_AUTH"},
+        {"NOPERM", EXIT_ENVIRONMENT,
+         "let the user run that command on the table's keys (docs/acl.md has the rules)"},
+        {"DENIED", EXIT_ENVIRONMENT,
+         "the server is in protected mode: give it a password, or connect from its own machine"},
+        {"ERR DB index", EXIT_USAGE,
+         "choose another database in --redis, or let the server have more (its setting "
+         "databases)"},
         {"WRONGTYPE", EXIT_BAD_DATA, "the key holds something else: choose another --table"},
         {"OOM", EXIT_ENVIRONMENT, "give the server more memory (maxmemory), and run again"},
         {"MISCONF", EXIT_ENVIRONMENT, "let the server save again, and run again"},
@@ -69,9 +89,11 @@ int redis_client_refuse(struct redis_client *client, const struct redis_address 
     while (i < count && strncmp(text, kinds[i].kind, strlen(kinds[i].kind)) != 0) {
         i++;
     }
-    client->code = message_fail(i < count ? kinds[i].code : EXIT_ENVIRONMENT,
-                                "%s:%u answers: %.200s; %s", address->host, address->port, text,
-                                i < count ? kinds[i].advice : "see the server's log");
+    char shown[REDIS_ADDRESS_SHOWN_BYTES];
+    redis_address_show(address, shown);
+    client->code =
+        message_fail(i < count ? kinds[i].code : EXIT_ENVIRONMENT, "%s answers: %.200s; %s", shown,
+                     text, i < count ? kinds[i].advice : "see the server's log");
     return client->code;
 }
 
@@ -105,7 +127,6 @@ static bool read_map(struct redis_client *client, const redisReply *reply,
 
 static enum redis_answer judge(struct redis_client *client, const redisReply *reply,
                                const struct redis_address *address) {
-    if (reply == NULL) return ANSWER_NONE;
     if (reply->type != REDIS_REPLY_ERROR) {
         return read_map(client, reply, address) ? ANSWER_MAP : ANSWER_LATER;
     }
@@ -118,46 +139,40 @@ static enum redis_answer judge(struct redis_client *client, const redisReply *re
 /* Asks one server for the map, and waits for the answer. */
 static enum redis_answer ask_for_map(struct redis_client *client,
                                      const struct redis_address *address) {
-    struct timeval limit = {.tv_usec = (suseconds_t)ASK_MS * 1000};
-    redisContext *context = redisConnectWithTimeout(address->host, address->port, limit);
-    enum redis_answer answer = ANSWER_NONE;
-    if (context != NULL && context->err == 0 && redisSetTimeout(context, limit) == REDIS_OK) {
-        const struct redis_url *url = &client->url;
-        redisReply *reply = NULL;
-        if (url->password[0] != '\0') {
-            reply = url->user[0] != '\0'
-                        ? redisCommand(context, "AUTH %s %s", url->user, url->password)
-                        : redisCommand(context, "AUTH %s", url->password);
-        }
-        if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-            answer = judge(client, reply, address);
-        } else if (context->err == 0) {
-            if (reply != NULL) freeReplyObject(reply);
-            reply = redisCommand(context, "CLUSTER SLOTS");
-            answer = judge(client, reply, address);
-        }
-        if (reply != NULL) freeReplyObject(reply);
+    struct redis_ask_failure failure;
+    redisReply *reply =
+        redis_ask(client->access, address, "CLUSTER SLOTS", client->ask_ms, &failure);
+    if (reply != NULL) {
+        enum redis_answer answer = judge(client, reply, address);
+        freeReplyObject(reply);
+        return answer;
     }
-    if (answer == ANSWER_NONE) {
-        snprintf(client->problem, sizeof client->problem, "%s:%u: %s", address->host, address->port,
-                 context == NULL || context->err == 0 ? "no answer" : context->errstr);
-    }
-    if (context != NULL) redisFree(context);
-    return answer;
+    char shown[REDIS_ADDRESS_SHOWN_BYTES];
+    redis_address_show(address, shown);
+    snprintf(client->problem, sizeof client->problem, "%s: %s", shown, failure.why);
+    if (failure.kind == ASK_SILENT) return ANSWER_SILENT;
+    if (failure.kind == ASK_ABSENT) return ANSWER_NONE;
+    redis_client_give_up(client);
+    return ANSWER_REFUSED;
 }
 
 enum redis_answer redis_map_refresh(struct redis_client *client) {
     size_t count = client->link_count;
     enum redis_answer answer = ANSWER_NONE;
+    if (client->ask_ms == 0) client->ask_ms = ASK_LEAST_MS;
     for (size_t i = 0; i < count && !interrupt_requested(); i++) {
         size_t place = client->next_asked++ % count;
         struct redis_address address = client->links[place]->address;
         enum redis_answer one = ask_for_map(client, &address);
-        if (one != ANSWER_NONE) answer = one;
+        if (one > answer) answer = one;
         if (one == ANSWER_SINGLE) client->single = place;
         if (one == ANSWER_MAP || one == ANSWER_SINGLE || one == ANSWER_REFUSED) break;
     }
     client->mapped_ms = clock_ms();
+    bool is_silent = answer <= ANSWER_SILENT;
+    client->ask_ms = is_silent && client->ask_ms < ASK_MOST_MS ? 2 * client->ask_ms
+                     : is_silent                               ? ASK_MOST_MS
+                                                               : ASK_LEAST_MS;
     client->needs_map = answer != ANSWER_MAP && answer != ANSWER_SINGLE;
     return answer;
 }

@@ -21,6 +21,10 @@ static unsigned checksum(const unsigned char *data, size_t size) {
     return sum;
 }
 
+unsigned redis_checksum(lethe_bytes bytes) {
+    return checksum(bytes.data, bytes.size);
+}
+
 unsigned redis_slot(lethe_bytes key) {
     const char *data = key.data;
     const char *open = memchr(data, '{', key.size);

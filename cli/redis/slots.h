@@ -13,6 +13,8 @@ enum { REDIS_SLOTS = 16384, REDIS_TAG_BYTES = 8 };
 /* The slot of a key, by what is in its first pair of braces, if that is not empty, or else by all
  * of it. */
 unsigned redis_slot(lethe_bytes key);
+/* The whole CRC-16 of some bytes, from 0 to 65535. */
+unsigned redis_checksum(lethe_bytes bytes);
 
 /* One of count slots that lie evenly over all of them. The same for ever, since keys are named so.
  * count: 1..REDIS_SLOTS. */

@@ -66,6 +66,27 @@ static int adopt(struct redis_table *table, const struct redis_description *foun
                             "--window-kind out, or choose another --table",
                             table->shown, is_forgetful ? "forgetful" : "quotient");
     }
+    bool is_other = found->partitions > 1 &&
+                    options->by_key == (found->is_by_key ? LETHE_SWITCH_OFF : LETHE_SWITCH_ON);
+    if (is_other) {
+        return message_fail(EXIT_USAGE,
+                            "%s is spread by %s, which cannot be changed; leave --partition-by "
+                            "out, or choose another --table",
+                            table->shown, found->is_by_key ? "key" : "id");
+    }
+    if (options->periods.count > 0) {
+        char wanted[REDIS_PERIODS_BYTES], has[REDIS_PERIODS_BYTES];
+        redis_periods_write(&options->periods, wanted);
+        redis_periods_write(&found->periods, has);
+        if (strcmp(wanted, has) != 0) {
+            return message_fail(EXIT_USAGE,
+                                "%s counts per %s, not per %s, which cannot be changed; leave "
+                                "--per and --keep out, or choose another --table",
+                                table->shown, has, wanted);
+        }
+    }
+    table->is_by_key = found->is_by_key;
+    table->periods = found->periods;
     table->window_kind = found->window_kind;
     table->partition_count = found->partitions;
     table->seed = found->seed;
@@ -106,6 +127,8 @@ static int find(struct redis_table *table, const struct redis_table_options *opt
         table->error = options->error > 0 ? options->error : NEW_ERROR;
         table->window_kind =
             options->forgetful == LETHE_SWITCH_ON ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT;
+        table->is_by_key = options->by_key == LETHE_SWITCH_ON;
+        table->periods = options->periods;
         code = make_anew(table, &found);
     }
     if (code != EXIT_DONE) return code;
@@ -189,19 +212,23 @@ static int make_partitions(struct redis_table *table) {
 int redis_table_open(const struct arguments *arguments, const struct redis_table_options *options,
                      struct redis_table **out) {
     *out = NULL;
-    static struct redis_url url;
     struct redis_table *table = calloc(1, sizeof *table);
-    if (table == NULL) return message_fail_memory();
+    if (table != NULL) table->access = calloc(1, sizeof *table->access);
+    if (table == NULL || table->access == NULL) {
+        free(table);
+        return message_fail_memory();
+    }
     table->memory_bytes = options->memory_bytes;
     table->policy = options->policy;
-    int code = redis_url_parse(arguments_text(arguments, "redis"), &url);
-    if (code == EXIT_DONE) code = read_name(arguments, table, &url);
+    int code = redis_access_read(arguments, table->access);
+    if (code == EXIT_DONE) code = read_name(arguments, table, &table->access->url);
     if (code == EXIT_DONE && options->create && options->partitions > 1 &&
         strpbrk(table->name, "{}") != NULL) {
         code = message_fail(EXIT_USAGE, "the name of --table has braces, which a table with "
                                         "partitions needs for itself; choose another name");
     }
-    if (code == EXIT_DONE) code = redis_client_open(&url, &options->client, &table->client);
+    if (code == EXIT_DONE)
+        code = redis_client_open(table->access, &options->client, &table->client);
     if (code == EXIT_DONE) code = find(table, options);
     if (code == EXIT_DONE) code = name_partitions(table);
     if (code == EXIT_DONE && options->create) code = make_partitions(table);
@@ -223,11 +250,25 @@ void redis_table_close(struct redis_table *table) {
     free(table->partitions);
     redis_text_free(&table->watch_text);
     redis_client_close(table->client);
+    redis_access_free(table->access);
+    free(table->access);
     free(table);
 }
 
-size_t redis_table_place(const struct redis_table *table, lethe_bytes id) {
+static size_t place_of_key(const struct redis_table *table, lethe_bytes key) {
+    return (size_t)redis_checksum(key) * table->partition_count >> 16;
+}
+
+size_t redis_table_place(const struct redis_table *table, const lethe_operation *operation) {
     if (table->partition_count == 1) return 0;
+    if (table->is_by_key) {
+        size_t place = place_of_key(table, operation->changes[0].key);
+        for (size_t i = 1; i < operation->change_count; i++) {
+            if (place_of_key(table, operation->changes[i].key) != place) return REDIS_NO_PLACE;
+        }
+        return place;
+    }
+    lethe_bytes id = operation->id;
     uint64_t hash = lethe_hash_bytes(table->seed, id.data, id.size).high >> 32;
     return (size_t)(hash * table->partition_count >> 32);
 }

@@ -1,12 +1,16 @@
 /* table.h - one table of counters in a server or a cluster, spread over partitions by the hash of
- * the ids.
+ * the ids, or by the counters' keys.
  *
  * A table NAME with one partition is the once-table NAME. With more partitions, they are the
  * once-tables NAME:{tag}, with tags whose slots are spread evenly over a cluster's. NAME is then a
  * string that describes the table: the number of partitions, the seed by which ids are hashed, the
- * window, the error, and the kind of the window if it is the forgetful one. It is written once and
- * never changed. A counter's value is the sum over all partitions, so a counter that every event
- * changes is spread as well.
+ * window, the error, and, where they are not the usual ones, the kind of the window, what the table
+ * is spread by, and per which periods it counts. It is written once and never changed. A counter's
+ * value is the sum over all partitions, so a counter that every event changes is spread as well.
+ *
+ * A table that is spread by key has each counter whole in one partition, which a limit needs. Then
+ * an id belongs to its key: the same id with a key of another partition is another operation. The
+ * place is the CRC-16 of the key, which other clients have at hand too.
  *
  * Functions return EXIT_DONE, or the exit code of what is wrong, after saying so. */
 #ifndef LETHE_CLI_REDIS_TABLE_H
@@ -15,9 +19,10 @@
 #include "frame/arguments.h"
 #include "lethe/store.h"
 #include "redis/client.h"
+#include "redis/periods.h"
 #include "redis/text.h"
 
-enum { REDIS_PARTITIONS_LIMIT = 1024, REDIS_NAME_LIMIT_BYTES = 512, REDIS_DESCRIPTION_BYTES = 256 };
+enum { REDIS_PARTITIONS_LIMIT = 1024, REDIS_NAME_LIMIT_BYTES = 512, REDIS_DESCRIPTION_BYTES = 512 };
 
 /* What is wanted of a table; zero: whatever it has, or the default for a new one. */
 struct redis_table_options {
@@ -26,6 +31,8 @@ struct redis_table_options {
     double error;
     lethe_policy policy;
     lethe_switch forgetful; /* the kind of the window */
+    lethe_switch by_key;    /* what it is spread by */
+    struct redis_periods periods;
     struct redis_client_options client;
 };
 
@@ -36,6 +43,7 @@ struct redis_partition {
 };
 
 struct redis_table {
+    struct redis_access *access;
     struct redis_client *client;
     char name[REDIS_NAME_LIMIT_BYTES + 1];
     char shown[REDIS_NAME_LIMIT_BYTES + REDIS_SHOWN_BYTES + 8]; /* name and servers */
@@ -45,6 +53,8 @@ struct redis_table {
     double error;
     lethe_policy policy;
     lethe_window_kind window_kind;
+    bool is_by_key;
+    struct redis_periods periods;
     struct redis_partition *partitions;
     bool is_new;       /* it was not there when this run began */
     bool is_untouched; /* nothing was ever counted in it */
@@ -67,14 +77,30 @@ int redis_table_open(const struct arguments *arguments, const struct redis_table
                      struct redis_table **out);
 void redis_table_close(struct redis_table *table); /* takes NULL */
 
-/* The partition that an id belongs to. */
-size_t redis_table_place(const struct redis_table *table, lethe_bytes id);
+/* The partition that an operation belongs to; REDIS_NO_PLACE if its keys belong to several. */
+#define REDIS_NO_PLACE SIZE_MAX
+size_t redis_table_place(const struct redis_table *table, const lethe_operation *operation);
+
+/* Where the commands of a request end, and what each is about. */
+struct redis_ends {
+    size_t *ends;
+    uint32_t *subjects;
+    size_t count, room;
+    bool is_short_of_memory;
+};
+/* The command that was just written to a text is about this. */
+void redis_ends_add(struct redis_ends *ends, const struct redis_text *text, uint32_t subject);
 
 /* A question to all partitions at once. */
 struct redis_survey {
     /* Writes the command for a partition; false: it is not asked. */
     bool (*write)(void *context, size_t partition, struct redis_text *text);
     void (*on_reply)(void *context, size_t partition, const redisReply *reply); /* may be NULL */
+    /* Instead of these: several commands for a partition, and the answer to each. An answer may
+     * come several times. */
+    bool (*write_many)(void *context, size_t partition, struct redis_text *text,
+                       struct redis_ends *ends);
+    void (*on_each)(void *context, size_t partition, uint32_t subject, const redisReply *reply);
     void *context;
     bool is_write;
     const char *const *tolerated; /* as in a request */
@@ -90,6 +116,9 @@ struct redis_table_stats {
     uint64_t counters, clock_ms, applied, duplicates, refused, ids, memory_bytes, window_bytes;
     bool may_be_evicted;
     uint64_t missing; /* partitions that are not there */
+    /* Per which periods it counts, as ONCE.INFO has it, and whether that is so in all of them. */
+    char per[REDIS_PERIODS_BYTES];
+    bool per_differs;
     lethe_window_stats window;
 };
 int redis_table_info(struct redis_table *table, struct redis_table_stats *out);

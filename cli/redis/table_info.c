@@ -1,5 +1,6 @@
 /* table_info.c - the state of a table: sums over its partitions, and the worst of them. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,11 @@ static void add_number(struct redis_table_stats *stats, const char *name, const 
     double real = real_of(value);
     if (strcmp(name, "kind") == 0 && value->str != NULL && strcmp(value->str, "forgetful") == 0)
         window->kind = LETHE_WINDOW_FORGETFUL;
+    if (strcmp(name, "per") == 0 && value->str != NULL) {
+        bool is_other = stats->per[0] != '\0' && strcmp(stats->per, value->str) != 0;
+        stats->per_differs = stats->per_differs || is_other;
+        snprintf(stats->per, sizeof stats->per, "%s", value->str);
+    }
     if (strcmp(name, "window_ms") == 0) window->window_ms = number;
     if (strcmp(name, "clock_ms") == 0) raise(&stats->clock_ms, number);
     if (strcmp(name, "oldest_age_ms") == 0) raise(&window->oldest_age_ms, number);

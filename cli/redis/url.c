@@ -1,17 +1,15 @@
 /* url.c - reads the URL of a server or of some nodes of a cluster. */
 #include "redis/url.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "say/message.h"
 
 enum { DEFAULT_PORT = 6379 };
 
-static const char scheme[] = "redis://";
-static const char form[] = "write redis://[user:password@]host:port[,host:port...]";
+static const char form[] = "write redis://[user@]host:port[,host:port...][/database], or "
+                           "rediss://... for TLS";
 
 static int digit_of(char letter) {
     if (letter >= '0' && letter <= '9') return letter - '0';
@@ -20,8 +18,8 @@ static int digit_of(char letter) {
     return -1;
 }
 
-/* Copies a user or a password, in which %HH is any byte. */
-static bool decode(const char *from, size_t size, char out[REDIS_SECRET_BYTES]) {
+/* Copies text in which %HH is any byte. False if it does not fit, or is no such text. */
+static bool decode(const char *from, size_t size, char *out, size_t room) {
     size_t used = 0;
     for (size_t i = 0; i < size; i++) {
         int letter = (unsigned char)from[i];
@@ -32,24 +30,43 @@ static bool decode(const char *from, size_t size, char out[REDIS_SECRET_BYTES]) 
             letter = high << 4 | low;
             i += 2;
         }
-        if (letter == '\0' || used + 1 == REDIS_SECRET_BYTES) return false;
+        if (letter == '\0' || used + 1 == room) return false;
         out[used++] = (char)letter;
     }
     out[used] = '\0';
     return true;
 }
 
-/* Reads what is before the @: user:password, or the password alone after a colon. */
-static int read_secrets(const char *from, size_t size, struct redis_url *out) {
+/* Reads what is before the @: the user, perhaps with a colon and nothing after it. */
+static int read_user(const char *from, size_t size, struct redis_url *out) {
     const char *colon = memchr(from, ':', size);
     size_t user_size = colon != NULL ? (size_t)(colon - from) : size;
-    const char *password = colon != NULL ? colon + 1 : from + size;
-    if (colon == NULL || !decode(from, user_size, out->user) ||
-        !decode(password, size - user_size - 1, out->password)) {
-        return message_fail(EXIT_USAGE, "--redis: the part before the @ is not user:password; "
-                                        "write characters other than A-Z a-z 0-9 as %%HH");
+    if (colon != NULL && user_size + 1 < size) {
+        return message_fail(EXIT_USAGE,
+                            "--redis: the URL has a password, which every user of this machine can "
+                            "read in the list of processes; leave it out, and give it with "
+                            "--password-file or in the environment variable LETHE_REDIS_PASSWORD");
+    }
+    if (!decode(from, user_size, out->user, sizeof out->user)) {
+        return message_fail(EXIT_USAGE, "--redis: the part before the @ is no user; write "
+                                        "characters other than A-Z a-z 0-9 as %%HH");
     }
     return EXIT_DONE;
+}
+
+/* Reads the port after a colon, or nothing. */
+static bool read_port(const char *from, const char *end, uint16_t *out) {
+    unsigned number = DEFAULT_PORT;
+    if (from < end) {
+        if (*from != ':' || end - from < 2 || end - from > 6) return false;
+        number = 0;
+        for (from++; from < end; from++) {
+            if (*from < '0' || *from > '9') return false;
+            number = 10 * number + (unsigned)(*from - '0');
+        }
+    }
+    *out = (uint16_t)number;
+    return number > 0 && number <= UINT16_MAX;
 }
 
 /* Reads host, host:port or [address of version 6]:port. */
@@ -66,21 +83,8 @@ static bool read_address(const char *from, size_t size, struct redis_address *ou
         port = host_end;
     }
     size_t length = (size_t)(host_end - host);
-    if (length == 0 || length >= sizeof out->host) return false;
-    memcpy(out->host, host, length);
-    out->host[length] = '\0';
-    if (strpbrk(out->host, "/?#@ []") != NULL) return false;
-    unsigned number = DEFAULT_PORT;
-    if (port < end) {
-        if (*port != ':' || end - port < 2 || end - port > 6) return false;
-        number = 0;
-        for (port++; port < end; port++) {
-            if (*port < '0' || *port > '9') return false;
-            number = 10 * number + (unsigned)(*port - '0');
-        }
-    }
-    out->port = (uint16_t)number;
-    return number > 0 && number <= UINT16_MAX;
+    return length > 0 && decode(host, length, out->host, sizeof out->host) &&
+           strpbrk(out->host, "/?#@ []") == NULL && read_port(port, end, &out->port);
 }
 
 /* Whether the last address is one of those before it. */
@@ -92,55 +96,95 @@ static bool is_named_twice(const struct redis_url *url) {
     return false;
 }
 
-static void show(struct redis_url *url) {
-    size_t used = 0;
-    for (size_t i = 0; i < url->count && used + 1 < sizeof url->shown; i++) {
-        const struct redis_address *address = &url->addresses[i];
-        int length = snprintf(url->shown + used, sizeof url->shown - used, "%s%s:%u",
-                              i == 0 ? "" : ",", address->host, address->port);
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
-int redis_url_parse(const char *text, struct redis_url *out) {
-    *out = (struct redis_url){0};
-    size_t skipped = sizeof scheme - 1;
-    if (strncmp(text, "rediss://", 9) == 0) {
-        return message_fail(EXIT_USAGE, "--redis: rediss:// means TLS, which lethe does not "
-                                        "support; use a tunnel and redis://");
-    }
-    if (strncmp(text, scheme, skipped) != 0) {
-        return message_fail(EXIT_USAGE, "--redis does not begin with redis://; %s", form);
-    }
-    text += skipped;
-    const char *at = strrchr(text, '@');
-    if (at != NULL) {
-        int code = read_secrets(text, (size_t)(at - text), out);
-        if (code != EXIT_DONE) return code;
-        text = at + 1;
-    }
-    size_t number = 1; /* of the address in the text */
-    for (const char *from = text;; from++, number++) {
-        size_t size = strcspn(from, ",");
+/* Reads all addresses, which have commas between them. */
+static int read_addresses(const char *from, const char *end, struct redis_url *out) {
+    for (size_t number = 1;; number++) {
+        const char *comma = memchr(from, ',', (size_t)(end - from));
+        const char *stop = comma != NULL ? comma : end;
         if (out->count == REDIS_ADDRESSES_LIMIT) {
             return message_fail(EXIT_USAGE,
                                 "--redis has more than %d addresses; a few are enough, the nodes "
                                 "know each other",
                                 REDIS_ADDRESSES_LIMIT);
         }
-        if (!read_address(from, size, &out->addresses[out->count++])) {
+        if (!read_address(from, (size_t)(stop - from), &out->addresses[out->count++])) {
             /* It is not shown: a URL without its @ has a password here. */
             return message_fail(EXIT_USAGE, "--redis: address %zu is not host:port; %s", number,
                                 form);
         }
         if (is_named_twice(out)) out->count--;
-        from += size;
-        if (*from == '\0') break;
+        if (comma == NULL) return EXIT_DONE;
+        from = comma + 1;
     }
-    const char *password = getenv("REDISCLI_AUTH");
-    if (out->password[0] == '\0' && password != NULL && strlen(password) < REDIS_SECRET_BYTES) {
-        snprintf(out->password, sizeof out->password, "%s", password);
+}
+
+/* Reads what is after the slash: the number of a database, or nothing. */
+static int read_database(const char *from, unsigned *out) {
+    *out = 0;
+    bool is_number = strlen(from) <= 6;
+    for (; *from != '\0' && is_number; from++) {
+        is_number = *from >= '0' && *from <= '9';
+        *out = 10 * *out + (unsigned)(*from - '0');
     }
-    show(out);
-    return EXIT_DONE;
+    if (is_number) return EXIT_DONE;
+    return message_fail(EXIT_USAGE,
+                        "--redis: what follows the slash is no number of a database, 0 to %d; %s",
+                        REDIS_DATABASE_LIMIT, form);
+}
+
+void redis_address_show(const struct redis_address *address, char out[REDIS_ADDRESS_SHOWN_BYTES]) {
+    bool is_v6 = strchr(address->host, ':') != NULL;
+    snprintf(out, REDIS_ADDRESS_SHOWN_BYTES, "%s%s%s:%u", is_v6 ? "[" : "", address->host,
+             is_v6 ? "]" : "", address->port);
+}
+
+static void show(struct redis_url *url) {
+    size_t used = 0;
+    for (size_t i = 0; i <= url->count && used + 1 < sizeof url->shown; i++) {
+        char one[REDIS_ADDRESS_SHOWN_BYTES] = "";
+        if (i < url->count) {
+            redis_address_show(&url->addresses[i], one);
+        } else if (url->database > 0) {
+            snprintf(one, sizeof one, "/%u", url->database);
+        }
+        int length = snprintf(url->shown + used, sizeof url->shown - used, "%s%s",
+                              i == 0 || i == url->count ? "" : ",", one);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+/* Reads the scheme. Returns what follows it, or NULL. */
+static const char *read_scheme(const char *text, bool *is_tls) {
+    static const struct {
+        const char *scheme;
+        bool is_tls;
+    } schemes[] = {
+        {"redis://", false}, {"rediss://", true}, {"valkey://", false}, {"valkeys://", true}};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        size_t size = strlen(schemes[i].scheme);
+        if (strncmp(text, schemes[i].scheme, size) != 0) continue;
+        *is_tls = schemes[i].is_tls;
+        return text + size;
+    }
+    return NULL;
+}
+
+int redis_url_parse(const char *text, struct redis_url *out) {
+    *out = (struct redis_url){0};
+    int code = EXIT_DONE;
+    text = read_scheme(text, &out->is_tls);
+    if (text == NULL) {
+        return message_fail(EXIT_USAGE, "--redis does not begin with redis:// or rediss://; %s",
+                            form);
+    }
+    const char *at = strrchr(text, '@');
+    if (at != NULL) {
+        code = read_user(text, (size_t)(at - text), out);
+        text = at + 1;
+    }
+    const char *end = text + strcspn(text, "/");
+    if (code == EXIT_DONE) code = read_addresses(text, end, out);
+    if (code == EXIT_DONE && *end == '/') code = read_database(end + 1, &out->database);
+    if (code == EXIT_DONE) show(out);
+    return code;
 }

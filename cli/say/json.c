@@ -7,30 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the well-formed UTF-8 sequence at text, of which size bytes are there, or 0.
- * Over-long forms, surrogates and what is beyond U+10FFFF are not well-formed. */
-static size_t utf8_length(const unsigned char *text, size_t size) {
-    static const struct form {
-        unsigned char first_least, first_most, second_least, second_most;
-        size_t length;
-    } forms[] = {
-        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-        {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    if (text[0] < 0x80) return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const struct form *form = &forms[i];
-        if (text[0] < form->first_least || text[0] > form->first_most) continue;
-        if (form->length > size) return 0;
-        if (text[1] < form->second_least || text[1] > form->second_most) return 0;
-        for (size_t j = 2; j < form->length; j++) {
-            if (text[j] < 0x80 || text[j] > 0xbf) return 0;
-        }
-        return form->length;
-    }
-    return 0;
-}
+#include "say/utf8.h"
 
 static bool is_utf8(lethe_bytes value) {
     const unsigned char *text = value.data;
@@ -99,6 +76,11 @@ void json_bytes(struct json *json, const char *key, lethe_bytes value) {
 void json_signed(struct json *json, const char *key, int64_t value) {
     print_key(json, key);
     fprintf(json->stream, "%" PRId64, value);
+}
+
+void json_number(struct json *json, const char *key, const char *digits) {
+    print_key(json, key);
+    fputs(digits, json->stream);
 }
 
 void json_boolean(struct json *json, const char *key, bool value) {

@@ -25,6 +25,8 @@ void json_integer(struct json *json, const char *key, uint64_t value);
 /* As a string such as "0x0123456789abcdef": not every reader of JSON keeps 64 bits of a number. */
 void json_hex(struct json *json, const char *key, uint64_t value);
 void json_signed(struct json *json, const char *key, int64_t value);
+/* A number as it is written: digits, with a point among them perhaps. */
+void json_number(struct json *json, const char *key, const char *digits);
 void json_boolean(struct json *json, const char *key, bool value);
 void json_real(struct json *json, const char *key, double value);
 void json_null(struct json *json, const char *key);

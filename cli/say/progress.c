@@ -11,6 +11,7 @@
 #include "say/human.h"
 
 static const double interval_s = 0.1;
+static const double rated_for_s = 2;
 
 /* There is one terminal, so there is one progress line. */
 static bool line_is_drawn;
@@ -44,16 +45,23 @@ static size_t terminal_width(void) {
     return width < NARROWEST ? NARROWEST : width;
 }
 
-static size_t collect(const struct progress *progress, uint64_t items, uint64_t bytes,
-                      double elapsed_s, struct part parts[PARTS]) {
+/* Of a job without an end: how far it is behind. */
+static size_t add_behind(const struct progress *progress, size_t count, struct part *parts) {
+    struct human_text number;
+    if (progress->bytes_behind == 0) {
+        snprintf(parts[count].text, sizeof parts->text, "up to date");
+    } else {
+        snprintf(parts[count].text, sizeof parts->text, "%s behind",
+                 human_bytes(progress->bytes_behind, &number));
+    }
+    parts[count++].rank = 1;
+    return count;
+}
+
+/* How much there is, and how much is left. */
+static size_t add_bytes(const struct progress *progress, uint64_t bytes, double elapsed_s,
+                        size_t count, struct part *parts) {
     struct human_text number, total;
-    size_t count = 0;
-    snprintf(parts[count].text, sizeof parts->text, "%s %s", human_count((double)items, &number),
-             progress->items);
-    parts[count++].rank = 0;
-    snprintf(parts[count].text, sizeof parts->text, "%s/s",
-             human_count((double)items / elapsed_s, &number));
-    parts[count++].rank = 2;
     bool end_is_known = progress->bytes_total > 0 && bytes > 0 && bytes <= progress->bytes_total;
     snprintf(parts[count].text, sizeof parts->text, "%s%s%s", human_bytes(bytes, &number),
              end_is_known ? " of " : "",
@@ -67,6 +75,21 @@ static size_t collect(const struct progress *progress, uint64_t items, uint64_t 
                  human_seconds(elapsed_s / fraction - elapsed_s, &number));
         parts[count++].rank = 3;
     }
+    return count;
+}
+
+static size_t collect(const struct progress *progress, uint64_t items, uint64_t bytes,
+                      double elapsed_s, struct part parts[PARTS]) {
+    struct human_text number;
+    size_t count = 0;
+    snprintf(parts[count].text, sizeof parts->text, "%s %s", human_count((double)items, &number),
+             progress->items);
+    parts[count++].rank = 0;
+    double rate = progress->is_endless ? progress->rate : (double)items / elapsed_s;
+    snprintf(parts[count].text, sizeof parts->text, "%s/s", human_count(rate, &number));
+    parts[count++].rank = 2;
+    count = progress->is_endless ? add_behind(progress, count, parts)
+                                 : add_bytes(progress, bytes, elapsed_s, count, parts);
     if (progress->more[0] != '\0') {
         memcpy(parts[count].text, progress->more, sizeof parts->text);
         parts[count++].rank = 5;
@@ -102,11 +125,21 @@ static void draw(const struct progress *progress, uint64_t items, uint64_t bytes
     line_is_drawn = true;
 }
 
+/* Takes the rate every few seconds: a line that comes now and then should not make it jump. */
+static void rate(struct progress *progress, uint64_t items, double now) {
+    double seconds = now - (progress->rated_s > 0 ? progress->rated_s : progress->started_s);
+    if (seconds < rated_for_s && progress->rated_s > 0) return;
+    progress->rate = (double)(items - progress->rated_items) / seconds;
+    progress->rated_s = now;
+    progress->rated_items = items;
+}
+
 void progress_update(struct progress *progress, uint64_t items, uint64_t bytes) {
     if (!progress->shown) return;
     double now = clock_seconds();
     if (now - progress->printed_s < interval_s) return;
     progress->printed_s = now;
+    rate(progress, items, now);
     draw(progress, items, bytes, now - progress->started_s);
 }
 

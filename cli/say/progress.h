@@ -14,6 +14,13 @@ struct progress {
     const char *items;    /* what is counted, such as "lines" */
     uint64_t bytes_total; /* 0 when not known */
     double started_s, printed_s;
+    /* There is no end: the rate is that of the last seconds, and bytes_behind is shown. The caller
+     * sets these. */
+    bool is_endless;
+    uint64_t bytes_behind;
+    /* The rate, and when and at how many items it was taken. */
+    double rate, rated_s;
+    uint64_t rated_items;
     char more[96]; /* what else to show, after the rest, where there is room */
 };
 

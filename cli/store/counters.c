@@ -7,6 +7,8 @@
 enum { RETRY_MS = 20000 };
 
 int counters_check(const struct arguments *arguments) {
+    static const char *const of_servers[] = {"user",     "password-file", "tls-ca",
+                                             "tls-cert", "tls-key",       "tls-name"};
     bool has_store = arguments_has(arguments, "db"), has_server = arguments_has(arguments, "redis");
     if (has_store && has_server) {
         return arguments_fail(arguments, "--db and --redis cannot be used together");
@@ -19,6 +21,10 @@ int counters_check(const struct arguments *arguments) {
     if (has_store && arguments_has(arguments, "table")) {
         return arguments_fail(arguments, "--table needs --redis; a store is one table");
     }
+    for (size_t i = 0; i < sizeof of_servers / sizeof of_servers[0] && has_store; i++) {
+        if (!arguments_has(arguments, of_servers[i])) continue;
+        return arguments_fail(arguments, "--%s needs --redis", of_servers[i]);
+    }
     if (has_server && !arguments_has(arguments, "table")) {
         return arguments_fail(arguments, "--table T is missing: the table's name");
     }
@@ -26,7 +32,7 @@ int counters_check(const struct arguments *arguments) {
 }
 
 int counters_open(const struct arguments *arguments, bool to_write, struct counters *out) {
-    *out = (struct counters){0};
+    *out = (struct counters){.printing = {.json = arguments_has(arguments, "json")}};
     int code = counters_check(arguments);
     if (code != EXIT_DONE) return code;
     if (arguments_has(arguments, "redis")) {
@@ -36,8 +42,10 @@ int counters_open(const struct arguments *arguments, bool to_write, struct count
         return code;
     }
     out->name = arguments_text(arguments, "db");
-    return to_write ? store_open(out->name, NULL, &out->store)
+    code = to_write ? store_open(out->name, NULL, &out->store)
                     : store_open_reader(arguments, &out->store);
+    out->printing.scale = lethe_store_scale(out->store);
+    return code;
 }
 
 int counters_close(struct counters *counters, int code) {

@@ -12,6 +12,8 @@ struct counters {
     const char *name; /* for messages */
     lethe_store *store;
     struct redis_table *table; /* one of the two */
+    /* By --json and the store's scale; a table has whole numbers. */
+    struct store_printing printing;
 };
 
 /* Whether --db, or --redis and --table, are given: one of the two places, and all of it. */

@@ -13,13 +13,13 @@
 
 struct getting {
     struct counters counters;
-    bool json, quiet, bounds;
+    bool quiet, bounds;
     bool has_missing;
 };
 
 static int print_missing(struct getting *getting, lethe_bytes key) {
     getting->has_missing = true;
-    if (getting->json) {
+    if (getting->counters.printing.json) {
         struct json json = json_begin(stdout);
         json_bytes(&json, "key", key);
         json_null(&json, "value");
@@ -37,8 +37,9 @@ static int estimate_some(struct getting *getting, const lethe_bytes *keys, size_
     lethe_estimate estimates[LINES_PER_BATCH];
     int code = counters_estimate(&getting->counters, keys, count, estimates);
     for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
-        code = estimates[i].value > 0 ? store_print_estimate(keys[i], estimates[i], getting->json)
-                                      : print_missing(getting, keys[i]);
+        code = estimates[i].value > 0
+                   ? store_print_estimate(getting->counters.printing, keys[i], estimates[i])
+                   : print_missing(getting, keys[i]);
     }
     return code;
 }
@@ -50,7 +51,7 @@ static int get_some(struct getting *getting, const lethe_bytes *keys, size_t cou
     bool found[LINES_PER_BATCH];
     int code = counters_get(&getting->counters, keys, count, values, found);
     for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
-        code = found[i] ? store_print(keys[i], values[i], getting->json)
+        code = found[i] ? store_print(getting->counters.printing, keys[i], values[i])
                         : print_missing(getting, keys[i]);
     }
     return code;
@@ -100,8 +101,7 @@ static int get_lines(struct getting *getting, const struct inputs *inputs) {
 }
 
 int run_get(const struct arguments *arguments) {
-    struct getting getting = {.json = arguments_has(arguments, "json"),
-                              .quiet = arguments_has(arguments, "quiet"),
+    struct getting getting = {.quiet = arguments_has(arguments, "quiet"),
                               .bounds = arguments_has(arguments, "bounds")};
     const char *path = arguments_text(arguments, "keys");
     char *paths[] = {NULL};

@@ -7,8 +7,8 @@
 #include "store/counters.h"
 
 struct listing {
+    struct counters counters;
     lethe_bytes prefix;
-    bool json;
     int code;
 };
 
@@ -16,12 +16,12 @@ static bool print_one(void *context, lethe_bytes key, int64_t value) {
     struct listing *listing = context;
     lethe_bytes prefix = listing->prefix;
     if (key.size < prefix.size || memcmp(key.data, prefix.data, prefix.size) != 0) return false;
-    listing->code = store_print(key, value, listing->json);
+    listing->code = store_print(listing->counters.printing, key, value);
     return listing->code == EXIT_DONE;
 }
 
 int run_list(const struct arguments *arguments) {
-    struct listing listing = {.json = arguments_has(arguments, "json"), .prefix = {.data = ""}};
+    struct listing listing = {.prefix = {.data = ""}};
     const char *prefix = arguments_text(arguments, "prefix");
     char key[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES];
     int code = counters_check(arguments);
@@ -32,10 +32,9 @@ int run_list(const struct arguments *arguments) {
         }
         code = store_read_key(text, EXIT_USAGE, key, &listing.prefix);
     }
-    struct counters counters;
-    if (code == EXIT_DONE) code = counters_open(arguments, false, &counters);
+    if (code == EXIT_DONE) code = counters_open(arguments, false, &listing.counters);
     if (code != EXIT_DONE) return code;
-    code = counters_each(&counters, listing.prefix, print_one, &listing);
+    code = counters_each(&listing.counters, listing.prefix, print_one, &listing);
     if (listing.code != EXIT_DONE) code = listing.code;
-    return counters_close(&counters, code);
+    return counters_close(&listing.counters, code);
 }

@@ -1,44 +1,56 @@
 /* set.c - `lethe set`: a counter changed by hand. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "events/number.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
-#include "input/integer.h"
 #include "say/message.h"
 #include "store/store.h"
 
+/* Reads a value by a scale. */
+static int read_value(const char *text, unsigned scale, int64_t *out) {
+    lethe_bytes bytes = {.data = text, .size = strlen(text)};
+    struct event_problem problem;
+    enum decimal_problem reason = decimal_parse_scaled(bytes, scale, out);
+    if (reason == DECIMAL_FINE) return EXIT_DONE;
+    event_problem_number(&problem, "value", bytes, scale, reason);
+    return message_fail(EXIT_USAGE, "%s", problem.text);
+}
+
+static int set_counter(const char *folder, lethe_store *store, lethe_bytes key, int64_t value) {
+    lethe_status status = lethe_store_set(store, &key, &value, 1);
+    if (status == LETHE_OK) return EXIT_DONE;
+    if (status == LETHE_EINVAL && store_has_sketch(store)) {
+        return message_fail(EXIT_USAGE,
+                            "%s keeps a sketch: it has no counters to set; count a delta instead",
+                            folder);
+    }
+    return store_fail_call(status, "write the store", folder, store);
+}
+
 int run_set(const struct arguments *arguments) {
     const char *folder, *text = arguments->operands[1];
+    struct store_printing printing = {.json = arguments_has(arguments, "json")};
+    struct decimal number;
     int64_t value = 0;
     lethe_bytes *keys;
     lethe_store *store;
     int code = store_folder(arguments, &folder);
-    if (code != EXIT_DONE) return code;
-    if (integer_parse((lethe_bytes){.data = text, .size = strlen(text)}, &value) != INTEGER_FINE) {
-        return message_fail(EXIT_USAGE,
-                            "the value '%s' is not a whole number of 64 bits; give one from "
-                            "%" PRId64 " to %" PRId64,
-                            text, INT64_MIN, INT64_MAX);
+    /* What is no number by any scale needs no store to be refused. */
+    if (code == EXIT_DONE && !decimal_parse((lethe_bytes){text, strlen(text)}, &number)) {
+        code = read_value(text, 0, &value);
     }
-    code = store_read_keys(arguments->operands, 1, &keys);
+    if (code == EXIT_DONE) code = store_read_keys(arguments->operands, 1, &keys);
     if (code != EXIT_DONE) return code;
     interrupt_begin();
     code = store_open(folder, NULL, &store);
     if (code == EXIT_DONE) {
-        lethe_status status = lethe_store_set(store, keys, &value, 1);
-        if (status == LETHE_EINVAL && store_has_sketch(store)) {
-            code = message_fail(EXIT_USAGE,
-                                "%s keeps a sketch: it has no counters to set; count a delta "
-                                "instead",
-                                folder);
-        } else if (status != LETHE_OK)
-            code = store_fail_call(status, "write the store", folder, store);
+        printing.scale = lethe_store_scale(store);
+        code = read_value(text, printing.scale, &value);
+        if (code == EXIT_DONE) code = set_counter(folder, store, keys[0], value);
         code = store_close(folder, store, code);
-        if (code == EXIT_DONE && arguments_has(arguments, "json")) {
-            code = store_print(keys[0], value, true);
-        }
+        if (code == EXIT_DONE && printing.json) code = store_print(printing, keys[0], value);
     }
     free(keys);
     return code;

@@ -5,11 +5,14 @@
 #include <time.h>
 
 #include "frame/commands.h"
+#include "input/decimal.h"
+#include "lethe/claims.h"
 #include "say/human.h"
 #include "say/json.h"
 #include "say/message.h"
 #include "say/rows.h"
 #include "store/counters.h"
+#include "store/kind.h"
 #include "store/stat.h"
 
 enum { ROWS = 16, BAR_COLUMNS = 40, COUNTED_AT_MOST = 100000 };
@@ -63,6 +66,7 @@ static void draw_window(const lethe_store_stats *stats) {
 struct tally {
     uint64_t counters;
     bool is_exact;
+    lethe_claims_stats claims;
 };
 
 /* A lethe_store_visit. */
@@ -75,7 +79,7 @@ static bool count_counter(void *context, lethe_bytes key, int64_t value) {
 
 static lethe_status count_counters(lethe_store *store, const lethe_store_stats *stats,
                                    struct tally *out) {
-    *out = (struct tally){.counters = 0};
+    *out = (struct tally){.claims = LETHE_INIT(lethe_claims_stats)};
     if (stats->sketch_bytes > 0) return LETHE_OK;
     lethe_status status = lethe_store_each(store, (lethe_bytes){0}, count_counter, out);
     out->is_exact = out->counters <= COUNTED_AT_MOST;
@@ -85,15 +89,25 @@ static lethe_status count_counters(lethe_store *store, const lethe_store_stats *
 
 static void print_counters(const lethe_store_stats *stats, const struct tally *tally) {
     struct human_text size, chance;
+    struct decimal_text total, error;
     if (stats->sketch_bytes == 0) {
         row_print("counters", "%s%" PRIu64, tally->is_exact ? "" : "about ", tally->counters);
         return;
     }
     row_print("sketch", "%s, the %" PRIu32 " most frequent keys listed",
               human_bytes(stats->sketch_bytes, &size), stats->sketch_top);
-    row_number("counted", stats->sketch_total);
-    row_print("too high by", "%.0f at most, except with probability %s", ceil(stats->sketch_error),
+    row_print("counted", "%s", decimal_show_natural(stats->sketch_total, stats->scale, &total));
+    row_print("too high by", "%s at most, except with probability %s",
+              decimal_show_natural((uint64_t)ceil(stats->sketch_error), stats->scale, &error),
               human_probability(stats->sketch_delta, &chance));
+}
+
+static void print_claims(const lethe_claims_stats *claims) {
+    struct human_text a, b;
+    if (claims->open == 0 && claims->done == 0) return;
+    row_print("claims", "%" PRIu64 " open, %" PRIu64 " done, replies %s of %s at most",
+              claims->open, claims->done, human_bytes(claims->reply_bytes, &a),
+              human_bytes(claims->reply_limit_bytes, &b));
 }
 
 /* Of the window and of the ledger, which add up. */
@@ -106,6 +120,10 @@ static void print_text(const char *folder, const lethe_store_stats *stats,
     struct human_text a = {""}, b = {""}, c = {""}, d = {""};
     row_print("store", "%s", folder);
     print_counters(stats, tally);
+    if (stats->scale > 0) {
+        row_print("scale", "%u digit%s after the point", stats->scale,
+                  stats->scale == 1 ? "" : "s");
+    }
     row_print("window", "%s, %s kind", human_duration(stats->window.window_ms, &a),
               stat_kind(stats->window.kind));
     row_print("error allowed", "%s", human_probability(allowed_error(stats), &a));
@@ -118,6 +136,10 @@ static void print_text(const char *folder, const lethe_store_stats *stats,
                   human_probability(stats->ledger.error_target, &b),
                   human_probability(stats->window.error_target, &c));
     }
+    if (stats->per[0] != '\0') {
+        row_print("periods", "%s, in the zone %s%s%s", stats->per, stats->zone,
+                  stats->keep[0] != '\0' ? ", kept " : "", stats->keep);
+    }
     row_print("clock", "%s", stat_date(stats->clock_ms, &a));
     row_number("applied", stats->applied);
     row_number("duplicates", stats->duplicates);
@@ -127,9 +149,11 @@ static void print_text(const char *folder, const lethe_store_stats *stats,
     row_number("invalid", stats->invalid);
     row_number("refused", stats->refused);
     row_number("mismatched", stats->mismatched);
+    row_number("limited", stats->limited);
     row_print("commits", "%" PRIu64 ", of which %" PRIu64 " are folded", stats->commits,
               stats->folded);
     row_number("ids remembered", stats->log_ids);
+    print_claims(&tally->claims);
     row_print("on disk", "%s %s, ids %s, index %s, changes %s",
               stats->sketch_bytes > 0 ? "sketch" : "counters",
               human_bytes(stats->counters_bytes, &a), human_bytes(stats->log_bytes, &b),
@@ -140,14 +164,17 @@ static void print_text(const char *folder, const lethe_store_stats *stats,
 static void print_json(const char *folder, const lethe_store_stats *stats,
                        const struct tally *tally) {
     struct json json = json_begin(stdout);
+    struct decimal_text total;
     json_string(&json, "store", folder);
+    json_string(&json, "kind", store_kind_counters.name);
     json_integer(&json, "counters", tally->counters);
     if (stats->sketch_bytes == 0) json_boolean(&json, "counters_exact", tally->is_exact);
     if (stats->sketch_bytes > 0) {
         json_integer(&json, "sketch_bytes", stats->sketch_bytes);
         json_integer(&json, "sketch_top", stats->sketch_top);
-        json_integer(&json, "sketch_total", stats->sketch_total);
-        json_real(&json, "sketch_error", stats->sketch_error);
+        json_number(&json, "sketch_total",
+                    decimal_show_natural(stats->sketch_total, stats->scale, &total));
+        json_real(&json, "sketch_error", stats->sketch_error / (double)decimal_unit(stats->scale));
         json_real(&json, "sketch_delta", stats->sketch_delta);
     }
     json_integer(&json, "window_ms", stats->window.window_ms);
@@ -160,6 +187,13 @@ static void print_json(const char *folder, const lethe_store_stats *stats,
     json_boolean(&json, "check_payload", stats->check_payload);
     json_boolean(&json, "event_time", stats->event_time);
     json_boolean(&json, "forever", stats->forever);
+    json_integer(&json, "scale", stats->scale);
+    if (stats->per[0] != '\0') {
+        json_string(&json, "per", stats->per);
+        json_string(&json, "zone", stats->zone);
+        json_string(&json, "keep", stats->keep);
+        json_integer(&json, "buckets_bytes", stats->buckets_bytes);
+    }
     json_integer(&json, "ledger_bytes", stats->ledger.disk_bytes);
     json_integer(&json, "clock_ms", stats->clock_ms);
     json_integer(&json, "applied", stats->applied);
@@ -170,6 +204,7 @@ static void print_json(const char *folder, const lethe_store_stats *stats,
     json_integer(&json, "invalid", stats->invalid);
     json_integer(&json, "refused", stats->refused);
     json_integer(&json, "mismatched", stats->mismatched);
+    json_integer(&json, "limited", stats->limited);
     json_integer(&json, "commits", stats->commits);
     json_integer(&json, "folded", stats->folded);
     json_integer(&json, "log_ids", stats->log_ids);
@@ -177,6 +212,11 @@ static void print_json(const char *folder, const lethe_store_stats *stats,
     json_integer(&json, "changes_bytes", stats->changes_bytes);
     json_integer(&json, "index_bytes", stats->index_bytes);
     json_integer(&json, "counters_bytes", stats->counters_bytes);
+    json_integer(&json, "claims_open", tally->claims.open);
+    json_integer(&json, "claims_done", tally->claims.done);
+    json_integer(&json, "claims_reply_bytes", tally->claims.reply_bytes);
+    json_integer(&json, "claims_reply_limit_bytes", tally->claims.reply_limit_bytes);
+    json_integer(&json, "claims_bytes", tally->claims.disk_bytes);
     json_array(&json, "periods");
     for (uint32_t i = 0; i < stats->period_count; i++) {
         json_item(&json);
@@ -189,25 +229,37 @@ static void print_json(const char *folder, const lethe_store_stats *stats,
     json_end(&json);
 }
 
-int run_stat(const struct arguments *arguments) {
-    struct counters counters;
-    int code = counters_open(arguments, false, &counters);
+int stat_store(const char *folder, bool json) {
+    static lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+    struct tally tally;
+    lethe_store *store;
+    int code = store_open(folder, &LETHE_OPTIONS(lethe_store_options, .read_only = true), &store);
     if (code != EXIT_DONE) return code;
-    bool json = arguments_has(arguments, "json");
-    if (counters.table != NULL) {
-        code = stat_table(counters.table, json);
+    lethe_status status = lethe_store_info(store, &stats);
+    if (status == LETHE_OK) status = count_counters(store, &stats, &tally);
+    if (status == LETHE_OK) status = lethe_claims_info(store, &tally.claims);
+    if (status != LETHE_OK) {
+        code = store_fail_call(status, "read the store", folder, store);
+    } else if (json) {
+        print_json(folder, &stats, &tally);
     } else {
-        static lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
-        struct tally tally;
-        lethe_status status = lethe_store_info(counters.store, &stats);
-        if (status == LETHE_OK) status = count_counters(counters.store, &stats, &tally);
-        if (status != LETHE_OK) {
-            code = store_fail_call(status, "read the store", counters.name, counters.store);
-        } else if (json) {
-            print_json(counters.name, &stats, &tally);
-        } else {
-            print_text(counters.name, &stats, &tally);
-        }
+        print_text(folder, &stats, &tally);
     }
-    return counters_close(&counters, code);
+    return store_close(folder, store, code);
+}
+
+int run_stat(const struct arguments *arguments) {
+    const struct store_kind *kind;
+    const char *folder;
+    struct counters counters;
+    bool json = arguments_has(arguments, "json");
+    int code = counters_check(arguments);
+    if (code != EXIT_DONE) return code;
+    if (arguments_has(arguments, "db")) {
+        code = kind_find(arguments, &folder, &kind);
+        return code != EXIT_DONE ? code : kind->stat(folder, json);
+    }
+    code = counters_open(arguments, false, &counters);
+    if (code == EXIT_DONE) code = counters_close(&counters, stat_table(counters.table, json));
+    return code;
 }

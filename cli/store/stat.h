@@ -11,6 +11,9 @@ const char *stat_date(uint64_t ms, struct human_text *out);
 /* "quotient" or "forgetful". */
 const char *stat_kind(lethe_window_kind kind);
 
+/* Prints how a store of counters stands. */
+int stat_store(const char *folder, bool json);
+
 /* Prints how a table in a server stands. */
 int stat_table(struct redis_table *table, bool json);
 

@@ -11,9 +11,12 @@ static void print_text(const struct redis_table *table, const struct redis_table
     struct human_text a = {""}, b = {""};
     const lethe_window_stats *window = &stats->window;
     row_print("table", "%s", table->shown);
-    row_print("partitions", "%zu", table->partition_count);
-    row_print("counters", "%s%" PRIu64, table->partition_count > 1 ? "at most " : "",
+    bool is_spread = table->partition_count > 1;
+    const char *by = table->is_by_key ? ", by key" : ", by id";
+    row_print("partitions", "%zu%s", table->partition_count, is_spread ? by : "");
+    row_print("counters", "%s%" PRIu64, is_spread && !table->is_by_key ? "at most " : "",
               stats->counters);
+    if (table->periods.count > 0) row_print("periods", "%s", stats->per);
     row_print("window", "%s, %s kind", human_duration(table->window_ms, &a),
               stat_kind(table->window_kind));
     row_print("error allowed", "%s, now %s", human_probability(table->error, &a),
@@ -32,6 +35,8 @@ static void print_json(const struct redis_table *table, const struct redis_table
     struct json json = json_begin(stdout);
     json_string(&json, "table", table->name);
     json_integer(&json, "partitions", table->partition_count);
+    json_string(&json, "partition_by", table->is_by_key ? "key" : "id");
+    json_string(&json, "per", table->periods.count > 0 ? stats->per : "");
     json_integer(&json, "counters", stats->counters);
     json_integer(&json, "window_ms", table->window_ms);
     json_string(&json, "window_kind", stat_kind(table->window_kind));

@@ -8,6 +8,7 @@
 
 #include "events/problem.h"
 #include "frame/interrupt.h"
+#include "input/decimal.h"
 #include "output/output.h"
 #include "say/escape.h"
 #include "say/json.h"
@@ -96,22 +97,33 @@ bool store_has_sketch(lethe_store *store) {
     return stats.sketch_bytes > 0;
 }
 
-int store_read_key(lethe_bytes text, int code, char *out, lethe_bytes *key) {
+int store_read_bytes(const struct store_bytes *what, lethe_bytes text, int code, char *out,
+                     lethe_bytes *result) {
     struct event_excerpt excerpt;
     size_t size, at;
     if (!escape_read(text, out, &size, &at)) {
-        return message_fail(
-            code,
-            "the key '%.*s' has a backslash that is not an escape; write \\\\ for a backslash, \\t "
-            "for a tab, \\xHH for any byte",
-            (int)(text.size > 64 ? 64 : text.size), (const char *)text.data);
+        return message_fail(code,
+                            "the %s '%s' has a backslash that is not an escape; write \\\\ for a "
+                            "backslash, \\t for a tab, \\xHH for any byte",
+                            what->name, event_excerpt(text, &excerpt));
     }
-    if (size == 0 || size > LETHE_KEY_LIMIT_BYTES) {
-        return message_fail(code, "the key '%s' has %zu bytes; a key has from 1 to %d",
-                            event_excerpt(text, &excerpt), size, LETHE_KEY_LIMIT_BYTES);
-    }
-    *key = (lethe_bytes){.data = out, .size = size};
-    return EXIT_DONE;
+    *result = (lethe_bytes){.data = out, .size = size};
+    if (size >= what->least && size <= what->most) return EXIT_DONE;
+    return message_fail(code, "the %s '%s' has %zu bytes; %s has from %zu to %zu", what->name,
+                        event_excerpt(*result, &excerpt), size, what->any, what->least, what->most);
+}
+
+const struct store_bytes store_id = {"id", "an id", 1, LETHE_ID_LIMIT_BYTES};
+
+int store_read_word(const struct store_bytes *what, char *word, lethe_bytes *result) {
+    lethe_bytes text = {.data = word, .size = strlen(word)};
+    /* What is unescaped is never longer, so it may take the place of what it is read from. */
+    return store_read_bytes(what, text, EXIT_USAGE, word, result);
+}
+
+int store_read_key(lethe_bytes text, int code, char *out, lethe_bytes *key) {
+    static const struct store_bytes what = {"key", "a key", 1, LETHE_KEY_LIMIT_BYTES};
+    return store_read_bytes(&what, text, code, out, key);
 }
 
 int store_read_keys(char *const *operands, size_t count, lethe_bytes **keys) {
@@ -129,33 +141,38 @@ int store_read_keys(char *const *operands, size_t count, lethe_bytes **keys) {
     return EXIT_DONE;
 }
 
-int store_print_estimate(lethe_bytes key, lethe_estimate estimate, bool json) {
-    if (json) {
+int store_print_estimate(struct store_printing how, lethe_bytes key, lethe_estimate estimate) {
+    struct decimal_text most, least;
+    decimal_show_natural(estimate.value, how.scale, &most);
+    decimal_show_natural(estimate.least, how.scale, &least);
+    if (how.json) {
         struct json object = json_begin(stdout);
         json_bytes(&object, "key", key);
-        json_integer(&object, "value", estimate.value);
-        json_integer(&object, "least", estimate.least);
-        json_integer(&object, "most", estimate.value);
+        json_number(&object, "value", most.text);
+        json_number(&object, "least", least.text);
+        json_number(&object, "most", most.text);
         json_end(&object);
         return EXIT_DONE;
     }
-    char line[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES + 80];
+    char line[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES + 100];
     size_t length = escape_write(key, line);
-    length += (size_t)snprintf(line + length, 80, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-                               estimate.value, estimate.least, estimate.value);
+    length +=
+        (size_t)snprintf(line + length, 100, "\t%s\t%s\t%s\n", most.text, least.text, most.text);
     return output_write(line, length);
 }
 
-int store_print(lethe_bytes key, int64_t value, bool json) {
-    if (json) {
+int store_print(struct store_printing how, lethe_bytes key, int64_t value) {
+    struct decimal_text shown;
+    decimal_show(value, how.scale, &shown);
+    if (how.json) {
         struct json object = json_begin(stdout);
         json_bytes(&object, "key", key);
-        json_signed(&object, "value", value);
+        json_number(&object, "value", shown.text);
         json_end(&object);
         return EXIT_DONE;
     }
-    char line[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES + 32];
+    char line[ESCAPE_FACTOR * LETHE_KEY_LIMIT_BYTES + 40];
     size_t length = escape_write(key, line);
-    length += (size_t)snprintf(line + length, 32, "\t%" PRId64 "\n", value);
+    length += (size_t)snprintf(line + length, 40, "\t%s\n", shown.text);
     return output_write(line, length);
 }

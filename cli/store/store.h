@@ -34,18 +34,37 @@ double store_error_estimate(const lethe_store_stats *stats);
 /* Whether it keeps a sketch in place of counters. */
 bool store_has_sketch(lethe_store *store);
 
-/* Reads a key as it is written on a command line or in a file of keys: escaped (escape.h). The
- * bytes go to out, which has room for size. Returns EXIT_DONE or code, after saying what is
- * wrong. */
+/* Bytes that people write, and how many there may be. */
+struct store_bytes {
+    const char *name, *any; /* "id", "an id" */
+    size_t least, most;
+};
+extern const struct store_bytes store_id;
+
+/* Reads bytes as they are written on a command line or in a file: escaped (escape.h). They go to
+ * out, which has room for as many as text has, and may be the same. Returns EXIT_DONE or code,
+ * after saying what is wrong. */
+int store_read_bytes(const struct store_bytes *what, lethe_bytes text, int code, char *out,
+                     lethe_bytes *result);
+/* The same of a word of the command line, in whose place the bytes are put. */
+int store_read_word(const struct store_bytes *what, char *word, lethe_bytes *result);
+/* The same of a key. */
 int store_read_key(lethe_bytes text, int code, char *out, lethe_bytes *key);
 
 /* Reads the key operands from the first on. The caller frees *keys, and nothing else. */
 int store_read_keys(char *const *operands, size_t count, lethe_bytes **keys);
 
+/* How counters are printed: as lines or as JSON objects, and with how many digits after the point
+ * (input/decimal.h). */
+struct store_printing {
+    bool json;
+    unsigned scale;
+};
+
 /* Prints an estimate: its key, the value, and between what the truth lies. */
-int store_print_estimate(lethe_bytes key, lethe_estimate estimate, bool json);
+int store_print_estimate(struct store_printing how, lethe_bytes key, lethe_estimate estimate);
 
 /* Prints a counter: its key, escaped, a tab and the value; or a JSON object. */
-int store_print(lethe_bytes key, int64_t value, bool json);
+int store_print(struct store_printing how, lethe_bytes key, int64_t value);
 
 #endif

@@ -46,6 +46,7 @@
 #include <stdint.h>
 
 #include "lethe/allocator.h"
+#include "lethe/backup.h"
 #include "lethe/hash.h"
 #include "lethe/status.h"
 
@@ -306,6 +307,65 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_each(
 /* Reports the state of the cascade at now_ms. Cost: O(runs). Errors: LETHE_EINVAL. */
 LETHE_API lethe_status lethe_cascade_info(lethe_cascade *cascade, uint64_t now_ms,
                                           lethe_cascade_stats *out);
+
+/* --- From outside: looking, checking, backing up ---
+ *
+ * These take the folder of a cascade, which this or another process may have open and may be adding
+ * to, and change nothing in it. They see its files as of one moment: with LETHE_CASCADE_LOGGED and
+ * SYNCED at least what every call added that returned before, with CHECKPOINTED the last
+ * checkpoint. */
+
+/* Reports what is on disk, and the number and note of the last checkpoint as by
+ * lethe_cascade_last_checkpoint. memory_entries is what the log has and no run; what only an open
+ * cascade knows is 0. Cost: O(the log). Errors: LETHE_EINVAL, LETHE_ENOTFOUND (no cascade there),
+ * LETHE_ECORRUPT, LETHE_EVERSION, LETHE_EBUSY (the folder changes faster than it can be read),
+ * LETHE_ENOSPACE (for temporary files), LETHE_EIO, LETHE_ENOMEM. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_look(const char *folder,
+                                                           lethe_cascade_stats *out, void *note,
+                                                           size_t *note_bytes,
+                                                           lethe_detail *detail);
+
+/* What lethe_cascade_check read. */
+typedef struct lethe_cascade_health {
+    /* sizeof(lethe_cascade_health): see LETHE_INIT. */
+    size_t size;
+
+    /* Additions; removals are not taken off. */
+    uint64_t keys;
+    /* Of these, in the log alone. */
+    uint64_t log_keys;
+    uint64_t runs;
+    /* Of the last checkpoint. */
+    uint64_t sequence;
+} lethe_cascade_health;
+
+/* Reads every byte: checksums, and that the files agree with each other. Cost: O(bytes on disk).
+ * Errors: as lethe_cascade_look. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_check(const char *folder,
+                                                            lethe_cascade_health *out,
+                                                            lethe_detail *detail);
+
+/* Adds a backup to a folder of backups (lethe/backup.h), which is made if it is missing. label: how
+ * lethe_backup_list calls the kind, at most 15 bytes; NULL -> "cascade". Every byte of the cascade
+ * is read first, and every byte of the backup afterwards: if either is not sound, that is
+ * LETHE_ECORRUPT, and the backups are as they were. out, unless NULL, is filled in.
+ * Cost: four times O(bytes on disk), of which what no earlier backup has is written. Errors: as
+ * lethe_cascade_look; LETHE_EINVAL (the backups would be in the cascade or in a store, or are of
+ * another one), LETHE_EBUSY (another process changes the backups), LETHE_ENOSPACE. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_backup(const char *folder,
+                                                             const char *backups, const char *label,
+                                                             lethe_backup *out,
+                                                             lethe_detail *detail);
+
+/* Writes a backup to folder, which must be missing or empty, and reads every byte of it. number: 0
+ * -> the latest. It leaves a whole cascade there or none. A kill at any moment leaves a cascade, or
+ * what another restore takes for an empty folder. If the backup is damaged, detail names another
+ * one that is sound. out, unless NULL, is filled in. Cost: O(bytes). Errors: LETHE_EINVAL (also:
+ * they are backups of a store), LETHE_ENOTFOUND (no such backup), LETHE_ECORRUPT, LETHE_EVERSION,
+ * LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_restore(const char *backups, uint64_t number,
+                                                              const char *folder, lethe_backup *out,
+                                                              lethe_detail *detail);
 
 #ifdef __cplusplus
 }

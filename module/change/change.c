@@ -94,6 +94,7 @@ static bool create(redis_context *context, redis_string *name, const struct valu
     } else {
         options_write(type->options, options, &change->effect);
     }
+    if (type->write_more != NULL) type->write_more(options, &change->effect);
     limits_watch(value);
     return true;
 }

@@ -52,6 +52,8 @@ struct effect_reader {
     const unsigned char *data;
     size_t left;
     bool is_valid;
+    /* Which steps came before: a type's own note. */
+    uint32_t seen;
 };
 uint8_t effect_read_u8(struct effect_reader *reader);
 uint32_t effect_read_u32(struct effect_reader *reader);

@@ -111,7 +111,7 @@ int effect_command(redis_context *context, redis_string **arguments, int count) 
     if (!is_trusted(context)) return reply_error(context, ERROR_EFFECT_CLIENT);
     size_t size;
     const char *data = redis.StringPtrLen(arguments[2], &size);
-    struct effect_reader reader = {context, (const unsigned char *)data, size, true};
+    struct effect_reader reader = {context, (const unsigned char *)data, size, true, 0};
     struct effect_head head;
     if (!effect_read_head(&reader, &head)) return reply_error(context, ERROR_EFFECT_VERSION);
     struct opened opened;

@@ -101,7 +101,7 @@ struct command {
 /* Descriptions of commands that every type has; MERGE is for those that can merge. */
 extern const struct command common_commands[], merge_commands[];
 
-enum { COMMANDS_LIMIT = 24, COMMAND_NAME_BYTES = 64, COMMAND_TEXT_BYTES = 4096 };
+enum { COMMANDS_LIMIT = 40, COMMAND_NAME_BYTES = 64, COMMAND_TEXT_BYTES = 4096 };
 
 /* All commands of a type. */
 struct command_list {

@@ -28,7 +28,7 @@ struct info_field {
 };
 
 /* The room for a type's facts. */
-enum { INFO_FACTS_BYTES = 512 };
+enum { INFO_FACTS_BYTES = 1024 };
 #define INFO_FACTS_FIT(type_) \
     static_assert(sizeof(type_) <= INFO_FACTS_BYTES, "facts are gathered in that much space")
 

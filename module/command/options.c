@@ -80,6 +80,8 @@ bool option_parse(const struct option *option, const redis_string *value, void *
         if (redis.StringToLongLong(value, &seed) != REDIS_OK || seed == 0) return false;
         memcpy(field, &seed, sizeof seed);
         return true;
+    case OPTION_OWN:
+        return option->parse(value, options);
     case OPTION_FRACTION:
         if (redis.StringToDouble(value, &fraction) != REDIS_OK ||
             !(fraction >= option->least_fraction && fraction <= option->most_fraction)) {
@@ -99,6 +101,8 @@ void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]) {
     if (option->kind == OPTION_FRACTION) {
         snprintf(range, OPTION_RANGE_BYTES, "%g to %g%s%s", option->least_fraction,
                  option->most_fraction, space, unit);
+    } else if (option->kind == OPTION_OWN) {
+        snprintf(range, OPTION_RANGE_BYTES, "%s", option->range);
     } else if (option->kind == OPTION_SEED) {
         snprintf(range, OPTION_RANGE_BYTES, "any 64-bit integer except 0");
     } else if (option->kind == OPTION_WORD) {
@@ -144,7 +148,7 @@ void options_write(const struct option *table, const void *options, struct effec
     for (const struct option *option = table; option->token != NULL; option++) {
         const unsigned char *field = (const unsigned char *)options + option->offset;
         int word;
-        if (option->is_late && !with_late) continue;
+        if (option->kind == OPTION_OWN || (option->is_late && !with_late)) continue;
         switch (option->kind) {
         case OPTION_SMALL:
             effect_bytes(effect, field, sizeof(uint32_t));
@@ -167,6 +171,7 @@ bool options_read(const struct option *table, uint8_t step, struct effect_reader
         uint64_t large;
         uint32_t small;
         int word, known = 0;
+        if (option->kind == OPTION_OWN) continue;
         has_late |= option->is_late;
         if (option->is_late && !with_late) {
             memset(field, 0, sizeof word);
@@ -194,32 +199,14 @@ bool options_read(const struct option *table, uint8_t step, struct effect_reader
 
 /* --- Options of types with a window */
 
-static const char *const policies[] = {
+const char *const window_policies[] = {
     [LETHE_POLICY_REFUSE] = "refuse", [LETHE_POLICY_DEGRADE] = "degrade", NULL};
-static const char *const kinds[] = {
-    [LETHE_WINDOW_QUOTIENT] = "quotient", [LETHE_WINDOW_FORGETFUL] = "forgetful", NULL};
-static_assert(sizeof(lethe_policy) == sizeof(int) && sizeof(lethe_window_kind) == sizeof(int),
-              "an OPTION_WORD is an int");
+static_assert(sizeof(lethe_policy) == sizeof(int), "an OPTION_WORD is an int");
 
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_window_options, field_)
 
 const struct option window_options[] = {
 #include "command/window_rows.inc.h"
-    {0},
-};
-
-const struct option once_options[] = {
-#include "command/window_rows.inc.h" /* NOLINT(readability-duplicate-include): rows */
-    {.token = "KIND",
-     .name = "kind",
-     FIELD(OPTION_WORD, kind),
-     .is_late = true,
-     .words = kinds,
-     .fallback = "lethe.window-kind (quotient)",
-     .meaning =
-         "How ids are remembered: by the forgetful quotient filter, or by the paper's "
-         "forgetful Bloom filter, which is larger and slower, takes no {item} back and has no "
-         "MAXMEMORY"},
     {0},
 };
 

@@ -22,7 +22,8 @@ enum option_kind {
     OPTION_SMALL,    /* uint32_t: 4 bytes */
     OPTION_FRACTION, /* double: 8 bytes */
     OPTION_SEED,     /* uint64_t except 0, any sign in the command: 8 bytes */
-    OPTION_WORD      /* an enum of int's size: 1 byte */
+    OPTION_WORD,     /* an enum of int's size: 1 byte */
+    OPTION_OWN       /* by a function of the type, which also writes and reads its steps */
 };
 
 /* One option. A table ends with one whose token is NULL; it has the order of the fields in
@@ -42,6 +43,10 @@ struct option {
     bool is_late;
     /* Of OPTION_WORD: words[i] means i. NULL ends them. */
     const char *const *words;
+    /* Of OPTION_OWN: reads the value into the type's options, or false if it is out of its range;
+     * and that range. */
+    bool (*parse)(const redis_string *value, void *options);
+    const char *range;
     /* The default, and what the option means, as sentences without a full stop. */
     const char *fallback, *meaning;
 };
@@ -54,7 +59,7 @@ struct option {
         .meaning = "The seed of the hash; a {noun} can be merged only with one of the same seed" \
     }
 
-enum { OPTION_COUNT_LIMIT = 8, OPTION_RANGE_BYTES = 64, OPTION_NAMES_BYTES = 96 };
+enum { OPTION_COUNT_LIMIT = 12, OPTION_RANGE_BYTES = 128, OPTION_NAMES_BYTES = 96 };
 
 /* The option of that name; NULL if there is none. */
 const struct option *option_find(const struct option *table, const redis_string *name);
@@ -74,8 +79,9 @@ void options_write(const struct option *table, const void *options, struct effec
 bool options_read(const struct option *table, uint8_t step, struct effect_reader *reader,
                   void *options);
 
-/* Options of types with a window: a lethe_window_options. Those of once-tables include its kind. */
-extern const struct option window_options[], once_options[];
+/* Options of types with a window: a lethe_window_options, with which their own options begin. */
+extern const struct option window_options[];
+extern const char *const window_policies[];
 void window_options_default(void *options);
 uint64_t window_planned_bytes(const void *options);
 

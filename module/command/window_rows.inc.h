@@ -1,5 +1,5 @@
 /* module/command/window_rows.inc.h - the options that all types with a window have: rows of a table
- * of options. options.c includes it. */
+ * of options. options.c and once/options.c include it. */
 /* clang-format off */
     {.token = "WINDOW",
      .name = "milliseconds",
@@ -48,7 +48,7 @@
     {.token = "POLICY",
      .name = "policy",
      FIELD(OPTION_WORD, policy),
-     .words = policies,
+     .words = window_policies,
      .fallback = "lethe.policy (refuse)",
      .meaning = "What happens at the cap: fresh {item}s are refused, or the error rises"},
     /* clang-format on */

@@ -2,45 +2,8 @@
  * has. */
 #include "command/command.h"
 #include "once/once.h"
+#include "once/words.h"
 #include "server/errors.h"
-
-#define TABLE ARGUMENT_KEY("table", "The key of the table")
-#define ID                                                                                 \
-    {                                                                                      \
-        .name = "id", .type = REDIS_ARGUMENT_STRING,                                       \
-        .meaning = "The id of the operation; every retry repeats it", .range = "not empty" \
-    }
-#define IDS                                                                            \
-    {                                                                                  \
-        .name = "id", .type = REDIS_ARGUMENT_STRING, .flags = REDIS_ARGUMENT_MULTIPLE, \
-        .meaning = "An id", .range = "not empty"                                       \
-    }
-#define COUNTER \
-    { .name = "counter", .type = REDIS_ARGUMENT_STRING, .meaning = "The name of a counter" }
-#define COUNTERS                                                                            \
-    {                                                                                       \
-        .name = "counter", .type = REDIS_ARGUMENT_STRING, .flags = REDIS_ARGUMENT_MULTIPLE, \
-        .meaning = "The name of a counter"                                                  \
-    }
-#define DELTA                                                                              \
-    {                                                                                      \
-        .name = "delta", .type = REDIS_ARGUMENT_INTEGER, .meaning = "What is added to it", \
-        .range = "-9223372036854775808 to 9223372036854775807"                             \
-    }
-#define NO_CREATE                                                                            \
-    {                                                                                        \
-        .name = "no-create", .type = REDIS_ARGUMENT_TOKEN, .flags = REDIS_ARGUMENT_OPTIONAL, \
-        .token = "NOCREATE", .meaning = "Fail rather than make a table that does not exist"  \
-    }
-
-/* Errors of every command that takes operations. */
-#define OPERATION_ERRORS                                                              \
-    {ERROR_EMPTY_ID, "An id is the empty string"},                                    \
-        {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"},                \
-        {ERROR_FULL, "The id is fresh, and the table has reached its MAXMEMORY"},     \
-        {ERROR_TOO_LARGE, "The id is fresh, and the table may not grow"}, {           \
-        ERROR_SERVER_MEMORY, "The id is fresh, and the server has used up its memory" \
-    }
 
 const struct command once_commands[] = {
     {
@@ -341,6 +304,12 @@ const struct command once_commands[] = {
         .summary = "Runs a write command, unless the id was seen within the window",
         .complexity = "That of the command",
         .arguments = ARGUMENTS(TABLE, ID, NO_CREATE,
+                               {.name = "keep",
+                                .type = REDIS_ARGUMENT_TOKEN,
+                                .flags = REDIS_ARGUMENT_OPTIONAL,
+                                .token = "KEEP",
+                                .meaning = "Keep the reply, and return it to whoever sends the "
+                                           "same command with the same id again"},
                                {.name = "command",
                                 .type = REDIS_ARGUMENT_STRING,
                                 .meaning = "A write command that names its keys"},
@@ -354,24 +323,48 @@ const struct command once_commands[] = {
                            {.when = "a duplicate; the command was not run",
                             .resp2 = "array: 0, nil",
                             .resp3 = "array: 0, null"},
+                           {.when = "with KEEP, the same command again; it was not run",
+                            .resp2 = "array: 0, the reply of the first time"},
+                           {.when = "with KEEP, the same again, and the reply is gone",
+                            .resp2 = "array: -1, nil",
+                            .resp3 = "array: -1, null"},
                            {.when = "the command failed; the id is not remembered",
                             .resp2 = "the command's error"}),
-        .errors = ERRORS({ERROR_CALL_UNKNOWN, "There is no such command"},
-                         {ERROR_CALL_NOT_PLAIN, "It reads, blocks, administers, or is a script"},
-                         {ERROR_CALL_ARITY, "It has too few or too many arguments"},
-                         {ERROR_CALL_NO_KEYS, "It names no key"},
-                         {ERROR_CALL_TABLE, "One of its keys is the table"},
-                         {ERROR_CALL_DENIED, "The user may not run it, or not with these keys"},
-                         {ERROR_CALL_FAILED, "The server could not run it"}, OPERATION_ERRORS),
+        .errors =
+            ERRORS({ERROR_CALL_UNKNOWN, "There is no such command"},
+                   {ERROR_CALL_NOT_PLAIN, "It reads, blocks, administers, or is a script"},
+                   {ERROR_CALL_ARITY, "It has too few or too many arguments"},
+                   {ERROR_CALL_NO_KEYS, "It names no key"},
+                   {ERROR_CALL_TABLE, "One of its keys is the table"},
+                   {ERROR_CALL_DENIED, "The user may not run it, or not with these keys"},
+                   {ERROR_CALL_FAILED, "The server could not run it"},
+                   {ERROR_CALL_MISMATCH,
+                    "With KEEP, and the id was used with another command, by another user, or by "
+                    "ONCE.BEGIN"},
+                   {ERROR_CLAIM_ID, "With KEEP, and the id is too long"}, OPERATION_ERRORS),
         .details =
             "The id and what the command does are replicated and logged as one transaction. In a "
-            "cluster the table and the command's keys must be in one slot.",
+            "cluster the table and the command's keys must be in one slot.\n\n"
+            "With KEEP the id is that of a claim, as in ONCE.BEGIN, which is done at once. It is "
+            "kept exactly, with a hash of the user and all words of the command, and with its "
+            "reply: strings, "
+            "integers, nil and arrays of these. The reply has the form of version 2 of the "
+            "protocol for everybody. A reply that is larger than `lethe.largest-reply`, or has "
+            "arrays more than 8 deep, is returned but not kept; `lethe.kept-replies` bounds all "
+            "of them. Only the same user gets the reply again, and needs the right to run the "
+            "command, as at first.",
         .example = "> ONCE.CALL done op-1 LPUSH jobs 42\n"
                    "1) (integer) 1\n"
                    "2) (integer) 1\n"
                    "> ONCE.CALL done op-1 LPUSH jobs 42\n"
                    "1) (integer) 0\n"
                    "2) (nil)\n"
+                   "> ONCE.CALL done op-3 KEEP LPUSH jobs 43\n"
+                   "1) (integer) 1\n"
+                   "2) (integer) 2\n"
+                   "> ONCE.CALL done op-3 KEEP LPUSH jobs 43\n"
+                   "1) (integer) 0\n"
+                   "2) (integer) 2\n"
                    "> ONCE.CALL done op-2 GET jobs\n"
                    "(error) ERR only plain write commands can be called\n",
     },

@@ -13,7 +13,11 @@
  * WHY     A table's seed comes with it, from whoever restores it. Without the salt, its names
  *         could be chosen so that all are in one bucket, and loading them would take time
  *         quadratic in their number.
- * MEMORY  A counter is 24 bytes and its name; a bucket is 8 bytes. */
+ * PERIODS Where a table counts per period too, a counter's block ends with a pointer per
+ *         resolution, after its name. Others have no such pointers and are as small as ever.
+ *         Buckets of periods (buckets.h) have nothing to do with the buckets of this hash table.
+ * MEMORY  A counter is 24 bytes and its name, and 8 bytes per resolution; a bucket of the table is
+ *         8 bytes. buckets.c has the memory of periods. */
 #include "once/counters.h"
 
 #include <lethe/hash.h>
@@ -48,6 +52,68 @@ static uint64_t index_of(const struct counters *counters, uint32_t hash) {
 static uint32_t hash_name(const struct counters *counters, const char *name, size_t size) {
     return (uint32_t)lethe_hash_bytes(counters->seed ^ salt, name, size).low;
 }
+
+/* --- Periods */
+
+static size_t size_of_head(size_t name_size) {
+    size_t alignment = _Alignof(struct buckets *), size = sizeof(struct counter) + name_size;
+    return (size + alignment - 1) / alignment * alignment;
+}
+
+static struct buckets **periods_of(struct counter *counter) {
+    return (struct buckets **)((char *)counter + size_of_head(counter->size));
+}
+
+const struct buckets *counters_buckets(const struct counter *counter, uint32_t resolution) {
+    const char *end = (const char *)counter + size_of_head(counter->size);
+    return ((struct buckets *const *)end)[resolution];
+}
+
+void counters_set_bucket(struct counters *counters, struct counter *counter, uint32_t resolution,
+                         struct bucket bucket, struct retention retention) {
+    struct buckets **buckets = &periods_of(counter)[resolution], *old = *buckets;
+    uint32_t before = buckets_count(old);
+    uint64_t bytes = old != NULL ? redis.MallocSize(old) : 0;
+    buckets_set(buckets, bucket, retention);
+    counters->periods += buckets_count(*buckets);
+    counters->periods -= before;
+    if (*buckets != old) counters->bytes += redis.MallocSize(*buckets) - bytes;
+}
+
+void counters_remove_bucket(struct counters *counters, struct counter *counter, uint32_t resolution,
+                            int64_t start_ms) {
+    struct buckets *buckets = periods_of(counter)[resolution];
+    uint32_t before = buckets_count(buckets);
+    buckets_remove(buckets, start_ms);
+    counters->periods -= before - buckets_count(buckets);
+}
+
+static struct counter *new_counter(struct counters *counters, const char *name, size_t size) {
+    size_t bytes = sizeof(struct counter) + size;
+    if (counters->resolutions > 0)
+        bytes = size_of_head(size) + counters->resolutions * sizeof(struct buckets *);
+    struct counter *counter = redis.Alloc(bytes);
+    *counter = (struct counter){.size = (uint32_t)size};
+    if (size > 0) memcpy(counter->name, name, size);
+    for (uint32_t i = 0; i < counters->resolutions; i++)
+        periods_of(counter)[i] = NULL;
+    counters->bytes += redis.MallocSize(counter);
+    return counter;
+}
+
+static void free_counter(struct counters *counters, struct counter *counter) {
+    for (uint32_t i = 0; i < counters->resolutions; i++) {
+        struct buckets *buckets = periods_of(counter)[i];
+        if (buckets == NULL) continue;
+        counters->periods -= buckets->count;
+        counters->bytes -= redis.MallocSize(buckets);
+        redis.Free(buckets);
+    }
+    counters->bytes -= redis.MallocSize(counter);
+    redis.Free(counter);
+}
+
+/* --- The hash table */
 
 /* Makes room for one more bucket in the array. */
 static void reserve_bucket(struct counters *counters) {
@@ -98,7 +164,7 @@ void counters_drop(struct counters *counters) {
         struct counter *counter = *bucket_at(counters, i);
         while (counter != NULL) {
             struct counter *next = counter->next;
-            redis.Free(counter);
+            free_counter(counters, counter);
             counter = next;
         }
     }
@@ -132,12 +198,10 @@ struct counter *counters_add(struct counters *counters, const char *name, size_t
     uint32_t hash = hash_name(counters, name, size);
     struct counter **link = find_link(counters, hash, name, size);
     if (*link != NULL) return *link;
-    struct counter *counter = redis.Alloc(sizeof *counter + size);
-    *counter = (struct counter){.hash = hash, .size = (uint32_t)size};
-    if (size > 0) memcpy(counter->name, name, size);
+    struct counter *counter = new_counter(counters, name, size);
+    counter->hash = hash;
     *link = counter;
     counters->count++;
-    counters->bytes += redis.MallocSize(counter);
     if (counters->count > counters->buckets) split_one(counters);
     return counter;
 }
@@ -149,8 +213,7 @@ bool counters_remove(struct counters *counters, const char *name, size_t size) {
     if (counter == NULL) return false;
     *link = counter->next;
     counters->count--;
-    counters->bytes -= redis.MallocSize(counter);
-    redis.Free(counter);
+    free_counter(counters, counter);
     /* Four at a time, so that there are not more than four times as many buckets as counters for
      * long. */
     for (int i = 0;
@@ -199,12 +262,19 @@ size_t counters_memory(const struct counters *counters) {
            counters->slab_count * SLAB_BUCKETS * sizeof(struct counter *);
 }
 
+static void defrag_periods(struct buckets **buckets, redis_defrag *defrag) {
+    struct buckets *moved = *buckets != NULL ? redis.DefragAlloc(defrag, *buckets) : NULL;
+    if (moved != NULL) *buckets = moved;
+}
+
 uint64_t counters_defrag(struct counters *counters, redis_defrag *defrag, uint64_t bucket) {
     for (; bucket < counters->buckets; bucket++) {
         for (struct counter **link = bucket_at(counters, bucket); *link != NULL;
              link = &(*link)->next) {
             struct counter *moved = redis.DefragAlloc(defrag, *link);
             if (moved != NULL) *link = moved;
+            for (uint32_t i = 0; i < counters->resolutions; i++)
+                defrag_periods(&periods_of(*link)[i], defrag);
         }
         if (bucket % 64 == 63 && redis.DefragShouldStop(defrag)) return bucket + 1;
     }

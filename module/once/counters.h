@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "once/buckets.h"
 #include "server/redis_api.h"
 
 struct counter {
@@ -16,6 +17,7 @@ struct counter {
     int64_t value;
     uint32_t hash;
     uint32_t size;
+    /* In a map with resolutions, pointers to the buckets at each of them follow the name. */
     char name[];
 };
 
@@ -25,11 +27,15 @@ struct counters {
     uint64_t slab_count, slab_capacity;
     uint64_t buckets;
 
-    /* How many counters there are, and their memory. */
+    /* How many counters there are, and their memory with that of their buckets. */
     uint64_t count;
     uint64_t bytes;
+    /* How many buckets of periods there are. */
+    uint64_t periods;
     /* Of the hash of names. */
     uint64_t seed;
+    /* At how many resolutions each counter has buckets; set while the map is empty. */
+    uint32_t resolutions;
 };
 
 /* An empty map; nothing is allocated until there is a counter. */
@@ -40,7 +46,18 @@ void counters_drop(struct counters *counters);
 struct counter *counters_find(const struct counters *counters, const char *name, size_t size);
 /* Finds it, or makes it with the value 0. The size is below 2^32. */
 struct counter *counters_add(struct counters *counters, const char *name, size_t size);
+/* Removes it and its buckets. */
 bool counters_remove(struct counters *counters, const char *name, size_t size);
+
+/* Its buckets at a resolution; NULL if there are none. */
+const struct buckets *counters_buckets(const struct counter *counter, uint32_t resolution);
+/* buckets_set. */
+void counters_set_bucket(struct counters *counters, struct counter *counter, uint32_t resolution,
+                         struct bucket bucket, struct retention retention);
+
+/* buckets_remove. */
+void counters_remove_bucket(struct counters *counters, struct counter *counter, uint32_t resolution,
+                            int64_t start_ms);
 
 typedef void counters_visitor(void *context, struct counter *counter);
 /* Visits a few counters and returns the next cursor, 0 at the end; cursor 0 begins. Every

@@ -13,6 +13,7 @@ bool once_open_to_change(redis_context *context, redis_string *name, bool may_cr
     out->table = out->change.opened.value;
     if (out->table != NULL) {
         if (limits_are_reached(&out->table->head)) out->is_out_of_memory = true;
+        once_begin_wall(out->table);
         return true;
     }
     redis.CloseKey(out->change.opened.key);

@@ -64,22 +64,48 @@ int once_seen(redis_context *context, redis_string **arguments, int count) {
 
 struct facts {
     lethe_window_stats stats;
-    uint64_t clock_ms, counters, memory_bytes;
+    uint64_t clock_ms, counters, memory_bytes, buckets;
+    uint64_t holds_open, holds_ended, holds_forced, holds_bytes;
+    uint64_t claims_running, claims_done, claims_bytes, replies, reply_bytes, replies_dropped;
     uint32_t may_be_evicted;
-    const char *kind;
+    const char *kind, *per;
+    char per_text[RESOLUTIONS_TEXT_BYTES];
 };
 INFO_FACTS_FIT(struct facts);
+
+static void gather_claims(const struct once *table, struct facts *out) {
+    const struct claims *claims = &table->claims;
+    out->claims_running = claims->running;
+    out->claims_done = records_count(&claims->records) - claims->running;
+    out->claims_bytes = claims_section.memory(table);
+    out->replies = claims->replies;
+    out->reply_bytes = claims->reply_bytes;
+    out->replies_dropped = claims->dropped;
+}
+
+static void gather_holds(const struct once *table, struct facts *out) {
+    const struct holds *holds = &table->holds;
+    out->holds_open = holds->open;
+    out->holds_ended = records_count(&holds->records) - holds->open;
+    out->holds_forced = holds->forced;
+    out->holds_bytes = holds_section.memory(table);
+}
 
 void once_gather_facts(redis_context *context, const void *value, void *facts) {
     const struct once *table = value;
     struct facts *out = facts;
     bool may_be_evicted = (redis.GetContextFlags(context) & REDIS_FLAG_EVICT) != 0;
     *out = (struct facts){.stats = LETHE_INIT(lethe_window_stats),
-                          .clock_ms = table->head.clock_ms,
+                          .clock_ms = value_time(&table->head),
                           .counters = table->counters.count,
                           .memory_bytes = once_type.value_bytes + once_type.memory(table),
                           .may_be_evicted = may_be_evicted,
-                          .kind = table->is_forgetful ? "forgetful" : "quotient"};
+                          .kind = table->is_forgetful ? "forgetful" : "quotient",
+                          .buckets = table->counters.periods,
+                          .per = out->per_text};
+    gather_claims(table, out);
+    gather_holds(table, out);
+    resolutions_text(&table->resolutions, out->per_text);
     (void)lethe_window_info(table->window, value_time(&table->head), &out->stats);
 }
 
@@ -114,5 +140,31 @@ const struct info_field once_info_fields[] = {
     INFO_ROW("may_be_evicted", may_be_evicted,
              "1 if the server's maxmemory-policy may evict the table, and forget its ids"),
     INFO_ROW("kind", kind, "How ids are remembered: quotient or forgetful"),
+    INFO_ROW("per", per,
+             "Per which periods the table also counts, each with its KEEP, as in "
+             "hour:48,month:100000; none if it does not"),
+    INFO_ROW("buckets", buckets, "The number of buckets, of all counters and periods"),
+    INFO_ROW("claims_running", claims_running,
+             "The number of claims that are not done, those whose lease is over included; and of "
+             "those that are over, until this server has given back their memory"),
+    INFO_ROW(
+        "claims_done", claims_done,
+        "The number of claims that are done; and of those that are over, until this server has "
+        "given back their memory"),
+    INFO_ROW("claims_bytes", claims_bytes, "The memory of the claims and their replies"),
+    INFO_ROW("replies", replies, "The number of replies that are kept, without empty ones"),
+    INFO_ROW("reply_bytes", reply_bytes, "The bytes of these replies"),
+    INFO_ROW("replies_dropped", replies_dropped,
+             "The number of replies that were dropped or not kept, since the table was made or "
+             "loaded here"),
+    INFO_ROW("holds_open", holds_open,
+             "The number of holds that are neither settled nor released, and whose lease has not "
+             "ended"),
+    INFO_ROW("holds_ended", holds_ended,
+             "The number of holds whose end is remembered; and of those that are over, until this "
+             "server has given back their memory"),
+    INFO_ROW("holds_forced", holds_forced,
+             "The number of times so far that SETTLE with FORCE has passed a limit"),
+    INFO_ROW("holds_bytes", holds_bytes, "The memory of the holds"),
     {.name = NULL},
 };

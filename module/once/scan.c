@@ -26,6 +26,23 @@ static void collect(void *context, struct counter *counter) {
     found->counters[found->count++] = counter;
 }
 
+bool parse_cursor(const redis_string *word, uint64_t *cursor) {
+    size_t size;
+    const char *text = redis.StringPtrLen(word, &size);
+    char copy[24] = {0}, *end = NULL;
+    if (size > 0 && size < sizeof copy && text[0] >= '0' && text[0] <= '9') {
+        memcpy(copy, text, size);
+        *cursor = strtoull(copy, &end, 10);
+    }
+    return end != NULL && *end == '\0';
+}
+
+void reply_cursor(redis_context *context, uint64_t cursor) {
+    redis_string *text = redis.CreateStringPrintf(context, "%llu", (unsigned long long)cursor);
+    redis.ReplyWithCString(context, redis.StringPtrLen(text, NULL));
+    redis.FreeString(context, text);
+}
+
 struct scan_options {
     const char *pattern;
     size_t pattern_size;
@@ -34,15 +51,8 @@ struct scan_options {
 
 static bool parse_scan(redis_context *context, redis_string **arguments, int count,
                        uint64_t *cursor, struct scan_options *options) {
-    size_t size;
-    const char *text = redis.StringPtrLen(arguments[2], &size);
-    char copy[24] = {0}, *end = NULL;
     *options = (struct scan_options){.count = 10};
-    if (size > 0 && size < sizeof copy && text[0] >= '0' && text[0] <= '9') {
-        memcpy(copy, text, size);
-        *cursor = strtoull(copy, &end, 10);
-    }
-    if (end == NULL || *end != '\0') {
+    if (!parse_cursor(arguments[2], cursor)) {
         reply_error(context, ERROR_CURSOR);
         return false;
     }
@@ -92,11 +102,9 @@ int once_scan(redis_context *context, redis_string **arguments, int count) {
             cursor = counters_scan(&table->counters, cursor, collect, &found);
         } while (cursor != 0 && found.count < (size_t)options.count && --most > 0);
     }
-    redis_string *text = redis.CreateStringPrintf(context, "%llu", (unsigned long long)cursor);
     redis.ReplyWithArray(context, 2);
-    redis.ReplyWithCString(context, redis.StringPtrLen(text, NULL));
+    reply_cursor(context, cursor);
     reply_found(context, &found, &options);
-    redis.FreeString(context, text);
     redis.Free(found.counters);
     redis.CloseKey(opened.key);
     return REDIS_OK;

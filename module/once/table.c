@@ -5,13 +5,13 @@
  *         if its id is fresh, and the id is remembered: the server runs one command at a time,
  *         so both happen or neither, and both are in the same snapshot, log and replication
  *         stream. effects.c has what a replica repeats.
+ *         A table that was made with PER also has buckets (meter.c), which are saved after their
+ *         counter. Claims and holds are in sections of their own (sections.c). A table that
+ *         uses none of these has the bytes that it always had.
  * I1      The window's clock is the table's after every effect. */
 #include "once/once.h"
 
-#include <string.h>
-
 #include "command/options.h"
-#include "server/allocator.h"
 #include "types.h"
 
 static redis_type *handle;
@@ -25,32 +25,42 @@ static lethe_window_stats window_stats(const lethe_window *window, uint64_t now_
     return stats;
 }
 
+/* How many records that are over are released after a change, and by the timer. */
+enum { GIVEN_BACK_PER_CHANGE = 4, GIVEN_BACK_PER_TICK = 1000 };
+
 /* After every effect, here and on replicas (I1). */
 static void complete(void *value) {
     struct once *table = value;
     bool more;
     (void)lethe_window_work(table->window, table->head.clock_ms, 0, &more);
+    table->last_set = NULL;
+    sections_give_back(table, GIVEN_BACK_PER_CHANGE);
 }
 
-static void fill(struct once *table, lethe_window *window) {
+void once_fill(struct once *table, lethe_window *window) {
     lethe_window_stats stats = window_stats(window, 0);
     table->window = window;
     table->seed = stats.seed;
+    table->window_ms = stats.window_ms;
     table->period_ms = stats.period_ms;
     table->is_forgetful = stats.kind == LETHE_WINDOW_FORGETFUL;
     counters_init(&table->counters, stats.seed);
+    sections_init(table);
 }
 
 /* A window of the forgetful kind has no cap here. A copy of it, in a replica or after a restart,
  * may need another amount of memory than the original, and would refuse an id that the original has
  * taken: a duplicate would be applied. */
 static lethe_status make(void *value, const void *options) {
-    const lethe_window_options *wanted = options;
+    const struct once_options *all = options;
+    const lethe_window_options *wanted = &all->window;
     if (wanted->kind == LETHE_WINDOW_FORGETFUL && wanted->max_memory_bytes > 0) return LETHE_EINVAL;
     lethe_window *window;
-    lethe_status status = lethe_window_new(options, &window);
-    if (status == LETHE_OK) fill(value, window);
-    return status;
+    lethe_status status = lethe_window_new(wanted, &window);
+    if (status != LETHE_OK) return status;
+    once_fill(value, window);
+    once_set_resolutions(value, &all->resolutions);
+    return LETHE_OK;
 }
 
 /* Warns in the log, at most once a minute, that an eviction forgets. */
@@ -87,12 +97,14 @@ static void let_time_pass(void *value) {
 static void give_back(void *value) {
     struct once *table = value;
     bool more;
+    sections_give_back(table, GIVEN_BACK_PER_TICK);
     if (table->is_forgetful) return;
     (void)lethe_window_work(table->window, table->head.clock_ms, WORK_SLABS, &more);
 }
 
 static bool is_due(const void *value, uint64_t now_ms) {
     const struct once *table = value;
+    if (sections_are_due(table, now_ms)) return true;
     lethe_window_stats stats = window_stats(table->window, table->head.clock_ms);
     if (table->is_forgetful) {
         bool is_past = now_ms - stats.clock_ms >= table->period_ms || table->has_more;
@@ -105,82 +117,15 @@ static bool is_due(const void *value, uint64_t now_ms) {
     return (stats.ids > 0 || stats.parts > 1) && is_late;
 }
 
-/* --- Saving and loading */
-
-struct saving {
-    lethe_sink sink;
-    lethe_status status;
-};
-
-static void save_counter(void *context, struct counter *counter) {
-    struct saving *saving = context;
-    unsigned char head[12];
-    memcpy(head, &counter->size, 4);
-    memcpy(head + 4, &counter->value, 8);
-    if (saving->status == LETHE_OK)
-        saving->status = saving->sink.write(saving->sink.context, head, sizeof head);
-    if (saving->status == LETHE_OK)
-        saving->status = saving->sink.write(saving->sink.context, counter->name, counter->size);
-}
-
-static lethe_status save(const void *value, lethe_sink sink) {
-    const struct once *table = value;
-    uint64_t head[2] = {table->seed, table->counters.count};
-    struct saving saving = {.sink = sink, .status = sink.write(sink.context, head, sizeof head)};
-    if (saving.status == LETHE_OK) counters_each(&table->counters, save_counter, &saving);
-    return saving.status == LETHE_OK ? lethe_window_save(table->window, sink) : saving.status;
-}
-
-static lethe_status load_counters(struct counters *counters, uint64_t count,
-                                  struct chunk_reader *reader) {
-    lethe_source source = chunk_reader_source(reader);
-    for (uint64_t i = 0; i < count; i++) {
-        unsigned char head[12];
-        lethe_status status = source.read(source.context, head, sizeof head);
-        if (status != LETHE_OK) return status;
-        uint32_t size;
-        int64_t value;
-        memcpy(&size, head, 4);
-        memcpy(&value, head + 4, 8);
-        if (size > reader->left) return LETHE_ECORRUPT;
-        char *name = redis.Alloc((size_t)size + 1);
-        status = source.read(source.context, name, size);
-        uint64_t before = counters->count;
-        if (status == LETHE_OK) counters_add(counters, name, size)->value = value;
-        redis.Free(name);
-        if (status != LETHE_OK) return status;
-        if (counters->count == before) return LETHE_ECORRUPT; /* twice the same name */
-    }
-    return LETHE_OK;
-}
-
-static lethe_status load(void *value, lethe_source source) {
-    struct once *table = value;
-    struct chunk_reader *reader = source.context;
-    uint64_t head[2];
-    lethe_status status = source.read(source.context, head, sizeof head);
-    if (status != LETHE_OK) return status;
-    struct counters counters;
-    counters_init(&counters, head[0]);
-    lethe_window *window = NULL;
-    status = load_counters(&counters, head[1], reader);
-    if (status == LETHE_OK)
-        status = lethe_window_load(chunk_reader_source(reader), &module_allocator, &window);
-    if (status == LETHE_OK) {
-        fill(table, window); /* from here on both belong to the table */
-        table->counters = counters;
-        lethe_window_stats stats = window_stats(window, 0);
-        bool is_ours = table->seed == head[0] && stats.clock_ms == table->head.clock_ms;
-        return is_ours ? LETHE_OK : LETHE_ECORRUPT;
-    }
-    counters_drop(&counters);
-    return status;
+static void end_due(void *value, struct effect *effect) {
+    sections_end_due(value, effect);
 }
 
 static void drop(void *value) {
     struct once *table = value;
     lethe_window_free(table->window);
     counters_drop(&table->counters);
+    sections_drop(table);
 }
 
 /* --- What the server wants to know */
@@ -188,19 +133,44 @@ static void drop(void *value) {
 static size_t memory(const void *value) {
     const struct once *table = value;
     return window_stats(table->window, table->head.clock_ms).memory_bytes +
-           counters_memory(&table->counters);
+           counters_memory(&table->counters) + sections_memory(table);
 }
 
 static size_t allocations(const void *value) {
     const struct once *table = value;
     uint64_t bytes = window_stats(table->window, table->head.clock_ms).memory_bytes;
-    return table->counters.count + table->counters.slab_count + effort_of_bytes(bytes);
+    uint64_t blocks = table->counters.count * (1 + table->resolutions.count);
+    return blocks + table->counters.slab_count + sections_allocations(table) +
+           effort_of_bytes(bytes);
 }
 
+struct digesting {
+    redis_digest *digest;
+    uint32_t resolutions;
+};
+
 static void digest_counter(void *context, struct counter *counter) {
-    redis.DigestAddStringBuffer(context, counter->name, counter->size);
-    redis.DigestAddLongLong(context, counter->value);
-    redis.DigestEndSequence(context);
+    const struct digesting *digesting = context;
+    redis_digest *digest = digesting->digest;
+    redis.DigestAddStringBuffer(digest, counter->name, counter->size);
+    redis.DigestAddLongLong(digest, counter->value);
+    for (uint32_t i = 0; i < digesting->resolutions; i++) {
+        const struct buckets *buckets = counters_buckets(counter, i);
+        for (uint32_t place = 0; place < buckets_count(buckets); place++) {
+            redis.DigestAddLongLong(digest, buckets_at(buckets, place)->start_ms);
+            redis.DigestAddLongLong(digest, buckets_at(buckets, place)->value);
+        }
+        redis.DigestAddLongLong(digest, buckets_count(buckets));
+    }
+    redis.DigestEndSequence(digest);
+}
+
+static void digest_resolutions(const struct resolutions *resolutions, redis_digest *digest) {
+    for (uint32_t i = 0; i < resolutions->count; i++) {
+        redis.DigestAddLongLong(digest, (long long)resolutions->each[i].period_ms);
+        redis.DigestAddLongLong(digest, resolutions->each[i].keep);
+        redis.DigestEndSequence(digest);
+    }
 }
 
 static lethe_status save_window(const void *window, lethe_sink sink) {
@@ -213,7 +183,10 @@ static void digest(const void *value, redis_digest *digest) {
     const struct once *table = value;
     digest_saved(save_window, table->window, digest);
     redis.DigestEndSequence(digest);
-    counters_each(&table->counters, digest_counter, digest);
+    digest_resolutions(&table->resolutions, digest);
+    struct digesting digesting = {digest, table->resolutions.count};
+    counters_each(&table->counters, digest_counter, &digesting);
+    sections_digest(table, digest);
 }
 
 static int defrag(void *value, redis_defrag *defrag) {
@@ -233,10 +206,12 @@ const struct value_type once_type = {
     .value_bytes = sizeof(struct once),
     .grows_in_pieces = true,
     .handle = &handle,
-    .commands = {once_commands},
+    .commands = {once_commands, once_meter_commands, once_limit_commands, once_claim_commands,
+                 once_hold_commands},
     .create_word = "CREATE",
     .options = once_options,
-    .default_options = window_options_default,
+    .default_options = once_default_options,
+    .write_more = once_write_more,
     .planned_bytes = window_planned_bytes,
     .make = make,
     .on_made = warn_of_eviction,
@@ -245,8 +220,9 @@ const struct value_type once_type = {
     .info_fields = once_info_fields,
     .gather_facts = once_gather_facts,
     .load_from_snapshot = load_from_snapshot,
-    .save = save,
-    .load = load,
+    .save = once_save,
+    .version_of = once_version,
+    .load = once_load,
     .drop = drop,
     .memory = memory,
     .allocations = allocations,
@@ -254,5 +230,6 @@ const struct value_type once_type = {
     .defrag = defrag,
     .let_time_pass = let_time_pass,
     .is_due = is_due,
+    .end_due = end_due,
     .give_back = give_back,
 };

@@ -62,13 +62,13 @@ static enum outcome apply_one(struct once *table, struct effect *effect, lethe_h
                               struct name name, int64_t delta, int64_t *value) {
     struct counter *counter = counters_find(&table->counters, name.data, name.size);
     *value = counter != NULL ? counter->value : 0;
-    if (!once_can_add(*value, delta) && !once_is_duplicate(table, id)) return OVERFLOW;
+    if (!once_can_add(table, counter, *value, delta) && !once_is_duplicate(table, id))
+        return OVERFLOW;
     enum outcome outcome = try_id(table, effect, id);
     if (outcome != APPLIED) return outcome;
     if (counter == NULL) counter = counters_add(&table->counters, name.data, name.size);
-    counter->value += delta;
+    once_add_to(table, effect, counter, delta);
     *value = counter->value;
-    once_note_counter(effect, counter);
     return APPLIED;
 }
 
@@ -81,8 +81,9 @@ static bool all_fit(const struct once *table, const struct operation *operation)
         struct name name = name_of(operation->names[2 * i]);
         uint64_t before = sums.count;
         struct counter *sum = counters_add(&sums, name.data, name.size);
-        if (sums.count > before) sum->value = value_of(table, name);
-        fits = once_can_add(sum->value, operation->deltas[i]);
+        const struct counter *counter = counters_find(&table->counters, name.data, name.size);
+        if (sums.count > before) sum->value = counter != NULL ? counter->value : 0;
+        fits = once_can_add(table, counter, sum->value, operation->deltas[i]);
         if (fits) sum->value += operation->deltas[i];
     }
     counters_drop(&sums);
@@ -98,8 +99,7 @@ static enum outcome apply_all(struct once *table, struct effect *effect,
     for (size_t i = 0; i < pairs && outcome == APPLIED; i++) {
         struct name name = name_of(operation->names[2 * i]);
         struct counter *counter = counters_add(&table->counters, name.data, name.size);
-        counter->value += operation->deltas[i];
-        once_note_counter(effect, counter);
+        once_add_to(table, effect, counter, operation->deltas[i]);
     }
     for (size_t i = 0; i < pairs; i++)
         values[i] = value_of(table, name_of(operation->names[2 * i]));
@@ -229,10 +229,9 @@ static bool prepare_batch(struct batch *batch, const struct once *table) {
         struct name name = batch->names[i];
         struct counter *counter = counters_find(&table->counters, name.data, name.size);
         batch->counters[i] = counter;
-        int64_t value = counter != NULL ? counter->value : 0;
         long long delta = batch->deltas[i];
         uint64_t size = delta < 0 ? -(uint64_t)delta : (uint64_t)delta;
-        is_small = is_small && size < most && value < (int64_t)most && value > -(int64_t)most;
+        is_small = is_small && size < most && once_is_small(table, counter, (int64_t)most);
         if (is_small) total += size;
         is_small = is_small && total < most;
     }
@@ -252,8 +251,7 @@ static void apply_together(struct batch *batch, struct once *table, struct effec
                                : counters_find(&table->counters, name.data, name.size);
         }
         if (is_fresh) {
-            counter->value += batch->deltas[i];
-            once_note_counter(effect, counter);
+            once_add_to(table, effect, counter, batch->deltas[i]);
         }
         batch->values[i] = counter != NULL ? counter->value : 0;
         batch->outcomes[i] = is_fresh                                      ? APPLIED

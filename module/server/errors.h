@@ -43,6 +43,13 @@
 #define ERROR_NO_TABLE "NOTABLE there is no such table; make it with ONCE.CREATE"
 #define ERROR_EMPTY_ID "ERR an id is empty; nothing was changed"
 #define ERROR_DELTA "ERR a delta is not an integer or out of range"
+#define ERROR_TIME "ERR a time is not an integer from 0, in milliseconds, nor - or +"
+#define ERROR_PERIOD \
+    "ERR a period is not hour, day, month or an integer from 100 to 31622400000, in milliseconds"
+#define ERROR_RANGE_SYNTAX \
+    "ERR syntax error: PER period is needed, and COUNT count from 1 to 100000 may follow"
+#define ERROR_NOT_METERED \
+    "ERR the table does not count per that period; make it with ONCE.CREATE ... PER"
 #define ERROR_OVERFLOW "ERR increment would overflow; nothing was changed"
 #define ERROR_FORGET \
     "ERR a table of KIND forgetful can't forget a single id; make one of KIND quotient for that"
@@ -50,7 +57,49 @@
 #define ERROR_SCAN_SYNTAX "ERR syntax error: the options are MATCH pattern and COUNT count"
 #define ERROR_TOP "ERR the number of counters is not an integer, or is negative"
 
+/* Limits. */
+#define ERROR_AMOUNT "ERR an amount is not an integer, or is 0 or out of range"
+#define ERROR_LIMIT "ERR a limit is not an integer or out of range"
+#define ERROR_LIMIT_SYNTAX                                                                         \
+    "ERR syntax error: one or more of LIMIT max [PER period] [SLIDING] or FLOOR min [PER period] " \
+    "follow"
+#define ERROR_LIMITS "ERR there are more than 8 limits"
+#define ERROR_SLIDING "ERR SLIDING needs LIMIT with PER"
+#define ERROR_SLIDING_KEEP                                                                   \
+    "ERR SLIDING needs a table that keeps 2 buckets of that period or more; make it with a " \
+    "larger KEEP"
+
+/* Holds. */
+#define ERROR_HELD "ERR an amount is not an integer from 1 to 9223372036854775807"
+#define ERROR_ACTUAL "ERR what is settled is not an integer from 0 to 9223372036854775807"
+#define ERROR_HOLD_SYNTAX \
+    "ERR syntax error: LIMIT max [PER period] and LEASE ms are needed, and NOCREATE may be given"
+#define ERROR_SETTLE_SYNTAX "ERR syntax error: only FORCE may follow"
+#define ERROR_HOLD_ID "ERR the id of a hold has more than 65535 bytes; nothing was changed"
+#define ERROR_NO_HOLD \
+    "NOHOLD there is no such hold, or it ended longer ago than the window; nothing was changed"
+#define ERROR_HOLD_MISMATCH \
+    "MISMATCH the hold has another counter, amount or limit; nothing was changed"
+#define ERROR_SETTLED_OTHERWISE \
+    "MISMATCH the hold was settled with another amount; nothing was changed"
+#define ERROR_WAS_SETTLED "MISMATCH the hold was settled; nothing was changed"
+#define ERROR_WAS_RELEASED "MISMATCH the hold was released; nothing was changed"
+
+/* Claims. */
+#define ERROR_CLAIM_ID "ERR the id of a claim has more than 65535 bytes; nothing was changed"
+#define ERROR_TOKEN "ERR a token has 1 to 255 bytes; nothing was changed"
+#define ERROR_FINGERPRINT "ERR a fingerprint has 1 to 255 bytes; nothing was changed"
+#define ERROR_LEASE "ERR a lease is not an integer from 1 to 2592000000, in milliseconds"
+#define ERROR_BEGIN_SYNTAX \
+    "ERR syntax error: LEASE ms is needed, and FINGERPRINT fingerprint and NOCREATE may be given"
+#define ERROR_RENEW_SYNTAX "ERR syntax error: LEASE ms is needed"
+#define ERROR_CLAIMS_SYNTAX                                                                      \
+    "ERR syntax error: the options are STATE running, expired or done, MATCH pattern and COUNT " \
+    "count"
+
 /* ONCE.CALL. */
+#define ERROR_CALL_MISMATCH \
+    "MISMATCH the id stands for another command or for a claim; nothing was changed"
 #define ERROR_CALL_UNKNOWN "ERR unknown command to call"
 #define ERROR_CALL_NOT_PLAIN "ERR only plain write commands can be called"
 #define ERROR_CALL_ARITY "ERR wrong number of arguments for the command to call"

@@ -29,6 +29,7 @@ enum {
 };
 
 static int lifted;
+static bool is_denied;
 static bool has_refused;
 
 /* The size of the value that is being changed, if it grows in pieces. Other threads release
@@ -43,6 +44,10 @@ void limits_lift(void) {
 
 void limits_restore(void) {
     lifted--;
+}
+
+void limits_deny(bool is_on) {
+    is_denied = is_on;
 }
 
 static uint64_t field(redis_server_info *info, const char *name) {
@@ -68,6 +73,7 @@ static uint64_t largest(void) {
 }
 
 bool limits_allow_block(size_t size) {
+    if (is_denied) return false;
     has_refused = lifted == 0 && (watched_bytes > largest() || size > largest() - watched_bytes ||
                                   (size >= GROWTH_BYTES && size > memory_left()));
     if (is_watching && !has_refused) watched_bytes += size;

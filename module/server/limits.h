@@ -15,6 +15,10 @@ struct value_type;
 void limits_lift(void);
 void limits_restore(void);
 
+/* While it is on, no block is allowed at all, lifted or not: a replica repeats what its master did
+ * when memory was short. */
+void limits_deny(bool is_on);
+
 /* For the allocator: whether it may take a block, and that it has released one. */
 bool limits_allow_block(size_t size);
 void limits_note_release(size_t size);

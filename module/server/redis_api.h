@@ -290,6 +290,7 @@ typedef struct redis_type_methods {
     NEEDED(int, CallReplyMapElement,                                                               \
            (redis_reply *, size_t index, redis_reply * *key, redis_reply * *value))                \
     NEEDED(const char *, CallReplyStringPtr, (redis_reply *, size_t * size))                       \
+    NEEDED(const char *, CallReplyProto, (redis_reply *, size_t * size))                           \
     NEEDED(int, Replicate, (redis_context *, const char *command, const char *format, ...))        \
     NEEDED(int, ReplicateVerbatim, (redis_context *))                                              \
     NEEDED(redis_string *, GetCurrentUserName, (redis_context *))                                  \

@@ -1,7 +1,7 @@
 /* module/server/settings.c - the configuration: lethe.* in CONFIG GET and SET.
  *
- * All settings except tick-ms and largest-value are defaults of values that their first use
- * makes. A change holds for values that are made from then on. */
+ * All settings except tick-ms, largest-value, largest-reply and kept-replies are defaults of values
+ * that their first use makes. A change holds for values that are made from then on. */
 #include "server/settings.h"
 
 #include <stdio.h>
@@ -9,7 +9,8 @@
 #include "command/options.h"
 #include "server/allocator.h"
 
-static long long window_ms, capacity, max_memory_bytes, largest_value_bytes;
+static long long window_ms, capacity, max_memory_bytes, largest_value_bytes, largest_reply_bytes,
+    kept_replies_bytes;
 static long long tick_ms = 100;
 static double error, slack;
 static int policy, window_kind;
@@ -69,6 +70,20 @@ struct setting settings[] = {
      .fallback = "4294967296",
      .meaning = "How large a client may make a value, in bytes; 0 for any size",
      .value = &largest_value_bytes},
+    {.name = "largest-reply",
+     .kind = SETTING_BYTES,
+     .initial = 1 << 16,
+     .most = 512 << 20,
+     .fallback = "65536",
+     .meaning = "How large a reply of a claim may be to be kept, in bytes; 0: none is kept",
+     .value = &largest_reply_bytes},
+    {.name = "kept-replies",
+     .kind = SETTING_BYTES,
+     .initial = 1 << 26,
+     .most = INT64_MAX,
+     .fallback = "67108864",
+     .meaning = "How many bytes of replies of claims a table keeps; the oldest are dropped first",
+     .value = &kept_replies_bytes},
     {.name = "tick-ms",
      .kind = SETTING_NUMBER,
      .initial = 100,
@@ -181,6 +196,14 @@ lethe_window_options settings_defaults(void) {
 
 uint64_t settings_tick_ms(void) {
     return (uint64_t)tick_ms;
+}
+
+uint64_t settings_largest_reply_bytes(void) {
+    return (uint64_t)largest_reply_bytes;
+}
+
+uint64_t settings_kept_replies_bytes(void) {
+    return (uint64_t)kept_replies_bytes;
 }
 
 uint64_t settings_largest_value_bytes(void) {

@@ -45,6 +45,10 @@ bool settings_register(redis_context *context);
 lethe_window_options settings_defaults(void);
 /* lethe.tick-ms: how often the timer runs. */
 uint64_t settings_tick_ms(void);
+/* lethe.largest-reply and lethe.kept-replies: how large one reply of a claim may be, and all of a
+ * table. */
+uint64_t settings_largest_reply_bytes(void);
+uint64_t settings_kept_replies_bytes(void);
 /* lethe.largest-value: how large a client may make a value; 0: any size. */
 uint64_t settings_largest_value_bytes(void);
 

@@ -74,7 +74,7 @@ static void gather_facts(redis_context *context, const void *value, void *facts)
     struct facts *out = facts;
     (void)context;
     *out = (struct facts){.stats = LETHE_INIT(lethe_forgetful_stats),
-                          .clock_ms = held->head.clock_ms,
+                          .clock_ms = value_time(&held->head),
                           .memory_bytes = held_bytes(value)};
     (void)lethe_forgetful_info(held->structure, value_time(&held->head), &out->stats);
 }

@@ -138,6 +138,7 @@ static void tick(redis_context *context, struct ticket *ticket) {
             struct effect effect;
             effect_begin(&effect, value);
             effect_u8(&effect, 'W');
+            if (value->type->end_due != NULL) value->type->end_due(value, &effect);
             effect_send(&effect, context, name, value);
             registry_counts.ticks++;
         }

@@ -12,7 +12,7 @@
 #include "server/limits.h"
 #include "value/registry.h"
 
-enum { HEAD_BYTES = 64, OLD_HEAD_BYTES = 40, FORMAT_VERSION = 2 };
+enum { HEAD_BYTES = 64, OLD_HEAD_BYTES = 40 };
 
 static const unsigned char mark[8] = {0x89, 'L', 'E', 'T', 'H', 'E', 'M', '\n'};
 
@@ -62,7 +62,8 @@ void value_release(void *value) {
 static lethe_status save_value(const void *value, struct stamp stamp, lethe_sink sink) {
     const struct value *head = value;
     unsigned char bytes[HEAD_BYTES] = {0};
-    uint32_t version = FORMAT_VERSION;
+    uint32_t version = head->type->version_of != NULL ? head->type->version_of(value)
+                                                      : (uint32_t)VALUE_PLAIN_VERSION;
     memcpy(bytes, mark, 8);
     memcpy(bytes + 8, &version, 4);
     memcpy(bytes + 12, head->type->name, 9);
@@ -77,15 +78,20 @@ static lethe_status save_value(const void *value, struct stamp stamp, lethe_sink
     return status == LETHE_OK ? head->type->save(value, sink) : status;
 }
 
+static bool is_known(const struct value *value) {
+    uint32_t most = value->type->version_of != NULL ? VALUE_SECTIONED_VERSION : VALUE_PLAIN_VERSION;
+    return value->version >= 1 && value->version <= most;
+}
+
 /* Fills in the head. False when it is not one of this type. */
 static bool read_head(struct value *value, struct chunk_reader *reader) {
     unsigned char bytes[HEAD_BYTES] = {0};
-    uint32_t version;
     lethe_source source = chunk_reader_source(reader);
     if (source.read(source.context, bytes, OLD_HEAD_BYTES) != LETHE_OK) return false;
-    memcpy(&version, bytes + 8, 4);
-    if (version == 2 && source.read(source.context, bytes + OLD_HEAD_BYTES,
-                                    HEAD_BYTES - OLD_HEAD_BYTES) != LETHE_OK)
+    memcpy(&value->version, bytes + 8, 4);
+    if (value->version >= VALUE_PLAIN_VERSION &&
+        source.read(source.context, bytes + OLD_HEAD_BYTES, HEAD_BYTES - OLD_HEAD_BYTES) !=
+            LETHE_OK)
         return false;
     memcpy(value->stamp.host, bytes + 21, CLOCK_HOST_BYTES);
     memcpy(&value->clock_ms, bytes + 24, 8);
@@ -95,7 +101,7 @@ static bool read_head(struct value *value, struct chunk_reader *reader) {
     memcpy(&value->idle_ms, bytes + 56, 8);
     /* When another server's file was made is not known here. */
     if (!clock_is_loading_own_file) value->stamp = (struct stamp){0};
-    return memcmp(bytes, mark, 8) == 0 && version >= 1 && version <= FORMAT_VERSION &&
+    return memcmp(bytes, mark, 8) == 0 && is_known(value) &&
            memcmp(bytes + 12, value->type->name, 9) == 0 && value->clock_ms <= VALUE_MAX_TIME_MS &&
            value->idle_ms <= VALUE_MAX_TIME_MS;
 }

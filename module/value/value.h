@@ -49,9 +49,11 @@ struct value {
     struct chunks *partial;
     /* What it took at the timer's last visit, and what it has taken since. */
     uint64_t bytes;
+    /* While it is loaded: the version of the format that it was saved in. */
+    uint32_t version;
 };
 
-enum { OPTIONS_LIMIT_BYTES = 160, COMMAND_TABLES_LIMIT = 4 };
+enum { OPTIONS_LIMIT_BYTES = 256, COMMAND_TABLES_LIMIT = 6 };
 
 /* Room for any type's options. */
 union options {
@@ -84,6 +86,8 @@ struct value_type {
     void (*default_options)(void *options);
     /* * Where an effect does not carry the options as their table has them. */
     void (*write_options)(const void *options, struct effect *effect);
+    /* * The steps that follow the one that makes a value, for what earlier versions do not know. */
+    void (*write_more)(const void *options, struct effect *effect);
     /* * From an effect, whose reader is looked at later; false: they are nonsense. */
     bool (*read_options)(struct effect_reader *reader, void *options);
     /* About how many bytes a value with these options will take; for the limits. 0: they are
@@ -109,6 +113,8 @@ struct value_type {
     /* Calls value_from_snapshot: VALUE_TYPE_LOADER. */
     void *(*load_from_snapshot)(redis_io *io, int version);
     lethe_status (*save)(const void *value, lethe_sink sink);
+    /* * Which version of the format its bytes have; otherwise VALUE_PLAIN_VERSION. */
+    uint32_t (*version_of)(const void *value);
     /* Into a value as for make. */
     lethe_status (*load)(void *value, lethe_source source);
     /* Releases what the value owns, also half-built; not the value itself. */
@@ -124,6 +130,9 @@ struct value_type {
     void (*let_time_pass)(void *value);
     /* With let_time_pass: whether there is anything to forget or give back as of now_ms. */
     bool (*is_due)(const void *value, uint64_t now_ms);
+    /* * On a master, after the timer has let time pass: does what has become due, and appends the
+     * steps. */
+    void (*end_due)(void *value, struct effect *effect);
     /* * Gives memory back without a change of what is saved. */
     void (*give_back)(void *value);
 };
@@ -151,6 +160,10 @@ lethe_status value_to_chunks(const struct value *value, struct chunks *out);
 void *value_load(const struct value_type *type, const struct chunks *chunks);
 
 enum { VALUE_ENCODING_VERSION = 2 };
+
+/* Of the format of a saved value. A value that uses nothing new has the bytes that earlier versions
+ * of the module know; they refuse any other. */
+enum { VALUE_PLAIN_VERSION = 2, VALUE_METERED_VERSION = 3, VALUE_SECTIONED_VERSION = 4 };
 
 /* Registers a type with the server: snapshot.c. */
 bool value_type_register(redis_context *context, const struct value_type *type);

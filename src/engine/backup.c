@@ -1,237 +1,164 @@
-/* engine/backup.c - backups of stores, and stores from backups.
+/* engine/backup.c - a store as of one moment, beside a process that may be writing to it: checking
+ * it, backups, and stores from backups.
  *
- * I1      Nothing is copied before every byte of the store was read and found sound. Nothing that a
- *         restore needs is replaced or removed before the copy was read back and found sound too.
- *         No copy is added to those of another store.
- * I2      The backup of a store with a ledger is two things. The latest copy of RocksDB's files
- *         decides which ledger goes with it, by the state in it (ledger_backup.c). The ledger is
- *         copied first. So after a kill at any moment the latest backup is whole: the new one or
- *         the one before.
- * I3      A store is restored under another name, read, and then moved to its place, the folder
- *         `data` last: a folder without it is no store.
- * WHY     A backup is needed when everything else is gone. That is worth reading all of it
- *         twice. */
+ * I1      The ledger is taken before RocksDB's files, and both are held as they were at one moment.
+ *         So the ledger covers nothing that the log has not, and everything that the log has
+ *         dropped.
+ * I2      A set has everything that was acknowledged before it was taken, and is a state that the
+ *         store had: RocksDB's log, as far as it was read, is a beginning of the whole log.
+ * I3      In a restored store the acknowledged commit is its last one.
+ * WHY     How backups are kept, and when one is believed, is the same for stores and cascades:
+ *         backup/backup.c. */
+#include <stdio.h>
 #include <string.h>
 
+#include "backup/backup.h"
 #include "core/detail.h"
+#include "core/sized.h"
 #include "engine/check.h"
 #include "engine/disk/disk.h"
 #include "engine/ids/ledger.h"
+#include "filter/cascade/check.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/note.h"
-#include "os/sync.h"
-#include "os/temporary.h"
-
-enum { PATH_BYTES = LETHE_OS_PATH_BYTES };
 
 static bool has(const char *folder, const char *name) {
-    char path[PATH_BYTES];
+    char path[LETHE_OS_PATH_BYTES];
     return lethe_os_path(path, "%s/%s", folder, name) && lethe_os_exists(path);
 }
 
-/* Backups do not go into a store, neither this one nor another. */
-static lethe_status refuse_place(const char *folder, const char *backups, lethe_detail *detail) {
-    bool is_within;
-    lethe_status status = lethe_os_is_within(backups, folder, &is_within);
-    if (status == LETHE_ENOTFOUND) return LETHE_OK; /* reported later */
-    if (status != LETHE_OK) return lethe_detail_of_file(detail, status, "look at", backups);
-    if (is_within) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "%s is in the store itself; name a folder outside of it", backups);
-    }
-    if (has(backups, "data") || has(backups, "lethe.lock")) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "%s is a store and no folder of backups; name another", backups);
-    }
+/* A lethe_set_gather. */
+static lethe_status gather(lethe_set *set, lethe_detail *detail) {
+    if (!has(set->folder, "data"))
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there is no store in %s", set->folder);
+    lethe_status status = lethe_set_add_content(set, "acknowledged");
+    if (status == LETHE_OK && has(set->folder, "ledger/manifest"))
+        status = lethe_cascade_gather(set, "ledger/");
+    if (status == LETHE_OK) status = lethe_disk_gather(set);
+    return lethe_detail_of_file(detail, status, "read", set->folder);
+}
+
+/* The seed is a secret, and this is not. */
+static uint64_t owner_of(const lethe_state *state) {
+    static const char what[] = "backup";
+    return lethe_hash_bytes(state->seed, what, sizeof what - 1).low;
+}
+
+static lethe_status examine(const char *folder, lethe_set *set, struct lethe_backup_facts *out,
+                            lethe_detail *detail) {
+    lethe_state state;
+    lethe_store_health health;
+    lethe_status status = lethe_engine_examine(folder, set, &state, &health, detail);
+    if (status != LETHE_OK) return status;
+    *out = (struct lethe_backup_facts){
+        .owner = owner_of(&state), .records = state.totals.applied, .moment = state.commit};
     return LETHE_OK;
 }
 
-/* Makes a temporary folder in which a copy can be opened as a store, by links to its files. */
-static lethe_status show(const char *backups, uint32_t number, lethe_os_temporary *out,
-                         lethe_detail *detail) {
-    lethe_status status = lethe_os_temporary_make(out);
-    if (status != LETHE_OK)
-        return lethe_detail_of_file(detail, status, "make", "a temporary folder");
-    return lethe_disk_backup_show(backups, number, out->path, detail);
+/* Writes down that the last commit was acknowledged. */
+static lethe_status settle(const char *folder, const struct lethe_backup_facts *facts,
+                           lethe_detail *detail) {
+    char path[LETHE_OS_PATH_BYTES];
+    lethe_os_note note;
+    if (!lethe_os_path(path, "%s/acknowledged", folder))
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
+    lethe_status status =
+        lethe_detail_of_file(detail, lethe_os_note_open(path, &note), "write", path);
+    if (status != LETHE_OK) return status;
+    lethe_os_note_write(&note, facts->moment);
+    lethe_os_note_close(&note);
+    return LETHE_OK;
 }
 
-/* A folder of backups belongs to one store, since only the latest copy in it is ever restored. A
- * copy that can't be read is in nobody's way. */
-static lethe_status refuse_another(const char *backups, uint64_t seed, lethe_detail *detail) {
-    lethe_os_temporary shown;
-    uint32_t number = lethe_disk_backup_latest(backups);
-    if (number == 0) return LETHE_OK;
+/* The files of a ledger, which go to a backup's list. */
+struct listing {
+    lethe_backup_contents *contents;
+    const char *backups, *inner;
+    lethe_status status;
+};
+
+static void list_file(void *context, const char *name) {
+    struct listing *listing = context;
+    char path[LETHE_OS_PATH_BYTES];
+    lethe_os_block_file content;
+    if (listing->status != LETHE_OK || strcmp(name, "claim") == 0 || strlen(name) > 40) return;
+    lethe_backup_file *file = lethe_backup_contents_append(listing->contents);
+    if (file == NULL) {
+        listing->status = LETHE_ENOMEM;
+        return;
+    }
+    (void)snprintf(file->name, sizeof file->name, "ledger/%s", name);
+    (void)snprintf(file->place, sizeof file->place, "%s/%s", listing->inner, name);
+    if (!lethe_backup_is_name(file->name) ||
+        !lethe_backup_file_path(listing->backups, file, path)) {
+        listing->status = LETHE_ECORRUPT;
+        return;
+    }
+    listing->status = lethe_os_block_open(path, false, false, &content);
+    if (listing->status != LETHE_OK) return;
+    file->size_bytes = content.size_bytes;
+    listing->contents->backup.bytes += content.size_bytes;
+    lethe_os_block_close(&content);
+}
+
+/* Of a backup of an earlier version: its owner, and its ledger, which is in a folder of its own. */
+static lethe_status complete(const char *backups, const char *shown,
+                             lethe_backup_contents *contents, lethe_detail *detail) {
     lethe_disk *disk = NULL;
     lethe_state state = {0};
-    lethe_status status = show(backups, number, &shown, NULL);
-    if (status == LETHE_OK)
-        status = lethe_disk_open(shown.path, LETHE_DISK_READ, false, NULL, &disk, NULL);
-    if (status == LETHE_OK) status = lethe_state_load(disk, &state, NULL);
-    lethe_disk_close(disk);
-    lethe_os_temporary_remove(&shown);
-    if (status != LETHE_OK || state.seed == seed) return LETHE_OK;
-    return lethe_detail_fill(detail, LETHE_EINVAL,
-                             "%s has backups of another store, which could not be restored any "
-                             "more; name another folder",
-                             backups);
-}
-
-/* Reads every byte of a copy, in place. */
-static lethe_status read_back(const char *backups, uint32_t number, const lethe_state *expected,
-                              lethe_detail *detail) {
-    lethe_os_temporary shown;
-    lethe_status status = show(backups, number, &shown, detail);
-    lethe_state state;
-    lethe_store_health health;
-    if (status == LETHE_OK)
-        status = lethe_engine_examine(shown.path, false, &state, &health, detail);
-    if (status == LETHE_OK && state.commit != expected->commit)
-        status = lethe_detail_fill(detail, LETHE_ECORRUPT, "it is of another moment");
-    lethe_os_temporary_remove(&shown);
-    return status;
-}
-
-/* Adds a copy of RocksDB's files; or none, if it can't be read back. */
-static lethe_status add_copy(lethe_disk *disk, const char *backups, const lethe_state *state,
-                             lethe_detail *detail) {
-    uint32_t number;
-    lethe_status status = lethe_disk_backup(disk, backups, &number, detail);
-    if (status != LETHE_OK) return status;
-    lethe_detail reason = {""};
-    status = read_back(backups, number, state, &reason);
-    if (status == LETHE_OK) return LETHE_OK;
-    lethe_disk_backup_forget(backups, number);
-    return lethe_detail_fill(detail, status,
-                             "the store is sound, but its copy in %s is not (%.300s); back up to "
-                             "another folder",
-                             backups, reason.text);
-}
-
-lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_detail *detail) {
-    lethe_disk *disk = NULL;
-    lethe_state state;
-    lethe_store_health health;
-    lethe_detail_clear(detail);
-    if (folder == NULL || backups == NULL)
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of a folder is NULL");
-    lethe_status status = refuse_place(folder, backups, detail);
-    if (status == LETHE_OK) status = lethe_engine_examine(folder, true, &state, &health, detail);
-    if (status == LETHE_OK)
-        status = lethe_disk_open(folder, LETHE_DISK_WRITE, false, NULL, &disk, detail);
+    char name[LETHE_LEDGER_NAME_BYTES], path[LETHE_OS_PATH_BYTES];
+    lethe_status status = lethe_disk_open(shown, LETHE_DISK_READ, false, NULL, &disk, detail);
     if (status == LETHE_OK) status = lethe_state_load(disk, &state, detail);
-    if (status == LETHE_OK)
-        status = lethe_detail_of_file(detail, lethe_os_folder_make(backups), "make", backups);
-    if (status == LETHE_OK) status = refuse_another(backups, state.seed, detail);
-    if (status == LETHE_OK && state.forever)
-        status = lethe_ledger_backup(folder, backups, &state, detail);
-    if (status == LETHE_OK) status = add_copy(disk, backups, &state, detail);
-    if (status == LETHE_OK) lethe_ledger_prune(backups, &state);
     lethe_disk_close(disk);
-    return status;
+    if (status != LETHE_OK) return status;
+    contents->owner = owner_of(&state);
+    if (!state.forever) return LETHE_OK;
+    lethe_ledger_earlier(backups, &state, name);
+    struct listing listing = {.contents = contents, .backups = backups, .inner = name};
+    status = lethe_os_path(path, "%s/%s", backups, name)
+                 ? lethe_os_folder_each(path, list_file, &listing)
+                 : LETHE_EIO;
+    if (status == LETHE_OK) status = listing.status;
+    if (status == LETHE_OK) return LETHE_OK;
+    return lethe_detail_fill(detail, status == LETHE_ENOTFOUND ? LETHE_ECORRUPT : status,
+                             "the ledger of the backup, %s, is missing or cannot be read", path);
 }
 
-/* The name under which a store is restored, in its own folder. */
-#define RESTORING "restore.new"
+static const lethe_backup_kind kind_of_store = {
+    .type = LETHE_BACKUP_OF_STORE,
+    .name = "store",
+    .subject = "the store",
+    .root = "data",
+    .gather = gather,
+    .examine = examine,
+    .settle = settle,
+    .complete = complete,
+};
 
-static void remove_half(const char *folder) {
-    static const char *const parts[] = {"data", "ledger", "ledger.new", ""};
-    char half[PATH_BYTES], path[PATH_BYTES];
-    if (!lethe_os_path(half, "%s/" RESTORING, folder)) return;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (lethe_os_path(path, "%s/%s", half, parts[i])) lethe_os_folder_remove(path);
-    }
+lethe_status lethe_store_backup(const char *folder, const char *backups, lethe_backup *out,
+                                lethe_detail *detail) {
+    return lethe_backup_add(&kind_of_store, NULL, folder, backups, out, detail);
 }
 
-/* Whether something in the folder is not the remains of a restore that was killed. */
-static void judge_name(void *context, const char *name) {
-    bool *is_foreign = context;
-    if (strcmp(name, RESTORING) != 0 && strcmp(name, "ledger") != 0 &&
-        strcmp(name, "acknowledged") != 0) {
-        *is_foreign = true;
-    }
+lethe_status lethe_store_restore(const char *backups, uint64_t number, const char *folder,
+                                 lethe_backup *out, lethe_detail *detail) {
+    return lethe_backup_restore(&kind_of_store, backups, number, folder, out, detail);
 }
 
-static void remove_remains(const char *folder) {
-    char path[PATH_BYTES];
-    if (lethe_os_path(path, "%s/ledger", folder)) lethe_os_folder_remove(path);
-    if (lethe_os_path(path, "%s/acknowledged", folder)) lethe_os_remove(path);
-    remove_half(folder); /* last: it shows that the others are remains */
-}
-
-/* Makes the folder ready, or refuses it. */
-static lethe_status prepare(const char *folder, bool *was_missing, lethe_detail *detail) {
-    lethe_os_folder_state state;
-    lethe_status status = lethe_os_folder_look(folder, &state);
-    bool is_foreign = false;
-    *was_missing = state == LETHE_OS_MISSING;
-    if (status == LETHE_OK && state == LETHE_OS_FILLED && has(folder, RESTORING)) {
-        status = lethe_os_folder_each(folder, judge_name, &is_foreign);
-        if (status == LETHE_OK && !is_foreign) {
-            remove_remains(folder);
-            state = LETHE_OS_EMPTY;
-        }
-    }
-    if (status != LETHE_OK || state == LETHE_OS_NO_FOLDER || state == LETHE_OS_FILLED) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "%s must be missing or an empty folder to restore into", folder);
-    }
-    return lethe_detail_of_file(detail, lethe_os_folder_make(folder), "make", folder);
-}
-
-/* Restores a whole store under its other name, and reads every byte of it. */
-static lethe_status fill(const char *backups, const char *half, lethe_detail *detail) {
-    char path[PATH_BYTES];
+/* A lethe_backup_look. */
+static lethe_status check(lethe_set *set, void *context, lethe_detail *detail) {
     lethe_state state;
-    lethe_store_health health;
-    lethe_os_note note;
-    lethe_status status = lethe_detail_of_file(detail, lethe_os_folder_make(half), "make", half);
-    if (status == LETHE_OK) status = lethe_disk_restore(backups, half, detail);
-    if (status == LETHE_OK) status = lethe_engine_examine(half, false, &state, &health, detail);
-    if (status == LETHE_OK && state.forever)
-        status = lethe_ledger_restore(backups, half, &state, detail);
-    if (status != LETHE_OK) return status;
-    if (!lethe_os_path(path, "%s/acknowledged", half))
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    status = lethe_detail_of_file(detail, lethe_os_note_open(path, &note), "write", path);
-    if (status != LETHE_OK) return status;
-    lethe_os_note_write(&note, state.commit);
-    lethe_os_note_close(&note);
-    status = lethe_os_path(path, "%s/data", half) ? lethe_os_sync_folder(path) : LETHE_EIO;
-    return lethe_detail_of_file(detail, status, "write", path);
+    return lethe_engine_examine(set->shown.path, NULL, &state, context, detail);
 }
 
-static lethe_status move(const char *half, const char *folder, const char *name,
-                         lethe_detail *detail) {
-    char from[PATH_BYTES], to[PATH_BYTES];
-    if (!lethe_os_path(from, "%s/%s", half, name) || !lethe_os_path(to, "%s/%s", folder, name))
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    if (!lethe_os_exists(from)) return LETHE_OK;
-    return lethe_detail_of_file(detail, lethe_os_folder_rename(from, to), "make", to);
-}
-
-lethe_status lethe_store_restore(const char *backups, const char *folder, lethe_detail *detail) {
-    char half[PATH_BYTES];
-    bool was_missing = false;
+lethe_status lethe_store_check(const char *folder, lethe_store_health *out, lethe_detail *detail) {
+    lethe_store_health health = {0};
     lethe_detail_clear(detail);
-    if (folder == NULL || backups == NULL)
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of a folder is NULL");
-    if (!lethe_os_path(half, "%s/" RESTORING, folder))
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    if (!lethe_os_exists(backups))
-        return lethe_detail_fill(detail, LETHE_ENOTFOUND,
-                                 "there are no backups in %s; check the name", backups);
-    lethe_status status = prepare(folder, &was_missing, detail);
-    if (status != LETHE_OK) return status;
-    status = fill(backups, half, detail);
-    if (status == LETHE_OK) status = move(half, folder, "ledger", detail);
-    if (status == LETHE_OK) status = move(half, folder, "acknowledged", detail);
-    if (status == LETHE_OK) status = move(half, folder, "data", detail);
-    if (status == LETHE_OK) {
-        remove_half(folder);
-        return LETHE_OK;
-    }
-    remove_remains(folder);
-    if (was_missing) lethe_os_folder_remove(folder);
-    return status;
+    if (folder == NULL || out == NULL ||
+        lethe_sized_check(out, LETHE_SIZE_WITH(out, ledger_ids)) != LETHE_OK)
+        return lethe_detail_fill(detail, LETHE_EINVAL, "the folder is NULL, or what to fill in");
+    lethe_status status = lethe_backup_with(&kind_of_store, folder, check, &health, detail);
+    lethe_status given = LETHE_GIVE(&health, out, ledger_ids);
+    return status != LETHE_OK ? status : given;
 }

@@ -5,7 +5,6 @@
 #include "engine/check.h"
 
 #include "core/detail.h"
-#include "core/sized.h"
 #include "engine/marks.h"
 #include "engine/store.h"
 
@@ -26,7 +25,7 @@ static lethe_status examine_state(struct examination *examination, lethe_bytes k
         examination->health->marks++;
         return LETHE_OK;
     }
-    return lethe_state_is_record(key) ? LETHE_OK : LETHE_ECORRUPT;
+    return lethe_state_is_record(key) || lethe_meters_is_record(key) ? LETHE_OK : LETHE_ECORRUPT;
 }
 
 static lethe_status examine_ids(struct examination *examination, lethe_bytes key,
@@ -56,6 +55,20 @@ static lethe_status examine_changes(struct examination *examination, lethe_bytes
 static lethe_status examine_counter(struct examination *examination, lethe_bytes key,
                                     lethe_bytes value) {
     return examination->kind->check_record(&examination->values, key, value);
+}
+
+static lethe_status examine_bucket(struct examination *examination, lethe_bytes key,
+                                   lethe_bytes value) {
+    lethe_bytes dropped = lethe_bucket_dropped_key();
+    lethe_bucket_name name;
+    uint64_t commit;
+    int64_t number;
+    bool says_commit = key.size == 0 ||
+                       (key.size == dropped.size && memcmp(key.data, dropped.data, key.size) == 0);
+    if (says_commit) return lethe_commit_of_key(value, &commit) ? LETHE_OK : LETHE_ECORRUPT;
+    if (!lethe_bucket_parse(key, examination->values.meters.count, &name)) return LETHE_ECORRUPT;
+    examination->health->buckets++;
+    return lethe_value_load(value, &number);
 }
 
 static lethe_status examine_index(struct examination *examination, lethe_bytes key,
@@ -106,6 +119,11 @@ static lethe_status examine_records(lethe_disk *disk, struct examination *examin
         status =
             examine(disk, parts[i].family, parts[i].what, parts[i].record, examination, detail);
     }
+    if (status == LETHE_OK)
+        status = lethe_claims_examine(disk, &examination->health->claims, detail);
+    if (status != LETHE_OK || !lethe_disk_has(disk, LETHE_FAMILY_BUCKETS)) return status;
+    status = examine(disk, LETHE_FAMILY_BUCKETS, "bucket", examine_bucket, examination, detail);
+    if (status == LETHE_OK) status = lethe_meters_expect(disk, &examination->state, detail);
     return status;
 }
 
@@ -130,11 +148,11 @@ static lethe_status examine_all(lethe_disk *disk, struct examination *examinatio
     return LETHE_OK;
 }
 
-lethe_status lethe_engine_examine(const char *folder, bool with_ledger, lethe_state *state,
+lethe_status lethe_engine_examine(const char *folder, lethe_set *set, lethe_state *state,
                                   lethe_store_health *out, lethe_detail *detail) {
     *out = (lethe_store_health){0};
     lethe_disk *disk;
-    lethe_status status = lethe_disk_open(folder, LETHE_DISK_EXAMINE, false, NULL, &disk, detail);
+    lethe_status status = lethe_disk_open(folder, LETHE_DISK_READ, false, NULL, &disk, detail);
     if (status != LETHE_OK) return status;
     struct examination examination = {.health = out};
     status = lethe_state_load(disk, &examination.state, detail);
@@ -146,22 +164,11 @@ lethe_status lethe_engine_examine(const char *folder, bool with_ledger, lethe_st
         (lethe_values_check){.state = &examination.state, .health = examination.health};
     if (status == LETHE_OK) status = examine_all(disk, &examination, detail);
     lethe_sketch_free(examination.values.sketch);
-    if (status == LETHE_OK && with_ledger && examination.state.forever) {
+    if (status == LETHE_OK && set != NULL) lethe_disk_mark_unused(disk, set);
+    if (status == LETHE_OK && examination.state.forever) {
         status = lethe_ledger_check(folder, &examination.state, &out->ledger_ids, detail);
     }
     lethe_disk_close(disk);
     *state = examination.state;
     return status;
-}
-
-lethe_status lethe_store_check(const char *folder, lethe_store_health *out, lethe_detail *detail) {
-    lethe_state state;
-    lethe_store_health health;
-    lethe_detail_clear(detail);
-    if (folder == NULL || out == NULL ||
-        lethe_sized_check(out, LETHE_SIZE_WITH(out, ledger_ids)) != LETHE_OK)
-        return lethe_detail_fill(detail, LETHE_EINVAL, "the folder is NULL, or what to fill in");
-    lethe_status status = lethe_engine_examine(folder, true, &state, &health, detail);
-    lethe_status given = LETHE_GIVE(&health, out, ledger_ids);
-    return status != LETHE_OK ? status : given;
 }

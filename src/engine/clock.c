@@ -20,19 +20,31 @@ static bool is_same_boot(const lethe_state *state, const unsigned char boot_id[1
            boot_ms >= state->boot_ms && state->commit > 0;
 }
 
+/* The time of a store that was last written with this state. */
+static uint64_t carry_on(const lethe_state *state, const unsigned char boot_id[16],
+                         uint64_t boot_ms) {
+    uint64_t wall_ms = lethe_os_wall_ms();
+    if (is_same_boot(state, boot_id, boot_ms) && !state->event_time) {
+        return state->clock_ms + (boot_ms - state->boot_ms);
+    }
+    return wall_ms > state->clock_ms ? wall_ms : state->clock_ms;
+}
+
 void lethe_clock_start(lethe_clock *clock, lethe_state *state, bool by_events) {
     unsigned char boot_id[16];
     lethe_os_boot_id(boot_id);
     clock->runs = !by_events;
     clock->found_ms = state->clock_ms;
     clock->base_boot_ms = lethe_os_boot_ms();
-    uint64_t wall_ms = lethe_os_wall_ms();
-    if (is_same_boot(state, boot_id, clock->base_boot_ms) && !state->event_time) {
-        clock->base_ms = state->clock_ms + (clock->base_boot_ms - state->boot_ms);
-    } else {
-        clock->base_ms = wall_ms > state->clock_ms ? wall_ms : state->clock_ms;
-    }
+    clock->base_ms = carry_on(state, boot_id, clock->base_boot_ms);
     memcpy(state->boot_id, boot_id, 16);
+}
+
+uint64_t lethe_clock_look(const lethe_state *state) {
+    unsigned char boot_id[16];
+    if (state->event_time || state->commit == 0) return state->clock_ms;
+    lethe_os_boot_id(boot_id);
+    return carry_on(state, boot_id, lethe_os_boot_ms());
 }
 
 static uint64_t time_at(const lethe_clock *clock, const lethe_state *state, uint64_t boot_ms) {

@@ -35,6 +35,9 @@ void lethe_clock_start(lethe_clock *clock, lethe_state *state, bool by_events);
 /* The store's time now. */
 uint64_t lethe_clock_now(const lethe_clock *clock, const lethe_state *state);
 
+/* The time now of a store that another process may be writing to, by its state. */
+uint64_t lethe_clock_look(const lethe_state *state);
+
 /* Sets both clocks of the state to this moment. To be called before the state is written: the next
  * process to open the store computes from the pair how much time has passed. */
 void lethe_clock_stamp(const lethe_clock *clock, lethe_state *state);

@@ -31,7 +31,6 @@ static void fill_periods(const lethe_periods *periods, lethe_store_stats *out) {
 
 static void fill_state(const lethe_state *state, lethe_store_stats *out) {
     const lethe_totals *totals = &state->totals;
-    out->clock_ms = state->clock_ms;
     out->commits = state->commit;
     out->folded = state->folded;
     out->applied = totals->applied;
@@ -41,6 +40,7 @@ static void fill_state(const lethe_state *state, lethe_store_stats *out) {
     out->refused = totals->refused;
     out->overflow = totals->overflow;
     out->invalid = totals->invalid;
+    out->limited = totals->limited;
     out->mismatched = totals->mismatched;
     out->confirmed_false = totals->confirmed_false;
     out->log_ids = state->log_ids;
@@ -48,6 +48,7 @@ static void fill_state(const lethe_state *state, lethe_store_stats *out) {
     out->check_payload = state->check_payload;
     out->event_time = state->event_time;
     out->forever = state->forever;
+    out->scale = state->scale;
 }
 
 static void fill_disk(lethe_disk *disk, lethe_store_stats *out) {
@@ -74,6 +75,26 @@ static lethe_status survey(lethe_store *store, lethe_store_ledger *ledger) {
     return status;
 }
 
+unsigned lethe_store_scale(const lethe_store *store) {
+    if (store == NULL) return 0;
+    lethe_store *shared = (lethe_store *)(uintptr_t)store; /* the lock */
+    lethe_engine_enter(shared);
+    unsigned scale = store->state.scale;
+    lethe_engine_leave(shared);
+    return scale;
+}
+
+lethe_status lethe_store_resolution(const lethe_store *store, const char *by, uint32_t *out) {
+    if (store == NULL || by == NULL || out == NULL) return LETHE_EINVAL;
+    lethe_store *shared = (lethe_store *)(uintptr_t)store; /* the lock */
+    lethe_engine_enter(shared);
+    *out = lethe_meters_find(&store->values.meters, by);
+    lethe_engine_leave(shared);
+    if (*out < LETHE_METERS_LIMIT) return LETHE_OK;
+    *out = 0;
+    return LETHE_ENOTFOUND;
+}
+
 lethe_status lethe_store_info(const lethe_store *store, lethe_store_stats *out) {
     lethe_store_stats stats = {0};
     if (store == NULL || out == NULL) return LETHE_EINVAL;
@@ -82,6 +103,8 @@ lethe_status lethe_store_info(const lethe_store *store, lethe_store_stats *out) 
     lethe_engine_enter(shared);
     lethe_status status = survey(shared, &stats.ledger);
     fill_state(&store->state, &stats);
+    stats.clock_ms = store->options.read_only ? lethe_clock_look(&store->state)
+                                              : lethe_clock_now(&store->clock, &store->state);
     if (!store->options.read_only) stats.commits = store->log.durable;
     fill_window(shared, &stats.window);
     fill_periods(&store->log.periods, &stats);

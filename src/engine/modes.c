@@ -47,7 +47,12 @@ lethe_status lethe_engine_check_options(const lethe_store_options *options, leth
                                      "a mode is kept, switched on or switched off");
         }
     }
-    return check_sketch_options(options, detail);
+    if (options->scale < LETHE_SCALE_WHOLE || options->scale > LETHE_SCALE_LIMIT) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "a scale has %d digits at most",
+                                 LETHE_SCALE_LIMIT);
+    }
+    lethe_status status = check_sketch_options(options, detail);
+    return status == LETHE_OK ? lethe_meters_check(options, detail) : status;
 }
 
 static bool resolve_switch(lethe_switch asked, bool before) {
@@ -118,6 +123,17 @@ static lethe_status check_window_kind(const lethe_store *store, lethe_detail *de
                              forgetful ? "quotient" : "forgetful");
 }
 
+/* By another scale, all values and deltas would mean something else. */
+static lethe_status check_scale(const lethe_store *store, lethe_detail *detail) {
+    int32_t asked = store->options.scale;
+    uint32_t digits = asked == LETHE_SCALE_WHOLE ? 0 : (uint32_t)asked;
+    if (asked == 0 || digits == store->state.scale || store->options.read_only) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EINVAL,
+                             "the store has a scale of %u, and a scale of %u is asked for; leave "
+                             "that out, or name another folder",
+                             store->state.scale, digits);
+}
+
 lethe_status lethe_engine_check_kind(const lethe_store *store, lethe_detail *detail) {
     const lethe_store_options *options = &store->options;
     const lethe_state *state = &store->state;
@@ -140,5 +156,6 @@ lethe_status lethe_engine_check_kind(const lethe_store *store, lethe_detail *det
                                  "leave that out, or name another folder",
                                  state->sketch_top, options->sketch_top);
     }
-    return check_window_kind(store, detail);
+    lethe_status status = check_scale(store, detail);
+    return status == LETHE_OK ? check_window_kind(store, detail) : status;
 }

@@ -61,6 +61,7 @@ static lethe_status found_store(lethe_store *store, lethe_detail *detail) {
     }
     store->state.seed |= store->state.seed == 0;
     store->state.forgetful = store->options.forgetful == LETHE_SWITCH_ON;
+    if (store->options.scale > 0) store->state.scale = (uint32_t)store->options.scale;
     store->state.sketch_bytes = store->options.sketch_bytes;
     store->state.sketch_top = store->options.sketch_top;
     if (store->state.sketch_bytes == 0 && store->options.sketch_top != 0) {
@@ -134,8 +135,12 @@ static lethe_status start_threads(lethe_store *store, lethe_detail *detail) {
                               : lethe_detail_fill(detail, status, "cannot start a thread");
 }
 
-static lethe_status open_values(lethe_store *store) {
-    return lethe_values_open(&store->values, store->disk, &store->state, &store->options);
+static lethe_status open_values(lethe_store *store, lethe_detail *detail) {
+    lethe_status status =
+        lethe_values_open(&store->values, store->disk, &store->state, &store->options, detail);
+    /* The caller's texts are not needed any more. */
+    store->options.per = store->options.zone = store->options.keep = NULL;
+    return status;
 }
 
 static lethe_status open_to_write(lethe_store *store, const char *folder, lethe_detail *detail) {
@@ -145,9 +150,12 @@ static lethe_status open_to_write(lethe_store *store, const char *folder, lethe_
     resolve_settings(store);
     resolve_known_from(store);
     lethe_clock_stamp(&store->clock, &store->state);
-    status = open_values(store);
-    if (status == LETHE_OK) status = prepare_writes(store);
+    status = open_values(store, detail);
+    if (status != LETHE_OK) return status;
+    status = prepare_writes(store);
     if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
+    status = lethe_claims_open(&store->claims, store->disk, store->allocator, detail);
+    if (status != LETHE_OK) return status;
     status = lethe_ids_open(&store->ids, folder, &store->options, &store->state, detail);
     if (status == LETHE_OK) status = lethe_log_recover(store, detail);
     if (status == LETHE_OK) status = lethe_ids_found_ledger(&store->ids, &store->state, detail);
@@ -163,9 +171,11 @@ lethe_status lethe_engine_read(lethe_store *store, lethe_detail *detail) {
     lethe_status status = load_state(store, detail);
     if (status != LETHE_OK) return status;
     resolve_settings(store);
-    status = open_values(store);
-    if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
-    return lethe_log_replay(store, detail);
+    status = open_values(store, detail);
+    if (status == LETHE_OK) status = lethe_log_replay(store, detail);
+    if (status == LETHE_OK) status = lethe_claims_expect(store->disk, detail);
+    if (status != LETHE_OK) return status;
+    return lethe_claims_open(&store->claims, store->disk, store->allocator, detail);
 }
 
 static lethe_status open_store(lethe_store *store, const char *folder, lethe_detail *detail) {
@@ -190,6 +200,7 @@ static void free_store(lethe_store *store) {
     }
     lethe_ids_close(&store->ids);
     lethe_values_close(&store->values);
+    lethe_claims_close(&store->claims);
     lethe_disk_close(store->disk);
     lethe_os_condition_drop(&store->log.work);
     lethe_os_condition_drop(&store->log.done);

@@ -3,11 +3,12 @@
  *   clock.h         the store's time               operations/  from a submission to its outcomes
  *   ids/            which ids were applied         values/      what the keys add up to
  *   log/            what makes both durable        disk/        all that knows of RocksDB
+ *   claims/         work that must happen once     meters/      counts per period
  *
  *   open.c          opening and closing            modes.c      what a store is asked to be
  *   view.c          a reader beside a writer       marks.c      how far sources have been read
  *   info.c          numbers                        check.c      reading every byte
- *   backup.c        backups and restoring          failure.c    what went wrong
+ *   backup.c        checks and backups from outside   failure.c    what went wrong
  *
  * An event goes through operations/submit.c, screen.c (lengths and time) and decide.c (window and
  * ledger), values/counters.c and log/commit.c, in this order.
@@ -17,6 +18,7 @@
 #ifndef LETHE_ENGINE_STORE_H
 #define LETHE_ENGINE_STORE_H
 
+#include "engine/claims/claims.h"
 #include "engine/clock.h"
 #include "engine/disk/disk.h"
 #include "engine/ids/ids.h"
@@ -44,6 +46,7 @@ struct lethe_store {
     lethe_values values;
     lethe_log log;
     lethe_fold fold;
+    lethe_claims claims;
 
     /* Of a commit or a fold: after it nothing goes on. */
     lethe_status failed;
@@ -87,7 +90,8 @@ LETHE_MUST_CHECK lethe_status lethe_engine_check_options(const lethe_store_optio
 /* Resolves which modes the store has from now on, in store->options: those that it had, unless the
  * options say otherwise. Errors: LETHE_EINVAL (something would be lost by the change). */
 LETHE_MUST_CHECK lethe_status lethe_engine_resolve_modes(lethe_store *store, lethe_detail *detail);
-/* A store stays what it was made as: exact counters, or a sketch of one size. */
+/* A store stays what it was made as: exact counters, or a sketch of one size; its scale; the kind
+ * of its window. */
 LETHE_MUST_CHECK lethe_status lethe_engine_check_kind(const lethe_store *store,
                                                       lethe_detail *detail);
 

@@ -86,6 +86,7 @@ static void exchange(lethe_store *store, lethe_store *fresh) {
     fresh->values = values;
     fresh->disk = disk;
     store->state = fresh->state;
+    store->claims = fresh->claims; /* a reader's have no memory */
     store->view_fingerprint = fresh->view_fingerprint;
     store->options.window_ms = fresh->options.window_ms;
     store->options.error = fresh->options.error;

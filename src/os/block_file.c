@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/file.h"
+#include "os/path.h"
 
 static int open_with(const char *path, int flags, bool direct) {
     if (direct) {
@@ -92,4 +94,24 @@ lethe_status lethe_os_block_truncate(const lethe_os_block_file *file, uint64_t s
 void lethe_os_block_close(lethe_os_block_file *file) {
     if (file->descriptor >= 0) close(file->descriptor);
     file->descriptor = -1;
+}
+
+bool lethe_os_block_is_at(const lethe_os_block_file *file, const char *path, uint64_t *size_bytes) {
+    struct stat opened, named;
+    *size_bytes = 0;
+    if (fstat(file->descriptor, &opened) != 0) return false;
+    *size_bytes = (uint64_t)opened.st_size;
+    return stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+lethe_status lethe_os_block_link(const lethe_os_block_file *file, const char *path,
+                                 const char *link) {
+    char opened[LETHE_OS_PATH_BYTES], *real;
+    if (lethe_os_path(opened, "/proc/self/fd/%d", file->descriptor) && access(opened, R_OK) == 0)
+        return lethe_os_link(opened, link);
+    lethe_status status = lethe_os_real_path(path, &real);
+    if (status == LETHE_OK) status = lethe_os_link(real, link);
+    free(real);
+    return status;
 }

@@ -37,4 +37,12 @@ LETHE_MUST_CHECK lethe_status lethe_os_block_truncate(const lethe_os_block_file 
                                                       uint64_t size);
 void lethe_os_block_close(lethe_os_block_file *file);
 
+/* Whether the file at path still is this one; *size_bytes becomes how long this one is now. */
+bool lethe_os_block_is_at(const lethe_os_block_file *file, const char *path, uint64_t *size_bytes);
+/* Makes a link at `link` by which this process can open the file even when its name is gone. Where
+ * the system has no such links, it is one to path. Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE,
+ * LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_os_block_link(const lethe_os_block_file *file, const char *path,
+                                                  const char *link);
+
 #endif

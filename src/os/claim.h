@@ -11,7 +11,6 @@
 
 typedef struct lethe_os_claim {
     int descriptor; /* -1: none */
-    bool is_shared;
 } lethe_os_claim;
 
 /* Claims the file at path, which is made if it is missing, for this process until it ends or gives
@@ -19,11 +18,10 @@ typedef struct lethe_os_claim {
  * holder says which one, as far as that is known. Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_claim_take(const char *path, lethe_os_claim *out,
                                                   char *holder, size_t holder_size);
-/* Keeps others from taking the claim while this process looks, and writes nothing; others may look
- * too. A file that is missing is claimed by nobody: LETHE_OK, and no claim. Errors: LETHE_EBUSY,
- * LETHE_EIO. */
-LETHE_MUST_CHECK lethe_status lethe_os_claim_share(const char *path, lethe_os_claim *out,
-                                                   char *holder, size_t holder_size);
+/* Whether a process has claimed the file. Writes nothing. Somebody who takes the claim at the same
+ * moment gets it. A file that is missing is claimed by nobody; one that cannot be read counts as
+ * claimed. */
+bool lethe_os_claim_is_held(const char *path);
 void lethe_os_claim_give(lethe_os_claim *claim);
 
 #endif

@@ -119,8 +119,8 @@ bool lethe_os_exists(const char *path) {
     return stat(path, &status) == 0;
 }
 
-void lethe_os_remove(const char *path) {
-    (void)unlink(path);
+bool lethe_os_remove(const char *path) {
+    return unlink(path) == 0 || errno == ENOENT;
 }
 
 lethe_status lethe_os_link(const char *target, const char *path) {

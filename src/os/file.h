@@ -27,8 +27,8 @@ LETHE_MUST_CHECK lethe_status lethe_os_read_text(const char *path, char **out);
 
 /* Whether there is a file (or anything else) of that name. */
 bool lethe_os_exists(const char *path);
-/* Removes a file if there is one. */
-void lethe_os_remove(const char *path);
+/* Removes a file if there is one. Returns whether there is none now. */
+bool lethe_os_remove(const char *path);
 /* Makes a symbolic link at path. Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_link(const char *target, const char *path);
 

@@ -49,8 +49,10 @@ static int claim(const char *path) {
 
 /* Of a folder whose lock is held. */
 static void remove_claimed(const char *path) {
-    char data[LETHE_OS_PATH_BYTES];
-    if (lethe_os_path(data, "%s/data", path)) lethe_os_folder_remove(data);
+    static const char *const inner[] = {"data", "ledger"};
+    char folder[LETHE_OS_PATH_BYTES];
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; i++)
+        if (lethe_os_path(folder, "%s/%s", path, inner[i])) lethe_os_folder_remove(folder);
     lethe_os_folder_remove(path);
 }
 

@@ -19,7 +19,8 @@ typedef struct lethe_os_temporary {
  * is zeroed, and errno says more. Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_os_temporary_make(lethe_os_temporary *out);
 
-/* Removes the folder, the files in it, and a folder `data` in it with files. Takes none. */
+/* Removes the folder, the files in it, and the folders `data` and `ledger` in it with their files.
+ * Takes none. */
 void lethe_os_temporary_remove(lethe_os_temporary *temporary);
 
 #endif

@@ -41,25 +41,63 @@ LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_s
     }
 }
 
+LETHE_INLINE void drive_any_one(struct lethe_sketch_core *core,
+                                const struct lethe_sketch_batch *batch, chunk_work *work,
+                                unsigned size, bool with_is, bool with_ds) {
+    if (core->depth == COMMON_DEPTH && (!with_is || core->is_depth == COMMON_DEPTH)) {
+        drive_one(core, batch, work, COMMON_DEPTH, size, with_is ? COMMON_DEPTH : 0, with_ds);
+    } else {
+        drive_one(core, batch, work, core->depth, size, with_is ? core->is_depth : 0, with_ds);
+    }
+}
+
+/* The batch of a single key, for functions whose arguments are these. */
+#define ONE_TO_CHANGE(...)                                           \
+    (const struct lethe_sketch_batch) {                              \
+        .hashes = &hash, .weights = &weight, .count = 1, __VA_ARGS__ \
+    }
+
 /* Counting writes nothing to the core. It reads only the fields that a writer never changes, so it
  * works on a copy of those and can share drive_any with the writing operations. */
-#define COUNT(name, work, size)                                    \
-    static void name(const struct lethe_sketch_core *core,         \
-                     const struct lethe_sketch_batch *batch) {     \
-        struct lethe_sketch_core reading = {.cells = core->cells,  \
-                                            .width = core->width,  \
-                                            .depth = core->depth,  \
-                                            .scale = core->scale}; \
-        drive_any(&reading, batch, work, size, false, false);      \
+#define FOR_READING(core)                                                       \
+    (struct lethe_sketch_core) {                                                \
+        .cells = (core)->cells, .width = (core)->width, .depth = (core)->depth, \
+        .scale = (core)->scale                                                  \
     }
-#define CHANGE(name, work, size, with_is, with_ds)                                             \
+#define COUNT(name, work, size)                                                       \
+    static void name(const struct lethe_sketch_core *core,                            \
+                     const struct lethe_sketch_batch *batch) {                        \
+        struct lethe_sketch_core reading = FOR_READING(core);                         \
+        drive_any(&reading, batch, work, size, false, false);                         \
+    }                                                                                 \
+    static uint64_t name##_one(const struct lethe_sketch_core *core, lethe_hash hash, \
+                               bool *saturated) {                                     \
+        struct lethe_sketch_core reading = FOR_READING(core);                         \
+        uint64_t count;                                                               \
+        uint8_t flag = 0;                                                             \
+        const struct lethe_sketch_batch batch = {                                     \
+            .hashes = &hash, .count = 1, .counts = &count, .flags = &flag};           \
+        drive_any_one(&reading, &batch, work, size, false, false);                    \
+        *saturated = flag;                                                            \
+        return count;                                                                 \
+    }
+#define REMOVE(name, work, size, with_is, with_ds)                                             \
     static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
         drive_any(core, batch, work, size, with_is, with_ds);                                  \
+    }                                                                                          \
+    static bool name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) { \
+        uint8_t flag = 0;                                                                      \
+        drive_any_one(core, &ONE_TO_CHANGE(.flags = &flag), work, size, with_is, with_ds);     \
+        return flag;                                                                           \
     }
 #define ADD(name, work, size, with_is, with_ds)                                                \
     static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
         add_batch_total(core, batch);                                                          \
         drive_any(core, batch, work, size, with_is, with_ds);                                  \
+    }                                                                                          \
+    static void name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) { \
+        add_total(core, weight);                                                               \
+        drive_any_one(core, &ONE_TO_CHANGE(.counts = NULL), work, size, with_is, with_ds);     \
     }
 /* With or without a DS part, depending on the sketch. */
 #define ADD_RAISING(name, work, size, with_is)                                                 \
@@ -70,18 +108,26 @@ LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_s
         } else {                                                                               \
             drive_any(core, batch, work, size, with_is, false);                                \
         }                                                                                      \
+    }                                                                                          \
+    static void name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) { \
+        add_total(core, weight);                                                               \
+        if (core->ds != NULL) {                                                                \
+            drive_any_one(core, &ONE_TO_CHANGE(.counts = NULL), work, size, with_is, true);    \
+        } else {                                                                               \
+            drive_any_one(core, &ONE_TO_CHANGE(.counts = NULL), work, size, with_is, false);   \
+        }                                                                                      \
     }
 
 #define OPERATIONS_OF_SIZE(size)                                                \
     ADD(count_min_add_##size, count_min_add_chunk, size, false, false)          \
-    CHANGE(count_min_remove_##size, count_min_remove_chunk, size, false, false) \
+    REMOVE(count_min_remove_##size, count_min_remove_chunk, size, false, false) \
     COUNT(least_count_##size, least_count_chunk, size)                          \
     ADD_RAISING(conservative_add_##size, raise_add_chunk, size, false)          \
-    CHANGE(conservative_remove_##size, raise_remove_chunk, size, false, true)   \
+    REMOVE(conservative_remove_##size, raise_remove_chunk, size, false, true)   \
     ADD_RAISING(fid_add_##size, raise_add_chunk, size, true)                    \
-    CHANGE(fid_remove_##size, raise_remove_chunk, size, true, true)             \
+    REMOVE(fid_remove_##size, raise_remove_chunk, size, true, true)             \
     ADD(signed_add_##size, signed_add_chunk, size, false, false)                \
-    CHANGE(signed_remove_##size, signed_remove_chunk, size, false, false)       \
+    REMOVE(signed_remove_##size, signed_remove_chunk, size, false, false)       \
     COUNT(signed_count_##size, signed_count_chunk, size)
 
 OPERATIONS_OF_SIZE(0)
@@ -90,13 +136,16 @@ OPERATIONS_OF_SIZE(2)
 OPERATIONS_OF_SIZE(3)
 ADD_RAISING(log_add_0, log_add_chunk, 0, false)
 ADD_RAISING(log_add_1, log_add_chunk, 1, false)
-CHANGE(log_remove_0, log_remove_chunk, 0, false, true)
-CHANGE(log_remove_1, log_remove_chunk, 1, false, true)
+REMOVE(log_remove_0, log_remove_chunk, 0, false, true)
+REMOVE(log_remove_1, log_remove_chunk, 1, false, true)
 COUNT(log_count_0, log_count_chunk, 0)
 COUNT(log_count_1, log_count_chunk, 1)
 
-#define ROW(kind, answer, size) \
-    { kind##_add_##size, kind##_remove_##size, answer##_count_##size }
+#define ROW(kind, answer, size)                                                                  \
+    {                                                                                            \
+        kind##_add_##size, kind##_remove_##size, answer##_count_##size, kind##_add_##size##_one, \
+            kind##_remove_##size##_one, answer##_count_##size##_one                              \
+    }
 #define ROWS(kind, answer) \
     { ROW(kind, answer, 0), ROW(kind, answer, 1), ROW(kind, answer, 2), ROW(kind, answer, 3) }
 

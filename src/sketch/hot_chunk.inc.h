@@ -1,15 +1,19 @@
 /* sketch/hot_chunk.inc.h - goes through a batch chunk by chunk; part of sketch/hot.inc.h.
  *
  * The positions of a chunk's counters are computed together and the counters are prefetched.
- * Meanwhile the previous chunk, whose counters have arrived by then, is worked on in order. */
+ * Meanwhile the previous chunk, whose counters have arrived by then, is worked on in order. A
+ * single key is a chunk too, but nothing is fetched ahead for it, and its positions are in
+ * registers where the depth is a constant. */
 enum { CHUNK = 32, COMMON_DEPTH = 4, LARGE_BYTES = 1 << 20 };
 
 /* The positions of the counters of a chunk's keys, stride apart; in the IS part is_stride. */
 struct chunk {
-    _Alignas(32) uint32_t at[CHUNK * LETHE_SKETCH_MAX_DEPTH];
-    _Alignas(32) uint32_t is_at[CHUNK * LETHE_SKETCH_MAX_DEPTH];
+    uint32_t *at, *is_at;
     size_t first, count, stride, is_stride;
 };
+
+/* Where the positions of so many keys are. */
+#define POSITIONS(name, keys) _Alignas(32) uint32_t name[(keys)*LETHE_SKETCH_MAX_DEPTH]
 
 LETHE_INLINE void place_part(const lethe_hash *hashes, size_t count, uint32_t width, uint32_t depth,
                              uint32_t *at, size_t stride) {
@@ -70,7 +74,11 @@ typedef void chunk_work(struct lethe_sketch_core *core, const struct lethe_sketc
 LETHE_INLINE void drive(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
                         chunk_work *work, uint32_t depth, unsigned size, uint32_t is_depth,
                         bool with_ds) {
-    struct chunk chunks[2];
+    POSITIONS(first, CHUNK);
+    POSITIONS(second, CHUNK);
+    POSITIONS(first_is, CHUNK);
+    POSITIONS(second_is, CHUNK);
+    struct chunk chunks[2] = {{.at = first, .is_at = first_is}, {.at = second, .is_at = second_is}};
     if (batch->count == 0) return;
     prepare(core, batch, &chunks[0], 0, depth, size, is_depth, with_ds);
     unsigned now = 0;
@@ -80,6 +88,23 @@ LETHE_INLINE void drive(struct lethe_sketch_core *core, const struct lethe_sketc
         now = 1 - now;
     }
     work(core, batch, &chunks[now], depth, size, is_depth, with_ds);
+}
+
+/* Works on the only key of a batch. */
+LETHE_INLINE void drive_one(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
+                            chunk_work *work, uint32_t depth, unsigned size, uint32_t is_depth,
+                            bool with_ds) {
+    POSITIONS(at, 1);
+    POSITIONS(is_at, 1);
+    struct chunk chunk = {.at = at,
+                          .is_at = is_at,
+                          .count = 1,
+                          .stride = stride_of(depth),
+                          .is_stride = stride_of(is_depth)};
+    place_part(batch->hashes, 1, core->width, depth, at, chunk.stride);
+    if (is_depth > 0)
+        place_part(batch->hashes, 1, core->is_width, is_depth, is_at, chunk.is_stride);
+    work(core, batch, &chunk, depth, size, is_depth, with_ds);
 }
 
 LETHE_INLINE uint64_t weight_of(const struct lethe_sketch_batch *batch, size_t i) {

@@ -60,6 +60,7 @@ LETHE_INLINE uint64_t signed_estimate(const struct lethe_sketch_core *core, cons
                                       uint32_t signs, uint32_t depth, unsigned size,
                                       bool *is_full) {
     int64_t values[LETHE_SKETCH_MAX_DEPTH], end = signed_full(size);
+    values[0] = 0; /* a depth is never 0, which the compiler cannot know */
     *is_full = false;
     for (uint32_t row = 0; row < depth; row++) {
         int64_t value = get_signed(core->cells, at[row], size);

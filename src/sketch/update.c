@@ -1,9 +1,9 @@
 /* sketch/update.c - adds keys, removes keys and answers how often they were added.
  *
- * IDEA    Every function ends in the batch operations of the kind (hot.inc.h). Items of a batch
- *         that cannot be added or removed are left out: what is between two of them goes as one
- *         batch. Keys are hashed KEYS_AT_ONCE at a time, and the list of the most frequent keys
- *         learns of each change. */
+ * IDEA    Every function ends in the operations of the kind (hot.inc.h), on a batch or on a single
+ *         key. Items of a batch that cannot be added or removed are left out: what is between two
+ *         of them goes as one batch. Keys are hashed KEYS_AT_ONCE at a time, and the list of the
+ *         most frequent keys learns of each change. */
 #include <string.h>
 
 #include "sketch/sketch.h"
@@ -203,19 +203,15 @@ lethe_status lethe_sketch_remove_key_batch(lethe_sketch *sketch, const lethe_byt
 lethe_status lethe_sketch_add_hash(lethe_sketch *sketch, lethe_hash hash, uint64_t weight) {
     if (sketch == NULL || sketch->query_only || sketch->top != NULL || weight == 0)
         return LETHE_EINVAL;
-    struct lethe_sketch_batch batch = {.hashes = &hash, .weights = &weight, .count = 1};
-    sketch->operations->add(&sketch->core, &batch);
+    sketch->operations->add_one(&sketch->core, hash, weight);
     return LETHE_OK;
 }
 
 lethe_status lethe_sketch_remove_hash(lethe_sketch *sketch, lethe_hash hash, uint64_t weight) {
     if (sketch == NULL || !lethe_sketch_can_remove(sketch) || sketch->top != NULL || weight == 0)
         return LETHE_EINVAL;
-    uint8_t flag = 0;
-    struct lethe_sketch_batch batch = {
-        .hashes = &hash, .weights = &weight, .count = 1, .flags = &flag};
-    sketch->operations->remove(&sketch->core, &batch);
-    return flag ? LETHE_OK : LETHE_ENOTFOUND;
+    bool done = sketch->operations->remove_one(&sketch->core, hash, weight);
+    return done ? LETHE_OK : LETHE_ENOTFOUND;
 }
 
 /* Whether a single key can go by its hash alone. */
@@ -250,12 +246,10 @@ lethe_status lethe_sketch_count_batch(const lethe_sketch *sketch, const lethe_ha
 }
 
 uint64_t lethe_sketch_count_hash(const lethe_sketch *sketch, lethe_hash hash, bool *saturated) {
-    uint64_t count = 0;
-    uint8_t flag = 0;
-    struct lethe_sketch_batch batch = {
-        .hashes = &hash, .count = 1, .counts = &count, .flags = &flag};
-    if (sketch != NULL) sketch->operations->count(&sketch->core, &batch);
-    if (saturated != NULL) *saturated = flag != 0;
+    bool is_full = false;
+    uint64_t count =
+        sketch != NULL ? sketch->operations->count_one(&sketch->core, hash, &is_full) : 0;
+    if (saturated != NULL) *saturated = is_full;
     return count;
 }
 

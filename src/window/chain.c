@@ -92,6 +92,7 @@ static lethe_status insert(lethe_chain *chain, lethe_hash id) {
     lethe_part *part = chain->parts[0];
     lethe_part_result result = part->operations->insert(part, id, chain->period);
     if (result == LETHE_PART_IS_FULL) {
+        unsigned count = chain->part_count;
         lethe_status status = lethe_chain_make_room(chain);
         if (status != LETHE_OK) {
             chain->refused++;
@@ -101,6 +102,10 @@ static lethe_status insert(lethe_chain *chain, lethe_hash id) {
         uint64_t inserted;
         part = chain->parts[0];
         (void)part->operations->add_batch(part, &id, 1, chain->period, &inserted, &result);
+        /* For lack of memory nothing changes, wherever it was met, so that copies of a window stay
+         * the same. */
+        if (result == LETHE_PART_NO_MEMORY && chain->part_count > count)
+            lethe_chain_drop_newest(chain);
     }
     if (result != LETHE_PART_ADDED) {
         chain->refused++;

@@ -90,6 +90,8 @@ void lethe_chain_make_way(lethe_chain *chain, uint64_t needed_bytes);
 void lethe_chain_note_peak(lethe_chain *chain);
 /* Adds a new part, or makes an older one the newest again. Errors: LETHE_EFULL, LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);
+/* Takes an empty part back that make_room has just made. */
+void lethe_chain_drop_newest(lethe_chain *chain);
 /* Follows the clock into a later period. */
 void lethe_chain_begin_period(lethe_chain *chain);
 /* Continues the sweep of the parts by a small piece. When it is called depends only on the

@@ -317,6 +317,13 @@ lethe_status lethe_chain_make_room(lethe_chain *chain) {
     return status;
 }
 
+void lethe_chain_drop_newest(lethe_chain *chain) {
+    lethe_part_free(chain->parts[0]);
+    chain->part_count--;
+    for (unsigned i = 0; i < chain->part_count; i++)
+        chain->parts[i] = chain->parts[i + 1];
+}
+
 lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *options) {
     *chain = (lethe_chain){.options = *options, .calls_until_dig = LETHE_CHAIN_CALLS_A_DIG};
     chain->generations = generations_for(options->slack);

@@ -12,7 +12,7 @@
 #include "lethe/allocator.h"
 #include "lethe/hash.h"
 #include "lethe/window.h"
-#include "window/queue.h"
+#include "window/queue_change.h"
 
 /* The size of the ring of counts per period: more than the periods that can be alive at once. */
 enum { LETHE_PART_PERIODS = 64 };
@@ -180,14 +180,13 @@ static inline unsigned char *lethe_part_block(const lethe_part *part, unsigned c
     return slab + block * part->shape.queue.block_bytes;
 }
 
-/* The other block of an entry with that remainder. The numbers of its two blocks add up, modulo the
- * number of blocks, to a number that the remainder determines. So an entry can move although its id
- * is unknown. */
-static inline uint64_t lethe_part_other_block(const lethe_part *part, uint64_t remainder,
-                                              uint64_t block) {
+/* The other block of an entry with that remainder, where a slab has that many blocks. The numbers
+ * of its two blocks add up, modulo the number of blocks, to a number that the remainder determines.
+ * So an entry can move although its id is unknown. */
+static inline uint64_t lethe_part_other_block(uint64_t blocks, uint64_t remainder, uint64_t block) {
     uint64_t scrambled = (remainder * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    uint64_t sum = (scrambled * part->shape.blocks) >> 32;
-    return sum >= block ? sum - block : sum + part->shape.blocks - block;
+    uint64_t sum = (scrambled * blocks) >> 32;
+    return sum >= block ? sum - block : sum + blocks - block;
 }
 
 #endif

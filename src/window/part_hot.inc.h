@@ -14,7 +14,8 @@
 #include "window/part_batch.inc.h"
 
 static void prefetch_one(const lethe_part *part, lethe_hash id) {
-    (void)prefetch(&part->shape.queue, part, &id);
+    struct map map = map_of(part);
+    (void)prefetch(&part->shape.queue, &map, &id);
 }
 
 static void sweep(lethe_part *part, uint64_t first, uint64_t count, uint64_t period) {
@@ -34,12 +35,12 @@ static void sweep(lethe_part *part, uint64_t first, uint64_t count, uint64_t per
         const struct hot hot = {.shape = constant};                                                \
         return find_with(shape_of(&hot, part), first, second, remainder, period);                  \
     }                                                                                              \
-    LETHE_NOINLINE lethe_part_result insert_crowded_##name(lethe_part *part, const lethe_hash *id, \
-                                                           uint64_t period) {                      \
+    LETHE_NOINLINE lethe_part_result put_crowded_##name(lethe_part *part, const lethe_hash *id,    \
+                                                        uint64_t period) {                         \
         const struct hot hot = {.shape = constant};                                                \
-        return insert_crowded_with(shape_of(&hot, part), part, id, period);                        \
+        return put_crowded_with(shape_of(&hot, part), part, id, period);                           \
     }                                                                                              \
-    static const struct hot hot_##name = {constant, find_##name, insert_crowded_##name};           \
+    static const struct hot hot_##name = {constant, find_##name, put_crowded_##name};              \
     static bool test_##name(const lethe_part *part, lethe_hash id, uint64_t period) {              \
         return test_with(&hot_##name, part, &id, period);                                          \
     }                                                                                              \

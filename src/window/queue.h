@@ -196,6 +196,12 @@ LETHE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape, unsig
         return;
     }
     unsigned planes = block[shape->head_at] & ((1U << LETHE_QUEUE_HEAD_SHIFT) - 1);
+    block[shape->head_at] = (unsigned char)(head << LETHE_QUEUE_HEAD_SHIFT | planes);
+    if (!lethe_queue_is_wide(shape) && shift == 8) {
+        /* Stamp and ages are the last word. */
+        lethe_queue_store(last, (uint64_t)ages << 8 | (period & UINT8_MAX));
+        return;
+    }
     if (lethe_queue_is_wide(shape)) {
         /* The lowest of the sixteen bytes may belong to remainders. */
         lethe_queue_ages kept = lethe_queue_load(before), moved = ages << shift;
@@ -206,7 +212,6 @@ LETHE_INLINE void lethe_queue_write(const struct lethe_queue_shape *shape, unsig
         uint64_t kept = lethe_queue_load(last) & ((UINT64_C(1) << shift) - 1);
         lethe_queue_store(last, (uint64_t)ages << shift | kept);
     }
-    block[shape->head_at] = (unsigned char)(head << LETHE_QUEUE_HEAD_SHIFT | planes);
     block[shape->head_at + 1] = (uint8_t)period;
 }
 
@@ -277,13 +282,45 @@ LETHE_INLINE bool lethe_queue_might_match(const struct lethe_queue_shape *shape,
             lethe_queue_match(shape, second, remainder)) != 0;
 }
 
-static inline uint64_t lethe_queue_remainder(const struct lethe_queue_shape *shape,
-                                             const unsigned char *block, unsigned slot) {
+/* The planes that lie within sixteen bytes are read and written together. */
+struct lethe_queue_planes {
+    /* How many, and the first of the sixteen bytes. None if less than two would be. */
+    unsigned count, at;
+    /* Their bits of slot 0, and how many are in the first of the two words. */
+    lethe_queue_ages bits;
+    unsigned in_first;
+};
+
+LETHE_INLINE struct lethe_queue_planes
+lethe_queue_planes_of(const struct lethe_queue_shape *shape) {
+    const unsigned slots = shape->slots, most = 128 / slots;
+    struct lethe_queue_planes planes = {.count = shape->bits % 8, .at = shape->bits / 8 * slots};
+    /* A read of bytes that were just written otherwise, as the head was, would have to wait. */
+    if (planes.count < 2 || planes.at + 16 > shape->head_at) return (struct lethe_queue_planes){0};
+    if (planes.count > most) planes.count = most;
+    for (unsigned i = 0; i < planes.count; i++) {
+        planes.bits |= (lethe_queue_ages)1 << i * slots;
+        planes.in_first += i * slots < 64;
+    }
+    return planes;
+}
+
+LETHE_INLINE uint64_t lethe_queue_remainder(const struct lethe_queue_shape *shape,
+                                            const unsigned char *block, unsigned slot) {
     const unsigned bytes = shape->bits / 8;
+    const struct lethe_queue_planes planes = lethe_queue_planes_of(shape);
     uint64_t remainder = 0;
     for (unsigned i = 0; i < bytes; i++)
         remainder |= (uint64_t)block[i * shape->slots + slot] << 8 * i;
-    for (unsigned i = 8 * bytes; i < shape->bits; i++) {
+    if (planes.count > 0) {
+        lethe_queue_ages words = (lethe_queue_ages)lethe_queue_load(block + planes.at + 8) << 64 |
+                                 lethe_queue_load(block + planes.at);
+        words >>= slot;
+        uint64_t first = lethe_extract64((uint64_t)words, (uint64_t)planes.bits);
+        uint64_t second = lethe_extract64((uint64_t)(words >> 64), (uint64_t)(planes.bits >> 64));
+        remainder |= (first | second << planes.in_first) << 8 * bytes;
+    }
+    for (unsigned i = 8 * bytes + planes.count; i < shape->bits; i++) {
         unsigned at = i * shape->slots + slot;
         remainder |= (uint64_t)(block[at / 8] >> at % 8 & 1) << i;
     }
@@ -293,9 +330,21 @@ static inline uint64_t lethe_queue_remainder(const struct lethe_queue_shape *sha
 LETHE_INLINE void lethe_queue_put(const struct lethe_queue_shape *shape, unsigned char *block,
                                   unsigned slot, uint64_t remainder) {
     const unsigned bytes = shape->bits / 8;
+    const struct lethe_queue_planes planes = lethe_queue_planes_of(shape);
     for (unsigned i = 0; i < bytes; i++)
         block[i * shape->slots + slot] = (uint8_t)(remainder >> 8 * i);
-    for (unsigned i = 8 * bytes; i < shape->bits; i++) {
+    if (planes.count > 0) {
+        uint64_t upper = remainder >> 8 * bytes;
+        lethe_queue_ages value =
+            lethe_deposit64(upper >> planes.in_first, (uint64_t)(planes.bits >> 64));
+        value = (value << 64 | lethe_deposit64(upper, (uint64_t)planes.bits)) << slot;
+        lethe_queue_ages kept = ~(planes.bits << slot);
+        uint64_t first = lethe_queue_load(block + planes.at) & (uint64_t)kept;
+        uint64_t second = lethe_queue_load(block + planes.at + 8) & (uint64_t)(kept >> 64);
+        lethe_queue_store(block + planes.at, first | (uint64_t)value);
+        lethe_queue_store(block + planes.at + 8, second | (uint64_t)(value >> 64));
+    }
+    for (unsigned i = 8 * bytes + planes.count; i < shape->bits; i++) {
         unsigned at = i * shape->slots + slot, bit = 1U << at % 8;
         unsigned rest = block[at / 8] & ~bit;
         block[at / 8] = (unsigned char)(rest | (unsigned)(remainder >> i & 1) << at % 8);
@@ -349,61 +398,6 @@ static inline unsigned lethe_queue_count(const struct lethe_queue_shape *shape,
         count += number < end - shape->generations;
     }
     return count;
-}
-
-/* The age of entry number number, in periods. */
-static inline unsigned lethe_queue_age(const struct lethe_queue_shape *shape, lethe_queue_ages ages,
-                                       unsigned number) {
-    return lethe_queue_select(shape, ages, number) - number;
-}
-
-static inline void lethe_queue_copy(const struct lethe_queue_shape *shape, unsigned char *block,
-                                    unsigned from, unsigned to) {
-    lethe_queue_put(shape, block, to, lethe_queue_remainder(shape, block, from));
-}
-
-/* Adds an entry of that age to a block that is not full. Younger entries move up to make room. */
-static inline void lethe_queue_insert(const struct lethe_queue_shape *shape, unsigned char *block,
-                                      uint64_t period, unsigned age, uint64_t remainder) {
-    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
-    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
-    unsigned position = age == 0 ? 0 : lethe_queue_select(shape, ~ages, age - 1) + 1;
-    lethe_queue_ages below = ages & lethe_queue_below(shape, position);
-    ages = below | (lethe_queue_ages)1 << position | (ages ^ below) << 1;
-    unsigned head = lethe_queue_next(shape, lethe_queue_head(shape, block));
-    unsigned number = position - age;
-    lethe_queue_write(shape, block, ages, head, period);
-    for (unsigned i = 0; i < number; i++) {
-        lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i + 1),
-                         lethe_queue_turn(shape, head, i));
-    }
-    lethe_queue_put(shape, block, lethe_queue_turn(shape, head, number), remainder);
-}
-
-/* Removes entry number number, which is alive in period. Younger entries close the gap. */
-static inline void lethe_queue_remove(const struct lethe_queue_shape *shape, unsigned char *block,
-                                      uint64_t period, unsigned number) {
-    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
-    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
-    unsigned position = lethe_queue_select(shape, ages, number);
-    lethe_queue_ages below = ages & lethe_queue_below(shape, position);
-    unsigned head = lethe_queue_head(shape, block);
-    for (unsigned i = number; i > 0; i--) {
-        lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i - 1),
-                         lethe_queue_turn(shape, head, i));
-    }
-    /* Its one is dropped, and the bits above move down. */
-    ages = below | (ages >> 1 & ~lethe_queue_below(shape, position));
-    lethe_queue_write(shape, block, ages, lethe_queue_turn(shape, head, 1), period);
-}
-
-/* Drops expired entries and stamps the block with the period. */
-static inline void lethe_queue_refresh(const struct lethe_queue_shape *shape, unsigned char *block,
-                                       uint64_t period) {
-    if (lethe_queue_stamp(shape, block) == (uint8_t)period) return;
-    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
-    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
-    lethe_queue_write(shape, block, ages, lethe_queue_head(shape, block), period);
 }
 
 /* Whether these functions could have left the block in this state. */

@@ -1,5 +1,6 @@
 """What the tests of the command line share: where lethe is, and how it is run."""
 
+import json
 import os
 import pathlib
 import signal
@@ -29,6 +30,18 @@ def lethe(tmp_path):
     """Runs lethe in a folder of the test's own."""
     def run(*words, stdin=b"", **more):
         return run_lethe(*words, stdin=stdin, cwd=tmp_path, **more)
+    return run
+
+
+@pytest.fixture
+def count(lethe):
+    """Counts into the store "d" or another one, and returns the summary, with the messages in it."""
+    def run(*words, code=0, db="d", **more):
+        result = lethe("count", "--db", db, "--json", *words, **more)
+        assert result.returncode == code, result.stderr
+        summary = json.loads(result.stdout) if result.stdout else {}
+        summary["messages"] = result.stderr.decode()
+        return summary
     return run
 
 

@@ -89,22 +89,24 @@ struct reading read_path(const char *path, const struct event_options *options,
     add(&reading.text, "", 0);
     while (event_gather(gatherer, &batch)) {
         add_batch(&reading.text, &batch);
-        if (batch.starts_input) {
-            reading.resumed_at = batch.resumed_at;
-            memcpy(reading.warning, batch.warning, sizeof reading.warning);
+        const struct event_share *share = &batch.shares[0];
+        assert_int_equal(batch.share_count, 1);
+        if (share->starts_input) {
+            reading.resumed_at = share->resumed_at;
+            memcpy(reading.warning, share->warning, sizeof reading.warning);
         }
         assert_true(batch.count <= EVENTS_PER_BATCH);
-        assert_true(batch.offset >= reading.offset && batch.line >= reading.line);
-        reading.offset = batch.offset;
-        reading.line = batch.line;
+        assert_true(share->offset >= reading.offset && share->line >= reading.line);
+        reading.offset = share->offset;
+        reading.line = share->line;
         reading.unreadable += batch.unreadable;
         reading.events += batch.count;
-        reading.pending += batch.pending_bytes;
-        if (batch.has_mark) {
+        reading.pending += share->pending_bytes;
+        if (share->has_mark) {
             reading.marks++;
             unsigned char value[RESUME_VALUE_BYTES];
-            size_t size = resume_encode(&batch.mark, value);
-            assert_true(resume_load(&own, (lethe_bytes){batch.mark_name, strlen(batch.mark_name)},
+            size_t size = resume_encode(&share->mark, value);
+            assert_true(resume_load(&own, (lethe_bytes){share->mark_name, strlen(share->mark_name)},
                                     (lethe_bytes){value, size}));
             assert_int_equal(own.not_understood, 0);
         }

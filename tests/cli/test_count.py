@@ -7,17 +7,19 @@ import gzip
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
 import time
+import zlib
 
 import pytest
 
 from conftest import BINARIES, run_lethe
 
 DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT, SKIPPED = range(6)
-PARTS = ["applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "unreadable"]
+PARTS = ["applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "limited", "unreadable"]
 
 
 def is_sanitized():
@@ -63,11 +65,14 @@ HOSTILE = {
 HOSTILE_JSON = {
     "nested deeply": (b"[" * 10000 + b"\n" + b'{"id":' * 10000 + b"\n", 2),
     "unfinished": (b'{"id": "a\n{"id": "a", "key": "k"\n', 2),
-    "large numbers": (b'{"id": 99999999999999999999, "key": "k"}\n{"id":1e999,"key":"k"}\n', 2),
+    "large numbers": (b'{"id": "a", "key": "k", "delta": 99999999999999999999}\n{"id":1e999,"key":"k"}\n', 2),
+    "a delta where there is none": (b'{"id": "a", "key": "k", "delta": [1]}\n{"id": "a", "key": "k", "delta": {}}\n', 2),
+    "members twice": (b'{"id": "a", "key": "k", "id": "b"}\n{"id": "a", "key": "k", "\\u006bey": "l"}\n', 2),
 }
 HOSTILE_CSV = {
-    "open quotes": (b'"a,k\n' * 3, 2),  # the second line closes the first one's, wrongly
-    "only quotes": (b'"' * 99999 + b"\n", 1),
+    "open quotes": (b'"a,k\n' * 4, 2),  # the second line closes the first one's, wrongly
+    "only quotes": (b'"' * 100000 + b"\n", 1),
+    "a long field": (b'"' + b"a,k\n" * (1 << 19) + b'",k\n', 1),
 }
 
 
@@ -104,17 +109,97 @@ def test_memory_is_bounded(tmp_path):
 
 
 def test_damaged_compression(lethe, listed, tmp_path):
-    """What is readable before the damage is counted, and the message says where it is."""
+    """Nothing is counted of a file that is cut short, nor of one beside it, and the message says where it is cut."""
     lines = b"".join(b"%d\tk\n" % i for i in range(100000))
     packed = gzip.compress(lines)
     (tmp_path / "f.gz").write_bytes(packed[:len(packed) // 2])
-    result = lethe("count", "--db", "d", "--exact", "-q", "f.gz")
-    assert result.returncode == BAD_DATA
-    assert f"f.gz: the gzip data is cut short at byte {len(packed) // 2}".encode() in result.stderr
-    assert 0 < listed()["k"] < 100000
+    (tmp_path / "sound").write_bytes(b"sound\tk\n")
+    for inputs in (["f.gz"], ["sound", "f.gz"]):
+        result = lethe("count", "--db", "d", "--exact", "-q", *inputs)
+        assert result.returncode == BAD_DATA
+        assert f"f.gz: the gzip data is cut short at byte {len(packed) // 2}".encode() in result.stderr
+        assert b"nothing was taken from any input" in result.stderr
+        assert not (tmp_path / "d").exists()
     (tmp_path / "f.gz").write_bytes(packed)
     assert lethe("count", "--db", "d", "--exact", "-q", "f.gz").returncode == DONE
     assert listed() == {"k": 100000}
+
+
+CSV = ["--csv", "--fields", "id=id,key=key,delta=delta"]
+
+
+def stored(lines):
+    """As gzip without compression: a changed byte is a changed line, and only the checksum shows it."""
+    packer = zlib.compressobj(0, zlib.DEFLATED, 31)
+    return packer.compress(lines) + packer.flush()
+
+
+def test_a_changed_byte_is_noticed_before_anything_is_counted(lethe, listed, tmp_path):
+    """In a file, and in one that standard input is; with a header, for which it is read before it is verified."""
+    lines = b"".join(b"i%d\tlikes\t1\n" % i for i in range(2000))
+    good = stored(lines)
+    place = good.index(b"likes\t1") + 6
+    (tmp_path / "f.gz").write_bytes(good[:place] + b"9" + good[place + 1:])
+    headed = stored(b"id,key,delta\n" + lines.replace(b"\t", b","))
+    (tmp_path / "h.gz").write_bytes(headed[:-8] + b"\0" + headed[-7:])
+    for words, name in (([], "f.gz"), (CSV, "h.gz")):
+        for inputs, stdin in (([name], None), ([], name), (["-"], name)):
+            with open(tmp_path / (stdin or name), "rb") as file:
+                result = subprocess.run([BINARIES / "lethe", "count", "--db", "d", "-q", *words, *inputs], cwd=tmp_path,
+                                        check=False, capture_output=True, timeout=60, stdin=file)
+            assert result.returncode == BAD_DATA and b"nothing was taken from any input" in result.stderr, result
+            assert not (tmp_path / "d").exists()
+    (tmp_path / "f.gz").write_bytes(good)
+    (tmp_path / "h.gz").write_bytes(headed)
+    with open(tmp_path / "h.gz", "rb") as file:
+        subprocess.run([BINARIES / "lethe", "count", "--db", "d", "-q", *CSV], cwd=tmp_path, stdin=file, check=True)
+    assert lethe("count", "--db", "d", "-q", "f.gz").returncode == DONE
+    assert listed() == {"likes": 2000}
+
+
+def test_a_file_that_grows_is_verified_again(lethe, listed, tmp_path):
+    """What was sound, and was counted, is read on only if what was added is sound as well."""
+    (tmp_path / "f.gz").write_bytes(stored(b"a\tk\t1\n"))
+    assert lethe("count", "--db", "d", "-q", "f.gz").returncode == DONE
+    added = stored(b"b\tk\t1\n")
+    harmed = added.replace(b"k\t1", b"k\t9")
+    (tmp_path / "f.gz").write_bytes(stored(b"a\tk\t1\n") + harmed)
+    result = lethe("count", "--db", "d", "-q", "f.gz")
+    assert result.returncode == BAD_DATA and listed() == {"k": 1}
+    (tmp_path / "f.gz").write_bytes(stored(b"a\tk\t1\n") + added)
+    assert lethe("count", "--db", "d", "-q", "f.gz").returncode == DONE
+    assert listed() == {"k": 2}
+
+
+def test_a_damaged_pipe_says_what_was_counted(lethe, tmp_path):
+    lines = b"".join(b"i%d\tlikes\t1\n" % i for i in range(200000))
+    result = lethe("count", "--db", "d", "-q", stdin=stored(lines)[:-1])
+    assert result.returncode == BAD_DATA
+    assert b"lines before that were taken already, and may be wrong: undo this run (restore a store" in result.stderr
+    result = lethe("count", "--db", "e", "-q", stdin=stored(b"")[:-1])
+    assert result.returncode == BAD_DATA and b"nothing was taken from any input" in result.stderr
+
+
+def test_events_of_the_future_are_named(lethe, tmp_path):
+    (tmp_path / "f").write_bytes(b"a\tk\t1700000000000\nb\tk\t9999999999999\nc\tk\t1700000000001\n")
+    result = lethe("count", "--db", "d", "-q", "--fields", "id=1,key=2,time=3", "--time-unit", "ms", "f")
+    assert result.returncode == SKIPPED and b"f:2: the time is ahead of this machine's clock" in result.stderr
+
+
+def test_check_counts_what_is_only_in_the_log(lethe, tmp_path):
+    """After a kill, counters may be in no table yet."""
+    fifo = tmp_path / "events"
+    os.mkfifo(fifo)
+    with subprocess.Popen([BINARIES / "lethe", "count", "--db", "d", "-q", "--sync", "1ms", "events"], cwd=tmp_path) as process:
+        with open(fifo, "wb") as writer:
+            writer.write(b"".join(b"%d\tk%d\n" % (i, i) for i in range(50)))
+            writer.flush()
+            while lethe("list", "--db", "d").stdout.count(b"\n") < 50:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.kill()
+    health = json.loads(lethe("check", "--db", "d", "--json").stdout)
+    assert health["changes"] > 0 and health["counters"] == 50
 
 
 def test_full_disk_for_late_events(lethe):
@@ -127,16 +212,20 @@ def test_full_disk_for_late_events(lethe):
 
 def test_full_disk(lethe, listed, tmp_path):
     """One message says what failed and how far it came; with room again, the same command goes on."""
-    (tmp_path / "e").write_bytes(lethe("sample", "events", "--count", "300k", "--keys", "1k", "--truth",
-                                       "truth").stdout)
+    events = lethe("sample", "events", "--count", "300k", "--keys", "1k", "--truth", "truth").stdout.splitlines()
+    (tmp_path / "e").write_bytes(b"".join(line + b"\n-\n" for line in events))
 
     def limit_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-    result = lethe("count", "--db", "d", "--exact", "-q", "e", preexec_fn=limit_files)
+    result = lethe("count", "--db", "d", "--exact", "--json", "e", preexec_fn=limit_files)
     assert result.returncode == ENVIRONMENT
     assert result.stderr.count(b"cannot write the store") == 1
     assert b"run the same command again to continue" in result.stderr
-    assert lethe("count", "--db", "d", "--exact", "-q", "e").returncode == DONE
+    said = int(re.search(rb"(\d+) events? of this run", result.stderr)[1])
+    summary = json.loads(result.stdout)
+    # Unreadable lines, every second one, are none of them.
+    assert said == summary["applied"] + summary["duplicates"] and said > 0 and summary["unreadable"] > 0
+    assert lethe("count", "--db", "d", "--exact", "-q", "e").returncode == SKIPPED
     assert listed() == {key: int(value) for key, value in
                         (line.split("\t") for line in (tmp_path / "truth").read_text().splitlines())}
 
@@ -164,8 +253,8 @@ def test_a_store_in_use(lethe, tmp_path):
                 break
             time.sleep(0.05)
         assert result.stdout == b"k\t7\n", "what a pipe gave is on disk soon, without waiting for more"
-        for words in [["count", "--db", "d"], ["set", "--db", "d", "k", "1"], ["del", "--db", "d", "k"],
-                      ["check", "--db", "d"]]:
+        assert lethe("check", "--db", "d").returncode == DONE, "of the state of one moment"
+        for words in [["count", "--db", "d"], ["set", "--db", "d", "k", "1"], ["del", "--db", "d", "k"]]:
             result = lethe(*words)
             assert result.returncode == ENVIRONMENT, words
             assert str(writer.pid).encode() in result.stderr or b"writ" in result.stderr

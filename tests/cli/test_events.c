@@ -31,7 +31,7 @@ static void plain_lines(void **state) {
     CHECK(EVENTS_PLAIN, NULL, "a\tk\n\nb\tk\n", "1|a|k=1\n2!\n3|b|k=1\n");
     CHECK(EVENTS_PLAIN, NULL, "a\tk\t-5\tl\t+7\n", "1|a|k=-5,l=7\n");
     CHECK(EVENTS_PLAIN, NULL, "a\tk\t1\tk\t2\n", "1|a|k=1,k=2\n");
-    CHECK(EVENTS_PLAIN, NULL, "a\tk\t5\tl\n", "1!\n");
+    CHECK(EVENTS_PLAIN, NULL, "a\tk\t5\tl\n", "1|a|k=5,l=1\n");
     CHECK(EVENTS_PLAIN, NULL, "a\n\tk\na\t\na\tk\t\na\tk\tx\na\tk\t1.5\na\tk\t 1\n",
           "1!\n2!\n3!\n4|a|k=1\n5!\n6!\n7!\n");
     CHECK(EVENTS_PLAIN, NULL, "a\0b\tk\0\t1\n\xff\t\xfe\n", "1|a\\0b|k\\0=1\n2|\xff|\xfe=1\n");
@@ -72,12 +72,76 @@ static void csv_records(void **state) {
           "1|a|k=1\n");
     CHECK(EVENTS_CSV, NULL, "a\\t,k\n", "1|a\\\\t|k=1\n");
     /* Wrong quotes cost their own line and no other. */
-    CHECK(EVENTS_CSV, NULL, "\"a,k\nb,k\nc,k\n", "1!\n2|b|k=1\n3|c|k=1\n");
     CHECK(EVENTS_CSV, NULL, "\"a\"x,k\n\"b\",k\n", "1!\n2|b|k=1\n");
     CHECK(EVENTS_CSV, NULL, "a\"b,k\nc,k\n", "1!\n2|c|k=1\n");
     /* But lines between quotes are no events, even if what follows the quotes is wrong. */
     CHECK(EVENTS_CSV, NULL, "\"a\",\"k\nb,k\n\"c\",k\nd,k\n", "1!\n4|d|k=1\n");
     CHECK(EVENTS_CSV, NULL, "\"\",k\n,k\na,\n", "1!\n2!\n3!\n");
+}
+
+/* Reads CSV whose quotes do not end: what is before their record is read, and nothing after. */
+static void check_open(const char *input, const char *expected, uint64_t offset,
+                       const char *where) {
+    struct event_options options = options_for(EVENTS_CSV, NULL);
+    struct reading reading = read_bytes(input, strlen(input), &options);
+    assert_string_equal(reading.text.data != NULL ? reading.text.data : "", expected);
+    assert_int_equal(reading.code, EXIT_BAD_DATA);
+    assert_int_equal(reading.offset, offset);
+    assert_non_null(strstr(reading.failure, where));
+    free(reading.text.data);
+}
+
+static void csv_quotes_without_end(void **state) {
+    (void)state;
+    check_open("\"a,k\nb,k\nc,k\n", "", 0, ":1: a quoted field that begins in this line");
+    check_open("\"", "", 0, ":1: a quoted field");
+    check_open("a,k\nb,k,\"\nc,k\n", "1|a|k=1\n", 4, ":2: a quoted field");
+    check_open("a,k\n\"\"\"x\ny\",\"k\nc,k\n", "1|a|k=1\n", 4, ":3: a quoted field");
+    check_open("a,k\n\"x\ny\"\"\n,k\n", "1|a|k=1\n", 4, ":2: a quoted field");
+}
+
+/* Goal:   no line inside a quoted field of more than 1 MiB is an event, and the lines after it are
+ *         if it ends; if it does not, nothing after it is. */
+static void long_csv_records(void **state) {
+    (void)state;
+    static const struct {
+        const char *before, *after, *last;
+    } cases[] = {
+        {"\"", "\",k\nz,k\n", "|z|k=1\n"},
+        {"b,k,1,\"", "\"\r\nz,k\n", "|z|k=1\n"},
+        {"\"", "\"wrong\nz,k\n", "|z|k=1\n"},
+        {"b,k,1,\"", "\",\"x\ny\"\nz,k\n", "|z|k=1\n"},
+        {"\"", "z,k\n", NULL},
+        {"b,k,1,\"", "\"\"\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text text = {0};
+        add_format(&text, "a,k\n%s", cases[i].before);
+        size_t lines = 0;
+        for (; text.size < 3 * EVENT_LINE_LIMIT_BYTES; lines++) {
+            add_format(&text, "id-%zu,k\n", lines);
+        }
+        add_format(&text, "%s", cases[i].after);
+        struct event_options options = options_for(EVENTS_CSV, NULL);
+        struct reading reading = read_bytes(text.data, text.size, &options);
+        assert_int_equal(reading.unreadable, 1);
+        assert_int_equal(reading.events, cases[i].last != NULL ? 2 : 1);
+        assert_int_equal(reading.code, cases[i].last != NULL ? EXIT_DONE : EXIT_BAD_DATA);
+        assert_memory_equal(reading.text.data, "1|a|k=1\n2!\n", 11);
+        if (cases[i].last != NULL) {
+            char expected[64];
+            size_t line = 0;
+            for (size_t at = 0; at + 4 < text.size; at++) {
+                line += text.data[at] == '\n';
+            }
+            snprintf(expected, sizeof expected, "%zu%s", line + 1, cases[i].last);
+            assert_string_equal(reading.text.data + 11, expected);
+        } else {
+            assert_non_null(strstr(reading.failure, ":2: a quoted field"));
+        }
+        free(reading.text.data);
+        free(text.data);
+    }
 }
 
 static void json_lines(void **state) {
@@ -131,6 +195,10 @@ static void columns(void **state) {
     CHECK(EVENTS_CSV, "id=2,key=1", "\"k\",a,\"x\ny\"\nl,b\n", "1|a|k=1\n3|b|l=1\n");
     CHECK(EVENTS_CSV, "id=i,key=k", "k,i\nk,a\nk,i\n\"k\",\"i\"\r\n\xef\xbb\xbfk,i\nx,i\n",
           "2|a|k=1\n3!\n4!\n5!\n6|i|x=1\n");
+    CHECK(EVENTS_CSV, "id=1,key=2",
+          "a,k\n\xef\xbb\xbf\"b\nc\",k\nd,k\n"
+          "\xef\xbb\xbf\xef\xbb\xbf\"e\n\",k\n",
+          "1|a|k=1\n2|b\\nc|k=1\n4|d|k=1\n5|e\\n|k=1\n");
     CHECK(EVENTS_CSV, "id=request,key=user", "user,\"request\",x\r\nu,r,1\r\nv,s\r\n",
           "2|r|u=1\n3|s|v=1\n");
     CHECK(EVENTS_CSV, "id=request,key=user", "", "");
@@ -273,6 +341,8 @@ static void any_split(void **state) {
     static const char json[] = "{\"id\":\"a\",\"key\":\"k\"}\nx\n\n{\"id\":1,\"key\":2}\n\n";
     check_splits(EVENTS_PLAIN, plain, sizeof plain - 1);
     check_splits(EVENTS_CSV, csv, sizeof csv - 1);
+    static const char open[] = "\"a\",k\nx\"\"y,k\n\"b\r\n\",\"\"\"c,k\n";
+    check_splits(EVENTS_CSV, open, sizeof open - 1);
     check_splits(EVENTS_JSONL, json, sizeof json - 1);
 }
 
@@ -392,7 +462,8 @@ static void in_a_thread(void **state) {
         struct resume_table table = {0};
         struct event_reader *reader;
         assert_int_equal(events_open(&inputs, &options, &reader), EXIT_DONE);
-        assert_int_equal(events_start(reader, &table), EXIT_DONE);
+        assert_int_equal(events_survey(reader, &table, 0), EXIT_DONE);
+        assert_int_equal(events_start(reader), EXIT_DONE);
         const struct event_batch *batch;
         uint64_t line = 0;
         for (size_t i = 0; i < most && (batch = events_next(reader)) != NULL; i++) {
@@ -412,13 +483,14 @@ static void in_a_thread(void **state) {
 int main(void) {
     if (!make_file_path()) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lines),   cmocka_unit_test(plain_escapes),
-        cmocka_unit_test(csv_records),   cmocka_unit_test(json_lines),
-        cmocka_unit_test(json_paths),    cmocka_unit_test(columns),
-        cmocka_unit_test(wrong_fields),  cmocka_unit_test(integers),
-        cmocka_unit_test(any_split),     cmocka_unit_test(compressed),
-        cmocka_unit_test(long_lines),    cmocka_unit_test(many_changes),
-        cmocka_unit_test(stop_on_error), cmocka_unit_test(in_a_thread),
+        cmocka_unit_test(plain_lines),      cmocka_unit_test(plain_escapes),
+        cmocka_unit_test(csv_records),      cmocka_unit_test(csv_quotes_without_end),
+        cmocka_unit_test(long_csv_records), cmocka_unit_test(json_lines),
+        cmocka_unit_test(json_paths),       cmocka_unit_test(columns),
+        cmocka_unit_test(wrong_fields),     cmocka_unit_test(integers),
+        cmocka_unit_test(any_split),        cmocka_unit_test(compressed),
+        cmocka_unit_test(long_lines),       cmocka_unit_test(many_changes),
+        cmocka_unit_test(stop_on_error),    cmocka_unit_test(in_a_thread),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_file_path();

@@ -2,12 +2,15 @@
 with a message and the right exit status, with everything left as it was."""
 
 import collections
+import gzip
 import random
 import resource
+import signal
+import subprocess
 
 import pytest
 
-from conftest import run_lethe
+from conftest import BINARIES, run_lethe
 from test_bad_input import (BAD_DATA, DONE, ENVIRONMENT, NEVER_A_NUMBER, USAGE, check_refused, is_sanitized,
                             snapshot)
 
@@ -61,6 +64,60 @@ def test_what_was_added_can_be_removed(kind, words, lethe):
     assert words
 
 
+@pytest.fixture
+def long_text(tmp_path):
+    """A file "long" of several blocks of words, and those words."""
+    chance = random.Random(2)
+    lines = [b"word %d" % int(chance.paretovariate(0.5)) for _ in range(400000)]
+    (tmp_path / "long").write_bytes(b"\n".join(lines) + b"\n")
+    return lines
+
+
+@pytest.mark.parametrize("kind", ["cm", "fid"])
+def test_any_threads_and_any_way_in(kind, long_text, tmp_path, lethe):
+    options = ["-q", "--kind", kind, "--width", "1000", "--top", "30"]
+    assert lethe("freq", "build", *options, "--threads", "1", "--out", "s", "long").returncode == DONE
+    text = (tmp_path / "long").read_bytes()
+    (tmp_path / "long.gz").write_bytes(gzip.compress(text, 1))
+    half = text.index(b"\n", len(text) // 2) + 1
+    (tmp_path / "first").write_bytes(text[:half])
+    (tmp_path / "second").write_bytes(text[half:])
+    for threads, files, stdin in [(2, ["long.gz"], b""), (3, [], text), (5, ["first", "second"], b"")]:
+        assert lethe("freq", "build", *options, "--threads", str(threads), "--out", "other", *files,
+                     stdin=stdin).returncode == DONE
+        assert (tmp_path / "other").read_bytes() == (tmp_path / "s").read_bytes()
+    exact = collections.Counter(long_text)
+    top = estimates(lethe("freq", "top", "--bounds", "s").stdout)
+    assert set(list(top)[:5]) <= {key for key, _ in exact.most_common(8)}
+    assert all(least <= exact[key] <= estimate for key, (estimate, least, _) in top.items())
+
+
+def test_first_wrong_line_is_named(long_text, tmp_path, lethe):
+    for wrong in [[300001], [300001, 399000]]:
+        lines = list(long_text)
+        for number in wrong:
+            lines[number - 1] = b"none"
+        (tmp_path / "long").write_bytes(b"\n".join(lines))
+        for threads in "1", "3":
+            check_refused(lethe("freq", "build", "--threads", threads, "--field", "2", "--delimiter", " ", "--out",
+                                "s", "long"), BAD_DATA, "long, line 300001 has 1 field")
+    assert not (tmp_path / "s").exists()
+
+
+def test_killed_run_leaves_the_sketch(long_text, tmp_path, lethe):
+    assert lethe("freq", "build", "-q", "--out", "s", stdin=b"before\n").returncode == DONE
+    before = snapshot(tmp_path)
+    for number in signal.SIGKILL, signal.SIGINT:
+        process = subprocess.Popen([BINARIES / "lethe", "freq", "build", "-q", "--threads", "3", "--out", "s"], cwd=tmp_path,
+                                   stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdin.write(b"\n".join(long_text) + b"\n") # all but a pipe's worth has been read by then
+        process.stdin.flush()
+        process.send_signal(number)
+        assert process.wait() != DONE
+        process.stdin.close()
+        assert snapshot(tmp_path) == before
+
+
 BAD_VALUES = {
     "--width": NEVER_A_NUMBER + ["0.5", "268435457", "1MiB"],
     "--depth": NEVER_A_NUMBER + ["33", "1.5"],
@@ -71,6 +128,7 @@ BAD_VALUES = {
     "--delta": NEVER_A_NUMBER + ["1", "0.51", "1e-13"],
     "--bits": NEVER_A_NUMBER + ["4", "7", "24", "65", "128"],
     "--top": NEVER_A_NUMBER + ["1048577", "1.5"],
+    "--threads": NEVER_A_NUMBER + ["257", "1.5"],
     "--field": NEVER_A_NUMBER + ["1.5", "1000001"],
     "--weight-field": NEVER_A_NUMBER + ["1000001"],
     "--seed": NEVER_A_NUMBER + ["0x0", "18446744073709551616"],

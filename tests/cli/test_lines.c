@@ -82,7 +82,9 @@ static void any_pieces(void **state) {
         const char *data, *lines;
     } texts[] = {
         {"a\nbb\r\n\n\r\r\nccc", "[a][bb][][\r][ccc]"},
-        {"\xef\xbb\xbf\xef\xbb\xbfx\ny\r", "[\xef\xbb\xbfx][y]"},
+        {"\xef\xbb\xbf\xef\xbb\xbfx\ny\r", "[x][y]"},
+        {"x\n\xef\xbb\xbfx\r\ny\xef\xbb\xbf\n\xef\xbb\xbf\n\xef\xbb\xbf",
+         "[x][x][y\xef\xbb\xbf][]"},
         {"\xef\xbbx\n", "[\xef\xbbx]"},
         {"\xef\xbb\xbf", ""},
         {"\xff\xfe\n", "[\xff\xfe]"},

@@ -4,6 +4,7 @@ Method: a store in each mode, a command that says nothing of modes, and then wha
 
 import gzip
 import json
+import tarfile
 
 import pytest
 
@@ -140,3 +141,15 @@ def test_events_without_a_time_switch_nothing(lethe, tmp_path):
     assert not mode(lethe)["exact"]
     count(lethe, "--exact", lines="")  # no events: the switch is all that is asked for
     assert mode(lethe)["exact"]
+
+
+def test_payloads_of_an_earlier_version(lethe, source, tmp_path):
+    """It compared changes in their order: the same order is a duplicate still, other changes are not."""
+    with tarfile.open(source / "tests/golden/store-payload-v0.tar.gz") as archive:
+        archive.extractall(tmp_path)
+    for fields, deltas, outcome in ((("k1", "k2"), (1, 2), "duplicates"), (("k1", "k2"), (2, 1), "mismatched")):
+        event = {"id": "a", "at": 1700000000000, "k1": "x", "d1": deltas[0], "k2": "y", "d2": deltas[1]}
+        places = ",".join(f"key={name},delta=d{name[1]}" for name in fields)
+        result = lethe("count", "--db", "by-order", "--json", "--jsonl", "--fields", f"id=id,{places},time=at", "--time-unit", "ms",
+                       stdin=json.dumps(event).encode())
+        assert json.loads(result.stdout)[outcome] == 1, result.stderr

@@ -25,18 +25,6 @@ FORMATS = {
 
 
 @pytest.fixture
-def count(lethe):
-    """Counts into "d" with another store for each id, and returns the summary."""
-    def run(*words, code=DONE, db="d", **more):
-        result = lethe("count", "--db", db, "--json", *words, **more)
-        assert result.returncode == code, result.stderr
-        summary = json.loads(result.stdout) if result.stdout else {}
-        summary["messages"] = result.stderr.decode()
-        return summary
-    return run
-
-
-@pytest.fixture
 def total(lethe):
     def run(key="k", db="d"):
         result = lethe("get", "-q", "--db", db, key)
@@ -261,9 +249,29 @@ def test_a_quoted_field_that_does_not_end(count, total, tmp_path):
     assert first["applied"] == 1 and "f:2: a quoted field does not end" in first["messages"]
     (tmp_path / "g").write_bytes(b'a,k\nb,"k\nc,k\n",5\n')
     assert count("--csv", "g")["applied"] == 1
-    last = count("--csv", "--last-line", "f", code=SKIPPED)
-    assert (last["applied"], last["unreadable"]) == (1, 1)
-    assert total() == 2
+    last = count("--csv", "--last-line", "f", code=BAD_DATA)
+    assert "f:2: a quoted field that begins in this line does not end" in last["messages"]
+    assert total() == 1
+
+
+@pytest.mark.parametrize("lines", [10, 200000], ids=["short", "more than 1 MiB"])
+@pytest.mark.parametrize("way", ["file", "gzip", "growing"])
+def test_quotes_that_never_end_are_mended(way, lines, count, total, tmp_path):
+    """Nothing inside them is counted, and the mended file is read on from before them."""
+    head, inside = b"".join(b"h%d,k\n" % i for i in range(3000)), b"".join(b"i%d,k\n" % i for i in range(lines))
+    name, options = ("f.gz", []) if way == "gzip" else ("f", ["--last-line"] if way == "file" else [])
+    def write(middle):
+        data = head + middle + inside
+        (tmp_path / name).write_bytes(gzip.compress(data) if way == "gzip" else data)
+    write(b'x,k,1,y,"1\n')
+    for applied in 3000, 0:  # the second run finds the same again
+        first = count("--csv", *options, name, code=SKIPPED if way == "growing" else BAD_DATA)
+        assert first.get("applied", applied) == applied and total() == 3000
+        assert f"{name}:3001: " in first["messages"] and "quotes" in first["messages"], first["messages"]
+    write(b'x,k,1,y,"1"\n')
+    mended = count("--csv", *options, name)
+    assert (mended["applied"], mended["duplicates"], mended["resumed_at"]) == (lines + 1, 0, len(head))
+    assert total() == 3000 + lines + 1
 
 
 def test_a_long_line_is_unreadable_once(count, total, tmp_path):
@@ -351,6 +359,7 @@ EXITS = {
     "unreadable": ([], b"a\tk\nb\n", SKIPPED),
     "overflow": ([], b"a\tk\t9223372036854775807\nb\tk\n", SKIPPED),
     "mismatched": (["--check-payload"], b"a\tk\na\tk\t2\n", SKIPPED),
+    "limited": (["--limit", "1"], b"a\tk\nb\tk\n", SKIPPED),
     "late": (["--window", "1m", "--fields", "id=1,key=2,time=3", "--time-unit", "ms"],
              b"a\tk\t1000000\nb\tk\t2000000\nc\tk\t2000001\nd\tk\t1000000\n", SKIPPED),
     "future": (["--fields", "id=1,key=2,time=3", "--time-unit", "ms"], b"a\tk\t1000000\nb\tk\t2999-01-01T00:00:00Z\n", SKIPPED),

@@ -79,7 +79,7 @@ static size_t fill(enum event_kind kind, const struct places *places, const stru
     snprintf(line, sizeof line, "%s%s%s%s%s", marks[kind].before, values->first,
              marks[kind].between, values->second, marks[kind].after);
     struct event_format format = make_format(kind, places);
-    event_batch_clear(batch, 0, "-");
+    event_batch_clear(batch);
     size_t count = 0;
     for (; event_batch_has_room(batch, strlen(line)); count++) {
         struct event_problem problem;

@@ -1,6 +1,7 @@
 /* Goal:   what an id, a key, a delta and a time may be is the same in every format.
  * Method: a table of records, each with what it should become. Every record is written in every
- *         format, with names and with numbers of columns, and read back. */
+ *         format, with names and with numbers of columns, and read back; and again twice, where a
+ *         byte order mark is before each line, as in files that were put together. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct rule {
     bool is_strict;
     enum event_time_unit unit;
     const char *zone;
+    unsigned scale;
 };
 
 #define VALUES(...) \
@@ -34,6 +36,11 @@ struct rule {
     {                                                                                  \
         .fields = "id=c1,key=c2,delta=c3", .expected = result, VALUES("a", "k", text), \
         .is_strict = true                                                              \
+    }
+#define SCALED(digits, text, result)                                                   \
+    {                                                                                  \
+        .fields = "id=c1,key=c2,delta=c3", .expected = result, VALUES("a", "k", text), \
+        .scale = digits                                                                \
     }
 #define TIME(text, result) \
     { .fields = "id=c1,key=c2,time=c3", .expected = result, VALUES("a", "k", text) }
@@ -91,6 +98,44 @@ static const struct rule rules[] = {
     STRICT("", "!"),
     {.fields = "id=c1,key=c2", .expected = "a|k=1", VALUES("a", "k"), .is_strict = true},
 
+    SCALED(2, "3", "a|k=300"),
+    SCALED(2, "3.5", "a|k=350"),
+    SCALED(2, "3.50", "a|k=350"),
+    SCALED(2, "-0.25", "a|k=-25"),
+    SCALED(2, "1e2", "a|k=10000"),
+    SCALED(2, "125e-2", "a|k=125"),
+    SCALED(2, "0.250e0", "a|k=25"),
+    SCALED(2, "90071992547409.93", "a|k=9007199254740993"),
+    SCALED(2, "92233720368547758.07", "a|k=9223372036854775807"),
+    SCALED(2, "-92233720368547758.08", "a|k=-9223372036854775808"),
+    SCALED(18, "-9.223372036854775808", "a|k=-9223372036854775808"),
+    SCALED(18, "0.1", "a|k=100000000000000000"),
+    SCALED(2, NULL, "a|k=100"),
+    SCALED(2, "", "a|k=100"),
+    SCALED(18, NULL, "a|k=1000000000000000000"),
+    SCALED(2, "3.505", "!"),
+    SCALED(2, "1e-3", "!"),
+    SCALED(2, "92233720368547758.08", "!"),
+    SCALED(2, "-92233720368547758.09", "!"),
+    SCALED(2, "922337203685477581", "!"),
+    SCALED(18, "10", "!"),
+    SCALED(2, "3,50", "!"),
+    SCALED(2, "x", "!"),
+    {.fields = "id=c1,key=c2", .expected = "a|k=100", VALUES("a", "k"), .scale = 2},
+    {.fields = "id=c1,key=c2,key=c3",
+     .expected = "a|k=100,l=100",
+     VALUES("a", "k", "l"),
+     .scale = 2},
+    {.fields = "id=c1,key=c2,key=c3,delta=c4",
+     .expected = "a|k=-5,l=-5",
+     VALUES("a", "k", "l", "-0.05"),
+     .scale = 2},
+    {.fields = "id=c1,key=c2,delta=c3,key=:n,delta=:1.50",
+     .expected = "a|k=725,n=150",
+     VALUES("a", "k", "7.25"),
+     .scale = 2},
+    {.fields = "id=c1,key=c2,delta=:-0.001", .expected = "a|k=-1", VALUES("a", "k"), .scale = 3},
+
     {.fields = "id=c1,key=c2,key=c3", .expected = "a|k=1,l=1", VALUES("a", "k", "l")},
     {.fields = "key=c3,id=c1,key=c2,delta=c4", .expected = "a|l=7,k=7", VALUES("a", "k", "l", "7")},
     {.fields = "delta=c4,delta=c5,id=c1,key=c2,key=c3",
@@ -99,6 +144,17 @@ static const struct rule rules[] = {
     {.fields = "id=c1,key=c2,delta=c3,key=:n,delta=:1",
      .expected = "a|k=7,n=1",
      VALUES("a", "k", "7")},
+    {.fields = "id=c1,key=c2,key=c3,delta=c4,delta=c5",
+     .expected = "a|k=1,l=1",
+     VALUES("a", "k", "l", NULL, NULL)},
+    {.fields = "id=c1,key=c2,key=c3,delta=c4,delta=c5",
+     .expected = "a|k=7,l=1",
+     VALUES("a", "k", "l", "7", NULL)},
+    {.fields = "id=c1,key=c2,key=c3,delta=c4,delta=c5",
+     .expected = "!",
+     VALUES("a", "k", "l", "7", NULL),
+     .is_strict = true},
+    {.fields = "id=c1,key=c4,delta=c3", .expected = "!", VALUES("a", NULL, NULL, NULL)},
     {.fields = "id=c1,key=:\"x, \"\"y\"", .expected = "a|x, \"y=1", VALUES("a")},
     {.fields = "id=c1,key=c1", .expected = "a|a=1", VALUES("a")},
     {.fields = "id=c1,key=c2,key=c3", .expected = "!", VALUES("a", "k", "")},
@@ -209,14 +265,17 @@ struct form {
     /* Between fields; as the option has it. */
     const char *delimiter, *option;
     bool has_names, has_quotes;
-    /* JSON: numbers are numbers; what is missing is not there. */
+    /* JSON: numbers are numbers; what is missing is not there. Columns: what is missing at the end
+     * of a line is not there. */
     bool is_bare;
 };
 
 static const struct form forms[] = {
     {"plain", EVENTS_PLAIN, "\t", NULL, .has_names = false},
     {"plain with a header", EVENTS_PLAIN, "\t", NULL, .has_names = true},
+    {"plain, cut short", EVENTS_PLAIN, "\t", NULL, .has_names = true, .is_bare = true},
     {"CSV", EVENTS_CSV, ",", NULL, .has_quotes = true},
+    {"CSV, cut short", EVENTS_CSV, ",", NULL, .has_quotes = true, .is_bare = true},
     {"CSV with a header", EVENTS_CSV, ",", NULL, .has_names = true, .has_quotes = true},
     {"CSV with semicolons", EVENTS_CSV, ";", ";", .has_names = true},
     {"CSV with tabs", EVENTS_CSV, "\t", "\\t", .has_quotes = true},
@@ -251,13 +310,21 @@ static void write_json(const struct rule *rule, const struct form *form, struct 
     add_string(text, "}\n");
 }
 
-static void write_columns(const struct rule *rule, const struct form *form, struct text *text) {
+static void write_names(const struct rule *rule, const struct form *form, struct text *text) {
     const char *quote = form->has_quotes ? "\"" : "";
-    for (size_t i = 0; i < rule->count && form->has_names; i++) {
+    for (size_t i = 0; i < rule->count; i++) {
         add_format(text, "%s%sc%zu%s", i > 0 ? form->delimiter : "", quote, i + 1, quote);
     }
-    if (form->has_names) add_string(text, "\n");
-    for (size_t i = 0; i < rule->count; i++) {
+    add_string(text, "\n");
+}
+
+static void write_columns(const struct rule *rule, const struct form *form, struct text *text) {
+    const char *quote = form->has_quotes ? "\"" : "";
+    size_t count = rule->count;
+    while (form->is_bare && count > 0 && rule->values[count - 1] == NULL) {
+        count--;
+    }
+    for (size_t i = 0; i < count; i++) {
         const char *value = rule->values[i] != NULL ? rule->values[i] : "";
         if (i > 0) add_string(text, form->delimiter);
         add_string(text, quote);
@@ -277,7 +344,7 @@ static void write_fields(const struct rule *rule, const struct form *form, char 
     out[used] = '\0';
 }
 
-static void check_rule(const struct rule *rule, const struct form *form) {
+static void check_rule(const struct rule *rule, const struct form *form, bool has_marks) {
     char fields[256];
     struct text text = {0}, expected = {0};
     struct event_options options = {.last_line = true};
@@ -290,14 +357,24 @@ static void check_rule(const struct rule *rule, const struct form *form) {
                                           .time_unit = rule->unit,
                                           .is_strict = rule->is_strict};
     if (!event_format_make(&format, &options.format, &problem)) fail_msg("%s", problem.text);
+    if (!event_format_set_scale(&options.format, rule->scale, &problem))
+        fail_msg("%s", problem.text);
     bool has_header = event_format_has_header(&options.format);
-    if (form->kind == EVENTS_JSONL) {
-        write_json(rule, form, &text);
-    } else {
-        write_columns(rule, form, &text);
-    }
     bool is_bad = rule->expected[0] == '!';
-    add_format(&expected, "%d%s%s\n", has_header ? 2 : 1, is_bad ? "" : "|", rule->expected);
+    const char *mark = has_marks ? "\xef\xbb\xbf" : "";
+    if (has_header || (form->kind != EVENTS_JSONL && form->has_names)) {
+        add_string(&text, mark);
+        write_names(rule, form, &text);
+    }
+    for (int line = has_header ? 2 : 1, last = line + has_marks; line <= last; line++) {
+        add_string(&text, mark);
+        if (form->kind == EVENTS_JSONL) {
+            write_json(rule, form, &text);
+        } else {
+            write_columns(rule, form, &text);
+        }
+        add_format(&expected, "%d%s%s\n", line, is_bad ? "" : "|", rule->expected);
+    }
     struct reading reading = read_bytes(text.data, text.size, &options);
     if (reading.code != EXIT_DONE || strcmp(reading.text.data, expected.data) != 0) {
         fail_msg("%s, %s: %s gave %s and not %s %s", form->name, fields, text.data,
@@ -319,7 +396,9 @@ static void rules_are_the_same_in_every_format(void **state) {
                 has_delimiter = has_delimiter ||
                                 (value != NULL && strchr(value, forms[j].delimiter[0]) != NULL);
             }
-            if (!has_delimiter) check_rule(&rules[i], &forms[j]);
+            if (has_delimiter) continue;
+            check_rule(&rules[i], &forms[j], false);
+            check_rule(&rules[i], &forms[j], true);
         }
     }
 }
@@ -413,6 +492,44 @@ static void wrong_options(void **state) {
     }
 }
 
+/* Goal:   a literal delta that does not fit the scale is refused, and the message says why; the
+ *         format stays as it was. */
+static void literal_deltas(void **state) {
+    (void)state;
+    static const struct {
+        const char *fields;
+        unsigned scale;
+        const char *problem;
+    } cases[] = {
+        {"id=1,key=2,delta=:1.5", 0,
+         "--fields: the delta '1.5' is not a whole number; write one such as 1 or -5, or make a "
+         "new "
+         "store with --scale"},
+        {"id=1,key=2,delta=:1.505", 2,
+         "--fields: the delta '1.505' has more digits after the point than the store's scale, "
+         "which "
+         "is 2; write no more, or make a new store with a larger --scale"},
+        {"id=1,key=2,delta=3,key=:n,delta=:10", 18,
+         "--fields: the delta '10' is beyond 64 bits; write a number from -9.223372036854775808 to "
+         "9.223372036854775807"},
+        {"id=1,key=2,delta=:0.0000000000000000001", 18,
+         "--fields: the delta '0.0000000000000000001' has more digits after the point than the "
+         "store's scale, which is 18; write no more"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct event_options options = options_for(EVENTS_PLAIN, cases[i].fields);
+        struct event_problem problem = {""};
+        assert_true(event_format_has_literal_delta(&options.format));
+        assert_false(event_format_set_scale(&options.format, cases[i].scale, &problem));
+        assert_string_equal(problem.text, cases[i].problem);
+        assert_int_equal(options.format.scale, 0);
+    }
+    struct event_options options = options_for(EVENTS_PLAIN, "id=1,key=:k,delta=2");
+    assert_false(event_format_has_literal_delta(&options.format));
+    options = options_for(EVENTS_PLAIN, NULL);
+    assert_false(event_format_has_literal_delta(&options.format));
+}
+
 /* Goal:   a list of fields that is too long for a mark is refused, and so are too many; what is
  *         just short enough is described whole. */
 static void long_fields(void **state) {
@@ -492,6 +609,7 @@ int main(void) {
         cmocka_unit_test(rules_are_the_same_in_every_format),
         cmocka_unit_test(descriptions),
         cmocka_unit_test(wrong_options),
+        cmocka_unit_test(literal_deltas),
         cmocka_unit_test(long_fields),
         cmocka_unit_test(joined_ids),
         cmocka_unit_test(long_ids),

@@ -6,6 +6,7 @@ their times. In exact mode every number must agree; otherwise duplicates between
 the model follows."""
 
 import collections
+import decimal
 import json
 import os
 import pathlib
@@ -23,7 +24,8 @@ from sizes import sized  # noqa: E402
 START = 1_600_000_000_000
 WINDOW = 60_000
 SMALLEST, LARGEST = -2**63, 2**63 - 1
-OUTCOMES = ("applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "unreadable")
+OUTCOMES = ("applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "limited",
+            "unreadable")
 
 
 class Model:
@@ -77,10 +79,11 @@ def run(folder, words, lines):
     return summary
 
 
-def totals(folder):
+def totals(folder, scale):
+    """In units of 10^-scale."""
     result = subprocess.run([BINARIES / "lethe", "list", "--db", folder], stdout=subprocess.PIPE,
                             check=True, timeout=60)
-    return {key: int(value) for key, value in
+    return {key: int(decimal.Decimal(value).scaleb(scale)) for key, value in
             (line.split("\t") for line in result.stdout.decode().splitlines())}
 
 
@@ -94,30 +97,29 @@ def check_stat(folder, expected, counters):
     assert (stat["counters"], stat["counters_exact"]) == (counters, True)
 
 
-def judge_run(model, events, batch):
-    """What becomes of each event. Those of a batch are submitted together, and the next three batches are known."""
+def judge_run(model, events):
+    """What becomes of each event. The times of the next 64 are known, whatever the batches are."""
     for place, (_, meaning) in enumerate(events):
         if meaning is None:
             yield "unreadable"
             continue
-        times = [other[2] for _, other in events[place + 1:place - place % batch + 4 * batch]
-                 if other is not None]
+        times = [other[2] for _, other in events[place + 1:] if other is not None]
         yield model.judge(*meaning, times[:64])
 
 
-def compare(words, runs, batch=65536):
+def compare(words, runs, scale=0):
     """runs: lists of (line, what it means or None if it is no event)."""
     model, became = Model(), collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         store = pathlib.Path(folder) / "store"
         for events in runs:
-            expected = collections.Counter(judge_run(model, events, batch))
+            expected = collections.Counter(judge_run(model, events))
             became += expected
             summary = run(store, words, [line for line, _ in events])
             assert summary["events"] == len(events)
             assert {name: summary[name] for name in OUTCOMES} == {
                 name: expected[name] for name in OUTCOMES}
-        assert totals(store) == model.totals
+        assert totals(store, scale) == model.totals
         check_stat(store, became, len(model.totals))
 
 
@@ -125,18 +127,25 @@ identities = strategies.integers(0, 30).map(lambda number: f"id-{number}")
 keys = strategies.integers(0, 5).map(lambda number: f"key-{number}")
 deltas = strategies.one_of(strategies.integers(-9, 9), strategies.sampled_from(
     [SMALLEST, LARGEST, LARGEST // 2 + 1, -1]))
+SCALES = (2, 18)
 WRONG = strategies.sampled_from(["only-an-id\n", "a\tk\tone\n", "a\tk\t9223372036854775808\n",
-                                 "a\t\t1\n", "\tk\t1\n", "a\tk\t1\tl\n", "a\\q\tk\t1\n"])
+                                 "a\t\t1\n", "\tk\t1\n", "a\tk\t1\t\n", "a\\q\tk\t1\n"])
+
+
+def written(units, scale):
+    """One of the ways to write a delta, without and with zeros that change nothing."""
+    exact = decimal.Decimal(units).scaleb(-scale)
+    return f"{exact:f}" if units % 2 == 0 else f"{units}e-{scale}"
 
 
 @strategies.composite
-def plain_event(draw):
+def plain_event(draw, scale=0):
     """By the wall clock, which stands still as far as W is concerned; several counters an operation."""
     if draw(strategies.integers(0, 15)) == 0:
         return draw(WRONG), None
     identity = draw(identities)
     changes = draw(strategies.lists(strategies.tuples(keys, deltas), min_size=1, max_size=3))
-    fields = "\t".join(f"{key}\t{delta}" for key, delta in changes)
+    fields = "\t".join(f"{key}\t{written(delta, scale) if scale > 0 else delta}" for key, delta in changes)
     return f"{identity}\t{fields}\n", (identity, changes, None)
 
 
@@ -159,7 +168,16 @@ def test_by_the_wall_clock(runs):
 
 
 @COMMON
+@given(strategies.sampled_from(SCALES).flatmap(lambda scale: strategies.tuples(
+    strategies.just(scale),
+    strategies.lists(strategies.lists(plain_event(scale), max_size=60), min_size=1, max_size=3))))
+def test_decimals(drawn):
+    scale, runs = drawn
+    compare(["--scale", str(scale)], runs, scale=scale)
+
+
+@COMMON
 @given(strategies.lists(strategies.lists(timed_event(), max_size=60), min_size=1, max_size=3),
        strategies.sampled_from([1, 7, 65536]))
 def test_by_the_time_of_events(runs, batch):
-    compare(["--fields", "id=1,key=2,delta=3,time=4", "--batch", str(batch)], runs, batch)
+    compare(["--fields", "id=1,key=2,delta=3,time=4", "--batch", str(batch)], runs)

@@ -4,7 +4,8 @@
  *   LETHE_CLOCK_WALL_MS   added to the wall clock
  *   LETHE_CLOCK_BOOT_MS   added to the time since the machine was started
  *   LETHE_CLOCK_BOOT_ID   a file that is read instead of the kernel's boot id
- *   LETHE_NO_URING        if set, io_uring is refused as an old or a strict kernel does */
+ *   LETHE_NO_URING        if set, io_uring is refused as an old or a strict kernel does
+ *   LETHE_NO_PIDFD        if set, pidfd_open is refused likewise */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,23 @@ int open(const char *path, int flags, ...) {
 }
 
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+/* Has as many arguments as the longest. */
+long syscall(long number, ...) {
+    static long (*real)(long, ...);
+    long words[6];
+    va_list more;
+    va_start(more, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(more, long);
+    va_end(more);
+    if (number == SYS_pidfd_open && getenv("LETHE_NO_PIDFD") != NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (real == NULL) real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
 
 /* liburing makes its system calls by itself, but its own functions can be replaced. */
 struct io_uring;

@@ -85,7 +85,7 @@ def test_backups_have_the_ledger(store, filled, tmp_path):
     before = store.totals()
     assert store.lethe("backup", "--to", tmp_path / "backups")[0] == 0
     assert store.lethe("backup", "--to", tmp_path / "backups")[0] == 0
-    assert len([name for name in os.listdir(tmp_path / "backups") if name.startswith("ledger")]) == 1
+    assert len([name for name in os.listdir(tmp_path / "backups") if name.startswith("backup-")]) == 2
     shutil.rmtree(store.folder)
     assert store.lethe("restore", "--from", tmp_path / "backups")[0] == 0
     assert count(store, "--from-start", str(filled.path))[0] == 0

@@ -1,27 +1,35 @@
-"""A Redis Cluster on this machine: three masters and three replicas, with the module."""
+"""A Redis Cluster on this machine: three masters, each with a replica unless told otherwise, with the module."""
 
 import subprocess
 
+from certificates import certificates
 from servers import Server, wait_for
 
 
 class Cluster:
-    def __init__(self, folder, addresses=("127.0.0.1",) * 6, prefixes=((),) * 6, **options):
+    def __init__(self, folder, addresses=("127.0.0.1",) * 6, prefixes=((),) * 6, replicas=1, tls=None, **options):
         settings = {"cluster_enabled": "yes", "cluster_node_timeout": 1500, "appendonly": "yes",
                     "appendfsync": "always", "cluster_replica_validity_factor": 0,
                     "cluster_allow_replica_migration": "no"}
+        if tls is not None:
+            settings.update({"tls_cluster": "yes", "tls_replication": "yes"})
         settings.update(options)
+        self.replicas, self.tls = replicas, tls
         # Told, since on one machine a node can't see by which address another one came.
         self.nodes = [Server(folder / f"node-{i}", address=address, prefix=prefix, cluster_announce_ip=address,
-                             **settings) for i, (address, prefix) in enumerate(zip(addresses, prefixes))]
+                             tls=tls, **settings) for i, (address, prefix) in enumerate(zip(addresses, prefixes))]
 
     def __enter__(self):
         try:
             for node in self.nodes:
                 node.start()
             addresses = [f"{node.address}:{node.port}" for node in self.nodes]
-            subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1",
-                            "--cluster-yes"], check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            words = []
+            if self.tls is not None:
+                made = certificates()
+                words = ["--tls", "--cacert", made.authority.cert, "--cert", made.client.cert, "--key", made.client.key]
+            subprocess.run(["redis-cli", *words, "--cluster", "create", *addresses, "--cluster-replicas",
+                            str(self.replicas), "--cluster-yes"], check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.wait_until_whole()
         except BaseException:
             self.__exit__()
@@ -43,7 +51,7 @@ class Cluster:
             replication = node.client.info("replication")
             if replication["role"] == "slave" and replication["master_link_status"] != "up":
                 return False
-            if replication["role"] == "master" and replication["connected_slaves"] < 1:
+            if replication["role"] == "master" and replication["connected_slaves"] < self.replicas:
                 return False
         return True
 

@@ -4,13 +4,14 @@ import json
 import os
 import random
 import subprocess
+import threading
 import time
 
 from servers import MODULE
 
 LETHE = MODULE.parent / "lethe"
 DONE, NEGATIVE, USAGE, BAD_DATA, ENVIRONMENT, SKIPPED = range(6)
-PARTS = ["applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "unreadable"]
+PARTS = ["applied", "duplicates", "late", "future", "overflow", "invalid", "refused", "mismatched", "limited", "unreadable"]
 KEYS = [f"key {i}" for i in range(20)]
 
 
@@ -60,9 +61,10 @@ def make_events(number, seed, first=0):
 class Feed:
     """lethe count at the end of a pipe, with lines that are written one after another."""
 
-    def __init__(self, url, *words, lines=(), chunk=200, pause=0.01):
+    def __init__(self, url, *words, lines=(), chunk=200, pause=0.01, environment=None):
         self.process = subprocess.Popen([LETHE, "count", "--redis", url, "--table", "t", "--json", *certain(words)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, **(environment or {})))
         self.lines, self.chunk, self.pause, self.written = lines, chunk, pause, 0
 
     def write(self, until):
@@ -73,6 +75,21 @@ class Feed:
             self.process.stdin.flush()
             self.written += self.chunk
             time.sleep(self.pause)
+
+    def write_during(self, until, act):
+        """Feeds lines while something is done. If it must be done before lethe can take more, that is no deadlock."""
+        writer = threading.Thread(target=self.write, args=(until,))
+        writer.start()
+        act()
+        writer.join()
+
+    def write_while_it_dies(self, server):
+        """Feeds all lines, while a server is killed and started again, twice."""
+        for part in (0.3, 0.6):
+            self.write(part)
+            server.kill()
+            self.write_during(part + 0.1, server.start)
+        self.write(1)
 
     def finish(self, code=DONE):
         out, errors = self.process.communicate(timeout=200)

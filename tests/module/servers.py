@@ -20,6 +20,8 @@ import time
 
 import redis
 
+from certificates import certificates
+
 SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 MODULE = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release")) / "lethe.so"
 PROGRAM = shutil.which(os.environ.get("LETHE_SERVER", "redis-server"))
@@ -118,14 +120,21 @@ def wait_for(condition, seconds=30, what="condition"):
 
 
 class Server:
-    """One server process. Options are those of redis.conf."""
+    """One server process. Options are those of redis.conf. module may be the path of another build. With tls, a certificate
+    (certificates.py), it takes connections with TLS only."""
 
-    def __init__(self, folder, module=True, clock=None, host=None, address="127.0.0.1", prefix=(), **options):
+    def __init__(self, folder, module=True, clock=None, host=None, address="127.0.0.1", prefix=(), tls=None, **options):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.options = {"save": "", "enable-debug-command": "yes", "protected-mode": "no",
                         "repl-diskless-sync-delay": "0", "repl-ping-replica-period": "1"}
+        secure = {}
+        if tls is not None:
+            made = certificates()
+            self.options.update({"tls-port": str(self.port), "tls-cert-file": tls.cert, "tls-key-file": tls.key,
+                                 "tls-ca-cert-file": made.authority.cert})
+            secure = {"ssl": True, "ssl_cert_reqs": "none", "ssl_certfile": made.client.cert, "ssl_keyfile": made.client.key}
         self.options.update({key.replace("_", "-"): str(value) for key, value in options.items()})
         self.module = module
         self.address = address
@@ -133,16 +142,16 @@ class Server:
         self.clock = clock
         self.host = host
         self.process = None
-        self.client = redis.Redis(address, self.port, socket_timeout=120)
+        self.client = redis.Redis(address, self.port, socket_timeout=120, **secure)
         self.client.response_callbacks.pop("COMMAND") # its answers are looked at as they are
 
     def start(self):
-        words = self.prefix + [PROGRAM, "--port", str(self.port), "--dir", str(self.folder), "--logfile", "log",
+        words = self.prefix + [PROGRAM, "--port", "0" if "tls-port" in self.options else str(self.port), "--dir", str(self.folder), "--logfile", "log",
                                "--bind", self.address]
         for key, value in self.options.items():
             words += ["--" + key] + (value.split(" ") if value else [""])
         if self.module:
-            words += ["--loadmodule", str(MODULE)]
+            words += ["--loadmodule", str(MODULE if self.module is True else self.module)]
         # The server itself tries to allocate what a forged string claims, and goes on when it gets nothing.
         environment = dict(os.environ, UBSAN_OPTIONS="halt_on_error=1",
                            ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:allocator_may_return_null=1")
@@ -226,5 +235,6 @@ def table_info(client, key="t"):
     flat = client.execute_command(PREFIXES[client.type(key)] + ".INFO", key)
     pairs = {name.decode(): value for name, value in zip(flat[::2], flat[1::2])}
     def number(value):
-        return float(value) if isinstance(value, bytes) and not value.isalpha() else value
+        is_number = isinstance(value, bytes) and (value[:1].isdigit() or value[:1] == b"-")
+        return float(value) if is_number else value
     return {name: number(value) for name, value in pairs.items()}

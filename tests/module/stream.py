@@ -68,6 +68,18 @@ def is_of_timer(words):
     return head > 0 and words[2][head:] in (b"", b"W")
 
 
+def read_short(data, at):
+    """A number in few bytes, and where the next thing begins."""
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return (number >> 1 if number % 2 == 0 else -(number + 1) // 2), at
+
+
 def decode_effect(data):
     """The time and the steps of an effect on a once-table: docs/format/module.md."""
     assert data[0] in (1, 2)
@@ -92,17 +104,21 @@ def decode_effect(data):
             at += 17
         elif code == "s":
             size, name = data[at], data[at + 1:at + 1 + data[at]]
-            at += 1 + size
-            number = shift = 0
-            while True:
-                byte = data[at]
-                at += 1
-                number |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    break
-            steps.append(("S", name, number >> 1 if number % 2 == 0 else -(number + 1) // 2))
-        elif code == "F":
+            value, at = read_short(data, at + 1 + size)
+            steps.append(("S", name, value))
+        elif code == "P":
+            steps.append((code, [struct.unpack_from("<QI", data, at + 1 + 12 * i) for i in range(data[at])]))
+            at += 1 + 12 * data[at]
+        elif code == "w":
+            steps.append((code, struct.unpack_from("<Q", data, at)[0]))
+            at += 8
+        elif code == "b":
+            count, values, at = data[at], [], at + 1
+            for _ in range(count):
+                value, at = read_short(data, at)
+                values.append(value)
+            steps.append((code, values))
+        elif code in "FR":
             steps.append((code, data[at:at + 16]))
             at += 16
         elif code in "SD":

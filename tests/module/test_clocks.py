@@ -35,6 +35,21 @@ def effects(server):
     return server.client.info("lethe")["lethe_effects_sent"]
 
 
+def test_ages_are_ages_now(start, clock):
+    """However long nobody has used the table. The oldest id is at most as old as INFO says, by less than a period."""
+    server = start(clock=clock)
+    server.client.config_set("lethe.tick-ms", 60000)
+    create(server)
+    assert add(server, "old")
+    before = table_info(server.client)
+    clock.pass_time(W // 2)
+    after = table_info(server.client)
+    assert W // 2 <= after["clock_ms"] - before["clock_ms"] < W // 2 + 60000
+    assert W // 2 <= after["oldest_age_ms"] <= W // 2 + before["period_ms"] + 60000
+    clock.pass_time(W)
+    assert table_info(server.client)["oldest_age_ms"] == table_info(server.client)["ids"] == 0
+
+
 def test_a_restored_value_after_a_crash(start, clock):
     """The payload is an hour old. What was applied since it was restored is not."""
     server = start(clock=clock, **LOG)
@@ -221,7 +236,7 @@ def test_a_promoted_replica_goes_on_in_the_tables_own_time(start, clock, tmp_pat
     assert abs(int(replica.client.time()[0]) - int(master.client.time()[0]) - wall // 1000) < 60
     assert add(master, "a")
     replica.catch_up_with(master)
-    before = table_info(master.client)["clock_ms"]
+    before = table_info(replica.client)["clock_ms"]
     master.kill()
     replica.call("REPLICAOF", "NO", "ONE")
     for _ in range(8):

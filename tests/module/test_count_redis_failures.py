@@ -3,6 +3,7 @@ Method: lethe on real servers, fed by pipes, with servers that are killed, stopp
         load; its totals and the counters, read by other means, are compared with a model."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -16,13 +17,8 @@ from servers import wait_for
 def test_a_server_that_dies_and_comes_back(start):
     server = start(appendonly="yes", appendfsync="always")
     lines, totals = make_events(20000, 6)
-    feed = Feed(url_of(server), lines=lines)
-    for part in (0.3, 0.6):
-        feed.write(part)
-        server.kill()
-        feed.write(part + 0.1)
-        server.start()
-    feed.write(1)
+    feed = Feed(url_of(server), "--retry", "2m", lines=lines) # from the first contact on
+    feed.write_while_it_dies(server)
     summary = feed.finish()
     assert summary["applied"] + summary["doubtful"] == 20000
     assert summary["duplicates"] == summary["doubtful"]
@@ -36,9 +32,8 @@ def test_an_address_that_is_named_twice(start):
     feed = Feed(url_of(server, server, server), lines=lines)
     feed.write(0.5)
     server.kill()
-    feed.write(0.6)
     time.sleep(0.5)
-    server.start()
+    feed.write_during(0.6, server.start)
     feed.write(1)
     summary = feed.finish()
     assert summary["applied"] + summary["doubtful"] == 10000
@@ -172,6 +167,23 @@ def test_interrupts(server, tmp_path):
     summary = count(url, path)
     assert summary["resumed_at"] > 0
     assert listed(url) == totals
+
+
+def test_what_a_killed_run_has_skipped(server, tmp_path):
+    """The next run reports it, once."""
+    path = tmp_path / "events"
+    path.write_text("bad\tkey\tfive\n" + "".join(make_events(400000, 12)[0]))
+    words = [LETHE, "count", "--redis", url_of(server), "--table", "t", "--json", *certain([path])]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: server.client.hexists("t:files", "unreported") or process.poll() is not None, what="a mark")
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    for code, unreported in ((5, 1), (0, 0)):
+        result = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert result.returncode == code, result.stderr
+        assert json.loads(result.stdout)["unreported"] == unreported
+        assert ("1 event was skipped" in result.stderr) == (code == 5)
+    assert not server.client.hexists("t:files", "unreported")
 
 
 def test_an_interrupt_while_nobody_answers(start):

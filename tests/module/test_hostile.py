@@ -10,6 +10,8 @@ import time
 
 import pytest
 import redis
+from servers import table_info
+from stream import Stream
 
 
 def crc64(data, table=[]):
@@ -69,7 +71,18 @@ def payloads(server):
     server.call("GBF.RESERVE", "h", "SLOTS", 50, "HASHES", 3, "BITS", 32, "SEED", 1)
     for key in "gh":
         server.call("GBF.MADD", key, *range(10))
-    found = [server.client.dump(key) for key in "tfsqgh"]
+    server.call("ONCE.CREATE", "m", "SEED", 1, "PER", "hour", "KEEP", 3, "PER", "month")
+    server.call("ONCE.INCRBY", "m", "a", "x", 1, "y", 2)
+    server.call("ONCE.CREATE", "c", "SEED", 1)
+    server.call("ONCE.BEGIN", "c", "run", "a", "FINGERPRINT", "f", "LEASE", 50000)
+    server.call("ONCE.BEGIN", "c", "done", "a", "LEASE", 50000)
+    server.call("ONCE.DONE", "c", "done", "a", "reply")
+    server.call("ONCE.CALL", "c", "call", "KEEP", "LPUSH", "list", "x", "y")
+    server.call("ONCE.CREATE", "o", "SEED", 1, "PER", "hour")
+    server.call("ONCE.HOLD", "o", "open", "x", 5, "LIMIT", 90, "PER", "hour", "LEASE", 50000)
+    server.call("ONCE.HOLD", "o", "done", "y", 5, "LIMIT", 90, "LEASE", 50000)
+    server.call("ONCE.SETTLE", "o", "done", 95, "FORCE")
+    found = [server.client.dump(key) for key in "tfsqghmco"]
     server.client.config_set("rdbcompression", "yes")
     server.call("ONCE.CREATE", "u", "SEED", 1, "WINDOW", 1000, "CAPACITY", 2000, "ERROR", 0.01)
     server.call("ONCE.INCRBY", "u", "a", "x", 1)
@@ -84,6 +97,15 @@ def use(server, key):
         server.call("ONCE.SEEN", key, "a", "b")
         server.call("ONCE.INFO", key)
         server.call("ONCE.TOP", key, 3)
+        server.call("ONCE.HOLDS", key, 0)
+        server.call("ONCE.PEEK", key, "x", "LIMIT", 9)
+        server.call("ONCE.CLAIMS", key, 0)
+        server.call("ONCE.BEGIN", key, "run", "a", "FINGERPRINT", "f", "LEASE", 5)
+        server.call("ONCE.DONE", key, "run", "a", "reply")
+        server.call("ONCE.BEGIN", key, "done", "b", "LEASE", 5)
+        for per in b"hour", b"month":
+            if per in bytes(table_info(server.client, key)["per"]):
+                server.call("ONCE.RANGE", key, "x", "-", "+", "PER", per)
     elif kind == b"lethe-fbf":
         server.call("FBF.MADD", key, "a", "new")
         server.call("FBF.INFO", key)
@@ -171,6 +193,11 @@ def xxhash():
     return library
 
 
+def resealed_outside(library, body):
+    """A piece of DUMP without its checksum, and one that is right."""
+    return bytes(body) + struct.pack("<Q", library.XXH3_128bits_withSeed(bytes(body), len(body), 0).low)
+
+
 def resealed(library, piece):
     """A piece of DUMP, damaged, with the checksums of the frame in it and its own made right."""
     data = bytearray(piece[:-8])
@@ -186,7 +213,7 @@ def resealed(library, piece):
             head = library.XXH3_64bits_withSeed(bytes(data[frame:frame + 32]), 32, 0)
             data[frame + 32:frame + 40] = struct.pack("<Q", head)
             data[-8:] = struct.pack("<Q", library.XXH3_64bits_withSeed(payload, len(payload), head))
-    return bytes(data) + struct.pack("<Q", library.XXH3_128bits_withSeed(bytes(data), len(data), 0).low)
+    return resealed_outside(library, data)
 
 
 def attack_below_checksums(server, count, seed):
@@ -195,12 +222,16 @@ def attack_below_checksums(server, count, seed):
         pytest.skip("no libxxhash here")
     chance = random.Random(seed)
     payloads(server)
-    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID", "q": "QF", "g": "GBF", "h": "GBF"}
+    prefixes = {"t": "ONCE", "u": "ONCE", "f": "FBF", "s": "FID", "q": "QF", "g": "GBF", "h": "GBF", "m": "ONCE"}
     pieces = {key: server.call(prefix + ".DUMP", key, 0)[2] for key, prefix in prefixes.items()}
     for key, piece in pieces.items():
         assert resealed(library, piece) == piece
+    claims = server.call("ONCE.DUMP", "c", 0)[2][:-8]
+    after = claims.rindex(b"\1\1", 0, claims.index(b"run")) # the window's frame ends here
     def draw_command(name):
-        key = chance.choice(list(pieces))
+        key = chance.choice([*pieces, "c"])
+        if key == "c":
+            return "ONCE.LOAD", name, 0, 1, resealed_outside(library, claims[:after] + mutate(chance, claims[after:]))
         return prefixes[key] + ".LOAD", name, 0, 1, resealed(library, mutate(chance, pieces[key]))
     refused, accepted = send_all(server, count, draw_command)
     # Some of them are sound: a counter of another value, an id of another period.
@@ -236,22 +267,93 @@ def test_forged_lengths_allocate_nothing(start):
 GOOD = b"\1" + b"\0" * 8
 
 
+def bad_holds():
+    """Steps that set holds which no command makes."""
+    good = {"state": 1, "amount": 5, "most": 9, "period": 0, "wall": 0, "deadline": 99, "until": 99, "actual": 0, "id": 1, "name": 1}
+    changes = [{"state": 0}, {"state": 5}, {"amount": 0}, {"amount": -1}, {"period": 7}, {"wall": -1}, {"wall": 2**62}, {"deadline": 0},
+               {"until": 98}, {"until": 2**63 - 1, "deadline": 2**63 - 1}, {"actual": 1}, {"state": 2, "actual": -1},
+               {"state": 2, "until": 0}, {"id": 0}, {"id": 2**32 - 1}, {"name": 2**32 - 1}, {"name": 9}, {"id": 70000}]
+    for change in changes:
+        yield GOOD + b"H" + b"\0" * 8 + struct.pack("<BqqQqQQqII", *{**good, **change}.values()) + b"ix"
+    yield GOOD + b"H" + b"\0" * 8 + struct.pack("<BqqQqQQqII", *good.values()) + b"i"
+    yield GOOD + 2 * a_hold(amount=2**62) # each of them would fit
+
+
+def a_hold(**change):
+    """A step that sets a hold."""
+    good = {"state": 1, "amount": 5, "most": 9, "period": 0, "wall": 0, "deadline": 99, "until": 99, "actual": 0, "id": 1, "name": 1}
+    return b"H" + b"\0" * 8 + struct.pack("<BqqQqQQqII", *{**good, **change}.values()) + b"ix"
+
+
+HOURLY = b"P\1" + struct.pack("<QI", 3600000, 3)
+
+
+def append_to_log(server, data):
+    """To that of a server which does not run."""
+    log, = (server.folder / "appendonlydir").glob("*.incr.aof")
+    with open(log, "ab") as file:
+        file.write(b"*3\r\n$11\r\nONCE.EFFECT\r\n$1\r\nt\r\n$%d\r\n%s\r\n" % (len(data), data))
+
+
 @pytest.mark.parametrize("data", [b"", b"\1", b"\2" + b"\0" * 8, b"\1" + b"\xff" * 8, GOOD + b"Z",
                                   GOOD + b"T\xff\xff\xff\xff", GOOD + b"T\0\0\0\0",
                                   GOOD + b"T\1\0\0\0\0" + b"x" * 15, GOOD + b"F" + b"x" * 15,
                                   GOOD + b"S" + b"x" * 8 + b"\xff\xff\xff\xffa", GOOD + b"D\2\0\0\0a",
-                                  GOOD + b"C" + b"\0" * 49, GOOD + b"WWWZ"])
-def test_bad_effects_in_the_log_change_nothing(start, data):
+                                  GOOD + b"C" + b"\0" * 49, GOOD + b"WWWZ", GOOD + b"P\0", GOOD + b"P\1" + b"\0" * 12,
+                                  GOOD + b"s\1x\2b\2\2\2", GOOD + b"w" + b"\0" * 8 + b"b\2\2\2",
+                                  GOOD + b"w" + b"\xff" * 8, GOOD + b"w" + b"\0" * 8 + b"s\1x\2b\1\2",
+                                  GOOD + b"w" + b"\0" * 8 + b"s\1x\2b\xff\2", GOOD + b"w" + b"\0" * 8 + b"s\1x\2b\2\2",
+                                  GOOD + b"w" + b"\0" * 8 + b"s\1x\2D\1\0\0\0xb\2\2\2",
+                                  GOOD + b"P\1" + struct.pack("<QI", 3600000, 3), GOOD + b"G\0\0\0",
+                                  GOOD + b"l" + b"\0" * 8 + b"s\1x\2b\2\2\2", GOOD + b"w" + b"\0" * 8 + b"l" + b"\xff" * 8,
+                                  GOOD + b"w" + b"\0" * 8 + b"l" + b"\0" * 7,
+                                  GOOD + b"k\2\0\0\0i", GOOD + b"h\2\0\0\0i", *bad_holds(), GOOD + b"K\1" + struct.pack("<QIBBI", 9, 1, 1, 0, 0) + b"i",
+                                  GOOD + b"K\4" + struct.pack("<QIBBI", 9, 1, 1, 0, 0) + b"ia",
+                                  GOOD + b"K\1" + struct.pack("<QIBBI", 9, 1, 1, 0, 1) + b"iar",
+                                  GOOD + b"K\1" + struct.pack("<QIBBI", 2**64 - 1, 1, 1, 0, 0) + b"ia",
+                                  GOOD + b"K\1" + struct.pack("<QIBBI", 9, 0, 1, 0, 0) + b"a",
+                                  GOOD + b"K\1" + struct.pack("<QIBBI", 9, 1, 0, 0, 0) + b"i",
+                                  GOOD + b"K\1" + struct.pack("<QIBBI", 9, 2**32 - 1, 1, 0, 2**32 - 1) + b"ia",
+                                  GOOD + b"K\x12" + struct.pack("<QIBBI", 9, 1, 0, 16, 4) + b"i" + b"h" * 16 + b"*1\r\n"])
+@pytest.mark.parametrize("options", [["SEED", 1], ["PER", "hour", "PER", "month", "KEEP", 2]], ids=["plain", "metered"])
+def test_bad_effects_in_the_log_change_nothing(start, data, options):
     """An effect is accepted from the log; a forged one is an error there, and the rest is as it was."""
     server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+    server.call("ONCE.CREATE", "t", *options)
     server.call("ONCE.INCRBY", "t", "a", "x", 1)
     before = server.digest()
     server.kill()
-    log, = (server.folder / "appendonlydir").glob("*.incr.aof")
-    with open(log, "ab") as file:
-        file.write(b"*3\r\n$11\r\nONCE.EFFECT\r\n$1\r\nt\r\n$%d\r\n%s\r\n" % (len(data), data))
+    append_to_log(server, data)
     server.start()
     assert server.digest() == before
+
+
+@pytest.mark.parametrize("data", [HOURLY, b"D\1\0\0\0x" + HOURLY, b"h\1\0\0\0o" + HOURLY])
+def test_periods_for_a_table_with_holds(start, data):
+    """The sums of what is held have no room for buckets."""
+    server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+    server.call("ONCE.HOLD", "t", "o", "x", 5, "LIMIT", 9, "LEASE", 50000)
+    before = server.digest()
+    server.kill()
+    append_to_log(server, GOOD + data)
+    server.start()
+    assert server.digest() == before
+    assert server.call("ONCE.HOLD", "t", "p", "x", 4, "LIMIT", 9, "LEASE", 50000)[0] == 1
+    assert server.call("ONCE.SETTLE", "t", "o", 5)[0] == 1 and server.call("ONCE.RELEASE", "t", "p") == 1
+
+
+@pytest.mark.parametrize("steps", [a_hold() + HOURLY, HOURLY + a_hold(period=3600000), b"s\1x\2" + HOURLY])
+def test_an_effect_that_makes_a_table_is_refused_as_a_whole(start, steps):
+    server = start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+    stream = Stream(server.port)
+    server.call("ONCE.CREATE", "made", "SEED", 1)
+    server.call("PUBLISH", "the", "end")
+    made, = [words[2] for words in stream.commands(lambda words: words[0].upper() == b"PUBLISH")]
+    stream.close()
+    server.kill()
+    append_to_log(server, made + steps)
+    server.start()
+    assert server.client.exists("t") == 0 and server.client.exists("made") == 1
 
 
 @pytest.mark.parametrize("prefix", ["QF", "GBF"])

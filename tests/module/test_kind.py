@@ -13,6 +13,7 @@ import redis
 from counting import USAGE, count, lethe, listed, url_of
 from servers import SOURCE, table_info, wait_for
 from stream import Stream, decode_effect
+from ways import AGAIN, make_again
 
 sys.path.insert(0, str(SOURCE / "clients/python"))
 from lethe_once import Once  # noqa: E402
@@ -36,7 +37,7 @@ def test_the_kind_is_an_option(server):
     server.call("ONCE.INCRBY", "v", "a", "k", 1)
     assert [kind_of(server, key) for key in "tuv"] == [b"forgetful", b"quotient", b"quotient"]
     assert "KIND is out of its range: quotient or forgetful" in error_of(server, "ONCE.CREATE", "w", "KIND", "bloom")
-    assert "POLICY and KIND" in error_of(server, "ONCE.CREATE", "w", "NAME", 1)
+    assert "POLICY, KIND, PER and KEEP" in error_of(server, "ONCE.CREATE", "w", "NAME", 1)
     assert "SEED and POLICY" in error_of(server, "FBF.RESERVE", "w", *KIND)
 
 
@@ -152,29 +153,18 @@ def test_only_the_other_kind_sends_what_older_replicas_do_not_know(server):
     assert found[1][2][-50:] == b"C" + struct.pack("<QddQQQB", 600000, 1e-3, 0.25, 9, 99999, 7, 0)
 
 
-@pytest.mark.parametrize("way", ["restore", "copy", "pieces", "reload", "replica"])
+@pytest.mark.parametrize("way", [*AGAIN, "replica"])
 def test_the_kind_goes_with_the_table(pair, way):
     server, replica = pair
     server.call("ONCE.CREATE", "t", *KIND)
     server.call("ONCE.INCRBY", "t", "a", "k", 1)
     before = server.digest()
     other = server
-    if way == "restore":
-        payload = server.client.dump("t")
-        server.client.delete("t")
-        server.client.restore("t", 0, payload)
-    elif way == "copy":
-        server.client.copy("t", "u")
-        server.client.rename("u", "t")
-    elif way == "pieces":
-        number, last, data = server.call("ONCE.DUMP", "t", 0)
-        server.client.delete("t")
-        server.call("ONCE.LOAD", "t", number, last, data)
-    elif way == "reload":
-        server.call("DEBUG", "RELOAD")
-    else:
+    if way == "replica":
         replica.catch_up_with(server)
         other = replica
+    else:
+        make_again(server, way)
     assert other.digest() == before
     assert kind_of(other) == b"forgetful"
     if way == "replica":

@@ -47,17 +47,12 @@ def same_digest(master, replica, key="t"):
     wait_for(same, what="the same digest")
 
 
-@pytest.mark.parametrize("options", [[], ["WINDOW", 1000], ["CAPACITY", 30000, "ERROR", 1e-3],
-                                     ["WINDOW", 3000, "CAPACITY", 10000000], # it is swept in pieces
-                                     ["MAXMEMORY", 120000, "WINDOW", 2000],
-                                     ["MAXMEMORY", 120000, "POLICY", "degrade", "WINDOW", 1500],
-                                     ["KIND", "forgetful"], ["KIND", "forgetful", "WINDOW", 1000]])
-def test_a_replica_is_the_same_after_any_load(pair, options):
-    master, replica = pair
+def compare_under_load(master, replica, options, count):
+    """A table with these options has the same digest on both after every so many changes."""
     chance = random.Random(str(options))
     master.call("ONCE.CREATE", "t", *options)
     for step in range(6):
-        load(master, chance, 300)
+        load(master, chance, count)
         if step == 2: # a full resynchronisation in between
             replica.call("REPLICAOF", "NO", "ONE")
             replica.call("DEBUG", "CHANGE-REPL-ID")
@@ -66,6 +61,39 @@ def test_a_replica_is_the_same_after_any_load(pair, options):
         same_digest(master, replica)
         time.sleep(0.3)
     same_digest(master, replica)
+
+
+@pytest.mark.parametrize("options", [[], ["WINDOW", 1000], ["CAPACITY", 30000, "ERROR", 1e-3],
+                                     ["WINDOW", 3000, "CAPACITY", 10000000], # it is swept in pieces
+                                     ["MAXMEMORY", 120000, "WINDOW", 2000],
+                                     ["MAXMEMORY", 120000, "POLICY", "degrade", "WINDOW", 1500],
+                                     ["KIND", "forgetful"], ["KIND", "forgetful", "WINDOW", 1000]])
+def test_a_replica_is_the_same_after_any_load(pair, options):
+    compare_under_load(*pair, options, 300)
+
+
+@pytest.mark.parametrize("kind", ["quotient", "forgetful"])
+def test_a_replica_repeats_refusals_for_lack_of_memory(pair, kind):
+    """The limits bind the master only. Its replica, which has room, refuses and counts the same, and goes on the same."""
+    master, replica = pair
+    chance = random.Random(kind)
+    master.call("ONCE.CREATE", "t", "KIND", kind)
+    master.call("ONCE.ADD", "t", *[f"first-{i}" for i in range(500)])
+    refused = 0
+    for step in range(1, 5):
+        # Room for the beginning of what more ids need, and then for the rest.
+        bytes_now = int(table_info(master.client)["memory_bytes"])
+        for limit in (bytes_now + 3000 * step, 4 << 30):
+            master.client.config_set("lethe.largest-value", limit)
+            pipe = master.client.pipeline(transaction=False)
+            for i in range(60):
+                names = [f"{step}-{limit}-{i}-{chance.randrange(60)}" for _ in range(chance.choice([1, 40]))]
+                pipe.execute_command("ONCE.ADD", "t", *names)
+            pipe.execute(raise_on_error=False)
+            same_digest(master, replica)
+        refused = table_info(master.client)["refused"]
+        assert table_info(replica.client)["refused"] == refused
+    assert refused > 0 or kind == "forgetful" # which counts what its cap refused
 
 
 def test_the_digest_tells_every_difference(server):

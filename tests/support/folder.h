@@ -12,5 +12,7 @@ void test_folder_make(struct test_folder *folder);
 void test_folder_remove(const struct test_folder *folder);
 /* Empties a folder of any name, and removes it. */
 void test_folder_remove_tree(const char *path);
+/* Copies the files of a folder, without the folders in it, into one that is made if need be. */
+void test_folder_copy(const char *from, const char *to);
 
 #endif

@@ -323,6 +323,12 @@ static void packed_blocks(void **state) {
     lethe_packed_free(packed);
 }
 
+static bool no_backup(void *context, const lethe_backup *backup) {
+    (void)context;
+    (void)backup;
+    return false;
+}
+
 static bool go_on(void *context, uint64_t fingerprint, uint64_t count) {
     (void)context, (void)fingerprint, (void)count;
     return true;
@@ -344,6 +350,9 @@ static void cascades(void **state) {
     assert_ok(lethe_cascade_open(folder.path, NULL, &cascade, &detail));
     assert_string_equal(detail.text, "");
 
+    lethe_cascade_health health = LETHE_INIT(lethe_cascade_health), bad_health = {.size = 1};
+    lethe_backup bad_backup = {.size = 1};
+    lethe_backup_pruned bad_pruned = {.size = 1};
     const struct refusal refusals[] = {
         REFUSAL(lethe_cascade_open(NULL, NULL, &results[0], NULL)),
         REFUSAL(lethe_cascade_open(folder.path, NULL, NULL, NULL)),
@@ -377,6 +386,27 @@ static void cascades(void **state) {
         REFUSAL(lethe_cascade_info(NULL, 0, &stats)),
         REFUSAL(lethe_cascade_info(cascade, 0, NULL)),
         REFUSAL(lethe_cascade_info(cascade, 0, &bad_stats)),
+        REFUSAL(lethe_cascade_look(NULL, &stats, NULL, &note_bytes, NULL)),
+        REFUSAL(lethe_cascade_look(folder.path, NULL, NULL, &note_bytes, NULL)),
+        REFUSAL(lethe_cascade_look(folder.path, &bad_stats, NULL, &note_bytes, NULL)),
+        REFUSAL(lethe_cascade_look(folder.path, &stats, NULL, NULL, NULL)),
+        REFUSAL(lethe_cascade_check(NULL, &health, NULL)),
+        REFUSAL(lethe_cascade_check(folder.path, NULL, NULL)),
+        REFUSAL(lethe_cascade_check(folder.path, &bad_health, NULL)),
+        REFUSAL(lethe_cascade_backup(NULL, "/nonexistent/b", NULL, NULL, NULL)),
+        REFUSAL(lethe_cascade_backup(folder.path, NULL, NULL, NULL, NULL)),
+        REFUSAL(lethe_cascade_backup(folder.path, "/nonexistent/b", "", NULL, NULL)),
+        REFUSAL(lethe_cascade_backup(folder.path, "/nonexistent/b", "much too long a name", NULL,
+                                     NULL)),
+        REFUSAL(lethe_cascade_backup(folder.path, "/nonexistent/b", NULL, &bad_backup, NULL)),
+        REFUSAL(lethe_cascade_restore(NULL, 0, folder.path, NULL, NULL)),
+        REFUSAL(lethe_cascade_restore(folder.path, 0, NULL, NULL, NULL)),
+        REFUSAL(lethe_cascade_restore(folder.path, 0, folder.path, &bad_backup, NULL)),
+        REFUSAL(lethe_backup_list(NULL, no_backup, NULL, NULL)),
+        REFUSAL(lethe_backup_list(folder.path, NULL, NULL, NULL)),
+        REFUSAL(lethe_backup_prune(NULL, 1, NULL, NULL)),
+        REFUSAL(lethe_backup_prune(folder.path, 0, NULL, NULL)),
+        REFUSAL(lethe_backup_prune(folder.path, 1, &bad_pruned, NULL)),
     };
     CHECK_REFUSALS(refusals);
     for (size_t i = 0; i < 3; i++)

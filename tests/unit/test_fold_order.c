@@ -53,7 +53,7 @@ static void try_kind(const struct kind *kind, uint64_t seed) {
     static bool seen[MOST];
     struct test_random random = {seed};
     lethe_tally *tally;
-    assert_ok(lethe_tally_new(NULL, &tally));
+    assert_ok(lethe_tally_new(NULL, 0, &tally));
     size_t count = fill(tally, kind, &random, foldings);
     lethe_fold_order(foldings, count);
     memset(seen, 0, sizeof seen);

@@ -10,6 +10,7 @@
 #include "core/codec.h"
 #include "lethe/forgetful.h"
 #include "support/golden.h"
+#include "support/random.h"
 #include "support/reports.h"
 #include "support/structures.h"
 
@@ -79,6 +80,57 @@ static void the_bytes_are_golden(void **state) {
         lethe_forgetful_free(filter);
         lethe_forgetful_free(loaded);
         free(golden);
+    }
+}
+
+static lethe_memory_writer saved(const lethe_forgetful *filter) {
+    lethe_memory_writer writer = {0};
+    assert_ok(lethe_forgetful_save(filter, lethe_sink_to_memory(&writer)));
+    return writer;
+}
+
+/* A burst, a trickle or a pause, the same for both; they answer alike. */
+static void load_both(lethe_forgetful *filter, lethe_forgetful *loaded, struct test_random *random,
+                      uint64_t *now_ms) {
+    uint64_t ids = test_random_below(random, 3) == 0 ? 20000 : 300;
+    uint64_t pace = test_random_below(random, 4);
+    if (test_random_below(random, 8) == 0) *now_ms += test_random_below(random, 25000);
+    for (uint64_t i = 0; i < ids; i++) {
+        lethe_hash id = hash_of(test_random_next(random));
+        lethe_answer a, b;
+        *now_ms += pace == 0 ? 0 : i % (20 * pace) == 0;
+        lethe_status status = lethe_forgetful_add_and_test(filter, id, *now_ms, &a);
+        assert_int_equal(lethe_forgetful_add_and_test(loaded, id, *now_ms, &b), status);
+        assert_int_equal(a, b);
+    }
+}
+
+/* Method: random loads under small caps; a filter that is loaded now and then, and one that never
+ * was, have the same bytes after each. */
+static void a_loaded_filter_goes_on_alike_under_a_cap(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 64; seed++) {
+        struct test_random random = {seed};
+        lethe_forgetful *filter, *loaded;
+        lethe_forgetful_options options =
+            LETHE_OPTIONS(lethe_forgetful_options, .window_ms = 10000, .error = 1e-4,
+                          .max_memory_bytes = (64 + test_random_below(&random, 400)) << 10,
+                          .policy = seed % 2 == 0 ? LETHE_POLICY_REFUSE : LETHE_POLICY_DEGRADE);
+        assert_ok(lethe_forgetful_new(&options, &filter));
+        assert_ok(lethe_forgetful_new(&options, &loaded));
+        uint64_t now_ms = 1000;
+        for (int step = 0; step < 40; step++) {
+            load_both(filter, loaded, &random, &now_ms);
+            lethe_memory_writer one = saved(filter), other = saved(loaded);
+            assert_int_equal(one.size, other.size);
+            assert_memory_equal(one.data, other.data, one.size);
+            lethe_forgetful_free(loaded);
+            assert_ok(load_bytes(other.data, other.size, NULL, &loaded));
+            lethe_memory_writer_free(&one);
+            lethe_memory_writer_free(&other);
+        }
+        lethe_forgetful_free(filter);
+        lethe_forgetful_free(loaded);
     }
 }
 
@@ -158,6 +210,7 @@ static void broken_invariants_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_golden),
+        cmocka_unit_test(a_loaded_filter_goes_on_alike_under_a_cap),
         cmocka_unit_test(broken_invariants_are_refused),
     };
     return cmocka_run_group_tests_name("forgetful_format", tests, NULL, NULL);

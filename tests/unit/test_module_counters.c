@@ -4,13 +4,13 @@
  *         measured. The server's functions are those of C. */
 #include "support/test.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lethe/hash.h"
 #include "once/counters.h"
 #include "support/random.h"
+#include "support/server_functions.h"
 
 struct redis_api redis;
 
@@ -75,11 +75,7 @@ static void chosen_names_cost_no_more(void **state) {
 }
 
 int main(void) {
-    redis.Alloc = malloc;
-    redis.Realloc = realloc;
-    redis.Free = free;
-    redis.MallocSize = malloc_usable_size;
-    redis.GetRandomBytes = random_bytes;
+    use_functions_of_c(random_bytes);
     const struct CMUnitTest tests[] = {cmocka_unit_test(chosen_names_cost_no_more)};
     return cmocka_run_group_tests_name("module_counters", tests, NULL, NULL);
 }

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "lethe/status.h"
-#include "os/copy.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/reads.h"
@@ -65,36 +64,6 @@ static void answer_call(unsigned number, unsigned error) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) abort();
 }
 
-/* Goal: a copy is whole where copy_file_range says 0 long before the end, or nothing can be
- *       copied so. */
-static void copies_are_whole_whatever_copy_file_range_says(void **state) {
-    (void)state;
-    static const unsigned errors[] = {0, EXDEV, ENOSYS, EINVAL};
-    static unsigned char data[200000], copy[200001];
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (unsigned char)(i * 31 >> 3);
-    struct test_folder folder;
-    test_folder_make(&folder);
-    assert_int_equal(mkdir(in_folder(&folder, "from"), 0777), 0);
-    write_file(in_folder(&folder, "from/a"), data, sizeof data);
-    write_file(in_folder(&folder, "from/empty"), data, 0);
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            answer_call(SYS_copy_file_range, errors[i]);
-            _exit(lethe_os_folder_copy(in_folder(&folder, "from"), in_folder(&folder, "to")));
-        }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
-        assert_int_equal(read_file(in_folder(&folder, "to/a"), copy, sizeof copy), sizeof data);
-        assert_memory_equal(copy, data, sizeof data);
-        assert_int_equal(read_file(in_folder(&folder, "to/empty"), copy, sizeof copy), 0);
-        test_folder_remove_tree(in_folder(&folder, "to"));
-    }
-    test_folder_remove(&folder);
-}
-
 /* --- folders --- */
 
 static void see_nothing(void *context, const char *name) {
@@ -104,16 +73,15 @@ static void see_nothing(void *context, const char *name) {
 
 /* Runs in a child, in which folders can be opened and not read. Returns how many calls did not
  * notice. */
-static int look_at_what_cannot_be_read(const char *from, const char *to) {
+static int look_at_what_cannot_be_read(const char *from) {
     lethe_os_folder_state look;
     answer_call(SYS_getdents64, EIO);
     return (lethe_os_folder_look(from, &look) != LETHE_EIO) +
            (lethe_os_folder_each(from, see_nothing, NULL) != LETHE_EIO) +
-           (lethe_os_folder_copy(from, to) != LETHE_EIO) + (lethe_os_folder_fingerprint(from) != 0);
+           (lethe_os_folder_fingerprint(from) != 0);
 }
 
-/* Goal: a folder that can't be read is never taken for an empty one, nor a copy of a part for
- *       the whole. */
+/* Goal: a folder that can't be read is never taken for an empty one. */
 static void a_folder_that_cannot_be_read_is_not_empty(void **state) {
     (void)state;
     struct test_folder folder;
@@ -121,12 +89,10 @@ static void a_folder_that_cannot_be_read_is_not_empty(void **state) {
     assert_int_equal(mkdir(in_folder(&folder, "from"), 0777), 0);
     write_file(in_folder(&folder, "from/a"), "a", 1);
     pid_t child = fork();
-    if (child == 0)
-        _exit(look_at_what_cannot_be_read(in_folder(&folder, "from"), in_folder(&folder, "to")));
+    if (child == 0) _exit(look_at_what_cannot_be_read(in_folder(&folder, "from")));
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    test_folder_remove_tree(in_folder(&folder, "to"));
     test_folder_remove(&folder);
 }
 
@@ -241,15 +207,10 @@ static void one_rule_says_whether_a_folder_that_cannot_be_synced_matters(void **
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct test_folder folder;
         test_folder_make(&folder);
-        assert_ok(lethe_os_folder_make(in_folder(&folder, "from")));
-        assert_ok(lethe_os_folder_make(in_folder(&folder, "copied")));
         folder_sync_error = cases[i].error;
         lethe_status expected = cases[i].status;
         assert_int_equal(lethe_os_sync_folder(folder.path), expected);
         assert_int_equal(lethe_os_folder_make(in_folder(&folder, "made")), expected);
-        assert_int_equal(
-            lethe_os_folder_copy(in_folder(&folder, "from"), in_folder(&folder, "copied")),
-            expected);
         assert_int_equal(replace_file(in_folder(&folder, "file")), expected);
         folder_sync_error = 0;
         test_folder_remove(&folder);
@@ -332,7 +293,6 @@ static void a_ring_that_fails_for_good_is_given_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_are_whole_whatever_copy_file_range_says),
         cmocka_unit_test(a_folder_that_cannot_be_read_is_not_empty),
         cmocka_unit_test(a_new_file_has_the_mode_of_the_mask_which_nobody_touches),
         cmocka_unit_test(a_replacement_says_whether_the_new_file_is_in_place),

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/random.h"
-#include "window/queue.h"
+#include "window/queue_change.h"
 
 enum { GUARD = 64, STEPS = 400 };
 
@@ -122,6 +122,22 @@ static void do_remove(struct subject *subject) {
             (subject->used - at) * sizeof(struct entry));
 }
 
+/* At once what removing and adding do one after the other, to the last byte. */
+static void do_replace(struct subject *subject) {
+    if (subject->used == 0) return;
+    const struct lethe_queue_shape *shape = &subject->shape;
+    struct entry entry = {subject->period, draw_remainder(subject)};
+    unsigned at = (unsigned)test_random_below(&subject->random, subject->used);
+    unsigned char replaced[128];
+    memcpy(replaced, block_of(subject), shape->block_bytes);
+    lethe_queue_replace(shape, replaced, subject->period, at, entry.remainder);
+    lethe_queue_remove(shape, block_of(subject), subject->period, at);
+    lethe_queue_insert(shape, block_of(subject), subject->period, 0, entry.remainder);
+    assert_memory_equal(replaced, block_of(subject), shape->block_bytes);
+    memmove(subject->entries + 1, subject->entries, at * sizeof(struct entry));
+    subject->entries[0] = entry;
+}
+
 /* Mostly a period at a time, so that entries get old. */
 static void do_advance(struct subject *subject) {
     uint64_t chance = test_random_below(&subject->random, 20);
@@ -141,7 +157,7 @@ static void run_model(struct lethe_queue_shape shape, uint64_t seed) {
     memset(block_of(&subject), 0, shape.block_bytes);
     lethe_queue_refresh(&shape, block_of(&subject), subject.period);
     for (int step = 0; step < STEPS; step++) {
-        switch (test_random_below(&subject.random, 8)) {
+        switch (test_random_below(&subject.random, 9)) {
         case 0:
             do_advance(&subject);
             break;
@@ -151,6 +167,9 @@ static void run_model(struct lethe_queue_shape shape, uint64_t seed) {
         case 2:
         case 3:
             do_insert(&subject);
+            break;
+        case 4:
+            do_replace(&subject);
             break;
         default:
             do_append(&subject);

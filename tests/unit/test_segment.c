@@ -99,7 +99,7 @@ static void deltas_come_back(void **state) {
         assert_true(change.delta == edges[i]);
     }
     assert_int_equal(deltas.left, 0);
-    buffer.data[0] = 3;
+    buffer.data[0] = 4;
     assert_int_equal(lethe_deltas_open(bytes_of(&buffer), &deltas), LETHE_EVERSION);
     /* No delta is 0. */
     lethe_change change = {.key = {"key", 3}};
@@ -108,6 +108,40 @@ static void deltas_come_back(void **state) {
     lethe_changes_end(&buffer, 1);
     assert_ok(lethe_deltas_open(bytes_of(&buffer), &deltas));
     assert_int_equal(lethe_deltas_next(&deltas, &change), LETHE_ECORRUPT);
+    lethe_buffer_free(&buffer);
+}
+
+static const lethe_new_value with_buckets[] = {
+    {.key = {"key", 3}, .value = -5},
+    {.key = {"\1\0\0\0\0\7key", 9}, .value = 7, .is_bucket = true},
+    {.key = {"\1\0\0\0\0\7key", 9}, .value = 8},
+    {.key = {"\2\0\0\0\0\7k", 7}, .deleted = true, .is_bucket = true}};
+
+static void make_buckets(lethe_buffer *buffer) {
+    assert_ok(lethe_changes_begin(buffer));
+    lethe_changes_take_buckets(buffer);
+    for (size_t i = 0; i < 4; i++)
+        assert_ok(lethe_changes_append(buffer, &with_buckets[i]));
+    lethe_changes_end(buffer, 4);
+}
+
+static void buckets_come_back(void **state) {
+    (void)state;
+    lethe_buffer buffer = {0};
+    lethe_changes changes;
+    const lethe_new_value *all = with_buckets;
+    make_buckets(&buffer);
+    assert_ok(lethe_changes_open(bytes_of(&buffer), &changes));
+    for (size_t i = 0; i < 4; i++) {
+        lethe_new_value change;
+        assert_ok(lethe_changes_next(&changes, &change));
+        assert_int_equal(change.key.size, all[i].key.size);
+        assert_memory_equal(change.key.data, all[i].key.data, change.key.size);
+        assert_true(change.value == all[i].value && change.deleted == all[i].deleted &&
+                    change.is_bucket == all[i].is_bucket);
+    }
+    assert_int_equal(changes.left, 0);
+    assert_int_equal(lethe_deltas_open(bytes_of(&buffer), &changes), LETHE_ECORRUPT);
     lethe_buffer_free(&buffer);
 }
 
@@ -200,6 +234,8 @@ static void foreign_bytes_are_harmless(void **state) {
     try_all(&ids, read_ids);
     try_all(&changes, read_changes);
     try_all(&deltas, read_deltas);
+    make_buckets(&changes);
+    try_all(&changes, read_changes);
     lethe_buffer_free(&deltas);
     lethe_id_segment opened;
     for (size_t size = 0; size < ids.size; size++) {
@@ -221,6 +257,8 @@ static void bytes_stay_as_they_are(void **state) {
     golden_check("counter-ids-v1.bin", ids.data, ids.size);
     golden_check("counter-changes-v1.bin", changes.data, changes.size);
     golden_check("counter-deltas-v2.bin", deltas.data, deltas.size);
+    make_buckets(&changes);
+    golden_check("counter-buckets-v3.bin", changes.data, changes.size);
     lethe_buffer_free(&deltas);
     lethe_buffer_free(&ids);
     lethe_buffer_free(&changes);
@@ -231,6 +269,7 @@ int main(void) {
         cmocka_unit_test(ids_come_back),
         cmocka_unit_test(changes_come_back),
         cmocka_unit_test(deltas_come_back),
+        cmocka_unit_test(buckets_come_back),
         cmocka_unit_test(values_come_back),
         cmocka_unit_test(expanded_ids_differ_as_the_ids_do),
         cmocka_unit_test(foreign_bytes_are_harmless),

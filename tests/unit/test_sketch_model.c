@@ -342,6 +342,8 @@ static void work_alike(struct plain *plain, lethe_sketch *sketch) {
             (deletes ? plain_delete : plain_insert)(plain, hash);
         if (deletes) {
             assert_ok(lethe_sketch_remove_hash(sketch, hash, weight));
+        } else if (i % 2 == 0) {
+            assert_ok(lethe_sketch_add_batch(sketch, &hash, 1, &weight, NULL));
         } else {
             assert_ok(lethe_sketch_add_hash(sketch, hash, weight));
         }

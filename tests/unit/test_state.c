@@ -91,6 +91,7 @@ static void check_version(lethe_state state, const char *golden) {
     assert_int_equal(loaded.exact, state.exact);
     assert_int_equal(loaded.forever, state.forever);
     assert_int_equal(loaded.forgetful, state.forgetful);
+    assert_int_equal(loaded.scale, state.scale);
     assert_memory_equal(&loaded.totals, &state.totals, sizeof state.totals);
     assert_memory_equal(loaded.boot_id, state.boot_id, sizeof state.boot_id);
     end(&fixture);
@@ -113,16 +114,28 @@ static void the_bytes_are_golden(void **state) {
     other.totals.overflow = 23;
     other.totals.invalid = 24;
     check_version(other, "state-v4-outcomes.bin");
+    other = plain;
+    other.scale = 2;
+    check_version(other, "state-v5.bin");
+    other.totals.limited = 25;
+    check_version(other, "state-v6.bin");
 }
 
-/* Puts other flags into a golden file, with the checksum that belongs to them. */
-static void refuse_flags(const char *golden, uint32_t flags) {
-    enum { HEAD_BYTES = 40, HEAD_CHECK_AT = 32, FLAGS_AT = HEAD_BYTES + 176 };
+enum {
+    HEAD_BYTES = 40,
+    HEAD_CHECK_AT = 32,
+    FLAGS_AT = HEAD_BYTES + 176,
+    SCALE_AT = HEAD_BYTES + 216,
+    LIMITED_AT = HEAD_BYTES + 220
+};
+
+/* Puts another number into a golden file, with the checksum that belongs to it. */
+static void refuse_number(const char *golden, size_t at, uint32_t number) {
     struct fixture fixture;
     begin(&fixture);
     size_t size;
     unsigned char *saved = golden_read(golden, &size);
-    memcpy(saved + FLAGS_AT, &flags, sizeof flags);
+    memcpy(saved + at, &number, sizeof number);
     uint64_t seed, checksum;
     memcpy(&seed, saved + HEAD_CHECK_AT, sizeof seed);
     checksum = lethe_checksum(seed, saved + HEAD_BYTES, size - HEAD_BYTES - sizeof checksum);
@@ -137,14 +150,29 @@ static void refuse_flags(const char *golden, uint32_t flags) {
 /* Nor is a version that older programs refuse written without a need. */
 static void the_kind_of_the_window_has_a_version(void **state) {
     (void)state;
-    refuse_flags("state-v1.bin", 32);
-    refuse_flags("state-v4.bin", 0);
+    refuse_number("state-v1.bin", FLAGS_AT, 32);
+    refuse_number("state-v4.bin", FLAGS_AT, 0);
+}
+
+static void a_scale_has_a_version_and_a_range(void **state) {
+    (void)state;
+    refuse_number("state-v5.bin", SCALE_AT, 0);
+    refuse_number("state-v5.bin", SCALE_AT, 19);
+    refuse_number("state-v5.bin", SCALE_AT, UINT32_MAX);
+}
+
+/* A store in which nothing was limited stays readable by older programs. */
+static void limits_have_a_version(void **state) {
+    (void)state;
+    refuse_number("state-v6.bin", LIMITED_AT, 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_golden),
         cmocka_unit_test(the_kind_of_the_window_has_a_version),
+        cmocka_unit_test(a_scale_has_a_version_and_a_range),
+        cmocka_unit_test(limits_have_a_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,10 +79,13 @@ static void opening_refuses(void **state) {
     REFUSED(lethe_store_check(NULL, &health, NULL));
     REFUSED(lethe_store_check(folder.path, NULL, NULL));
     REFUSED(lethe_store_check(folder.path, &no_health, NULL));
-    REFUSED(lethe_store_backup(NULL, folder.path, NULL));
-    REFUSED(lethe_store_backup(folder.path, NULL, NULL));
-    REFUSED(lethe_store_restore(NULL, folder.path, NULL));
-    REFUSED(lethe_store_restore(folder.path, NULL, NULL));
+    lethe_backup no_backup = {.size = 0};
+    REFUSED(lethe_store_backup(NULL, folder.path, NULL, NULL));
+    REFUSED(lethe_store_backup(folder.path, NULL, NULL, NULL));
+    REFUSED(lethe_store_backup(folder.path, "/nonexistent/backups", &no_backup, NULL));
+    REFUSED(lethe_store_restore(NULL, 0, folder.path, NULL, NULL));
+    REFUSED(lethe_store_restore(folder.path, 0, NULL, NULL, NULL));
+    REFUSED(lethe_store_restore(folder.path, 0, folder.path, &no_backup, NULL));
 }
 
 static void writing_refuses(void **state) {
@@ -177,14 +180,14 @@ static void no_arguments_are_needed_for_nothing(void **state) {
 /* Operations that no version can decide yet, or that are half filled, among ones that count. */
 static void an_operation_with_flags_is_invalid(void **state) {
     (void)state;
-    lethe_change flagged = {.key = {"k", 1}, .delta = 1, .flags = 1, .max = 10};
+    lethe_change flagged = {.key = {"k", 1}, .delta = 1, .flags = 8, .max = 10};
     lethe_change bounded = {.key = {"k", 1}, .delta = 1, .resolution = 1, .min = 5, .max = 3};
     lethe_change keyless = {.key = nothing, .delta = 1};
     lethe_change both[] = {change, flagged};
     const lethe_operation operations[] = {
         {.id = {"1", 1}, .changes = &flagged, .change_count = 1},
         {.id = {"2", 1}, .changes = both, .change_count = 2},
-        {.id = {"3", 1}, .changes = &change, .change_count = 1, .flags = 1},
+        {.id = {"3", 1}, .changes = &change, .change_count = 1, .flags = 4},
         {.id = {"4", 1}, .changes = &change, .change_count = 1, .flags = UINT32_C(1) << 31},
         {.id = {"5", 1}, .changes = NULL, .change_count = 1},
         {.id = {"6", 1}, .changes = &keyless, .change_count = 1},
@@ -235,6 +238,7 @@ static void structs_only_grow(void **state) {
     assert_int_equal(offsetof(lethe_store_options, sketch_bytes), 96);
     assert_int_equal(offsetof(lethe_store_options, allocator), 136);
     assert_int_equal(offsetof(lethe_store_options, forgetful), 144);
+    assert_int_equal(offsetof(lethe_store_options, scale), 152);
     assert_int_equal(offsetof(lethe_store_stats, clock_ms), 112);
     assert_int_equal(offsetof(lethe_store_stats, exact), 292);
     assert_int_equal(offsetof(lethe_store_stats, periods), 304);

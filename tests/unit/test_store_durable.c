@@ -70,18 +70,18 @@ lethe_status __wrap_lethe_disk_commit(lethe_disk *disk, lethe_batch *batch, leth
     return LETHE_EIO;
 }
 
-lethe_status __real_lethe_fold_table_begin(lethe_disk *disk, uint64_t cut, lethe_fold_table **out,
-                                           lethe_detail *detail);
-lethe_status __wrap_lethe_fold_table_begin(lethe_disk *disk, uint64_t cut, lethe_fold_table **out,
-                                           lethe_detail *detail);
-lethe_status __wrap_lethe_fold_table_begin(lethe_disk *disk, uint64_t cut, lethe_fold_table **out,
-                                           lethe_detail *detail) {
+lethe_status __real_lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family, uint64_t cut,
+                                           lethe_fold_table **out, lethe_detail *detail);
+lethe_status __wrap_lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family, uint64_t cut,
+                                           lethe_fold_table **out, lethe_detail *detail);
+lethe_status __wrap_lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family, uint64_t cut,
+                                           lethe_fold_table **out, lethe_detail *detail) {
     if (faults.store != NULL) {
         lethe_engine_enter(faults.store);
         if (faults.store->log.durable < cut) faults.ahead_of_commit = cut;
         lethe_engine_leave(faults.store);
     }
-    return __real_lethe_fold_table_begin(disk, cut, out, detail);
+    return __real_lethe_fold_table_begin(disk, family, cut, out, detail);
 }
 
 void __real_lethe_disk_expire_index(lethe_disk *disk, uint64_t before_ms);
@@ -245,7 +245,7 @@ static void clocks_are_of_one_moment_when_the_log_is_mended(void **state) {
     assert_int_equal(test_store_try_open(folder.path, options, &store, NULL), LETHE_EIO);
     lethe_disk *disk;
     lethe_state stored;
-    assert_ok(lethe_disk_open(folder.path, LETHE_DISK_EXAMINE, false, NULL, &disk, NULL));
+    assert_ok(lethe_disk_open(folder.path, LETHE_DISK_READ, false, NULL, &disk, NULL));
     assert_ok(lethe_state_load(disk, &stored, NULL));
     lethe_disk_close(disk);
     assert_true(stored.log_ids >= 2); /* it was mended: "next" may be there twice */

@@ -34,6 +34,41 @@ static void another_payload_is_told(void **state) {
     test_folder_remove(&folder);
 }
 
+/* The changes of an operation happen together, so their order says nothing. */
+static void the_order_of_changes_does_not_matter(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = usual;
+    options.check_payload = true;
+    const lethe_change k1 = {.key = {"k", 1}, .delta = 1}, l2 = {.key = {"l", 1}, .delta = 2};
+    const lethe_change k2 = {.key = {"k", 1}, .delta = 2}, l1 = {.key = {"l", 1}, .delta = 1};
+    const struct {
+        lethe_change changes[3];
+        size_t count;
+        lethe_outcome outcome;
+    } sent[] = {
+        {{k1, l2, k1}, 3, LETHE_OUTCOME_APPLIED},   {{k1, l2, k1}, 3, LETHE_OUTCOME_DUPLICATE},
+        {{l2, k1, k1}, 3, LETHE_OUTCOME_DUPLICATE}, {{k1, k1, l2}, 3, LETHE_OUTCOME_DUPLICATE},
+        {{k1, l2}, 2, LETHE_OUTCOME_MISMATCH},      {{k1, l2, l2}, 3, LETHE_OUTCOME_MISMATCH},
+        {{k2, l1, k1}, 3, LETHE_OUTCOME_MISMATCH},  {{k1}, 1, LETHE_OUTCOME_MISMATCH},
+    };
+    lethe_store *store = test_store_open(folder.path, options);
+    for (size_t i = 0; i < sizeof sent / sizeof sent[0]; i++) {
+        uint8_t outcome;
+        lethe_operation operation = {.id = {"a", 1},
+                                     .changes = sent[i].changes,
+                                     .change_count = sent[i].count,
+                                     .time_ms = START_MS};
+        assert_int_equal(lethe_store_apply(store, &operation, 1, &outcome, NULL), LETHE_OK);
+        assert_int_equal(outcome, sent[i].outcome);
+        test_store_close(store);
+        store = test_store_open(folder.path, options);
+    }
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 /* Exact mode may be switched on and off: the index follows the log. */
 static void exact_mode_begins_and_ends_at_any_time(void **state) {
     (void)state;
@@ -101,6 +136,7 @@ static void exact_mode_is_exact(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_payload_is_told),
+        cmocka_unit_test(the_order_of_changes_does_not_matter),
         cmocka_unit_test(exact_mode_begins_and_ends_at_any_time),
         cmocka_unit_test(exact_mode_is_exact),
     };

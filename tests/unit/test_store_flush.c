@@ -184,7 +184,7 @@ static void a_store_without_its_log_is_damaged(void **state) {
 
     lethe_store_health health = LETHE_INIT(lethe_store_health);
     assert_int_equal(lethe_store_check(path, &health, NULL), LETHE_ECORRUPT);
-    assert_int_equal(lethe_store_backup(path, backups, NULL), LETHE_ECORRUPT);
+    assert_int_equal(lethe_store_backup(path, backups, NULL, NULL), LETHE_ECORRUPT);
     lethe_store_options options = {.create = true};
     assert_int_equal(test_store_try_open(path, options, &store, NULL), LETHE_ECORRUPT);
     options = (lethe_store_options){.read_only = true};

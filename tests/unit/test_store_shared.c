@@ -44,8 +44,7 @@ static void a_second_writer_is_refused(void **state) {
     snprintf(holder, sizeof holder, "process %ld ", (long)child);
     assert_non_null(strstr(detail.text, holder));
     lethe_store_health health = LETHE_INIT(lethe_store_health);
-    assert_int_equal(lethe_store_check(folder.path, &health, NULL), LETHE_EBUSY);
-    assert_int_equal(lethe_store_backup(folder.path, "/nonexistent", NULL), LETHE_EBUSY);
+    assert_ok(lethe_store_check(folder.path, &health, NULL)); /* as of one moment */
     assert_int_equal(write(leave[1], "x", 1), 1);
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -90,16 +89,16 @@ static void backups_bring_a_store_back(void **state) {
     snprintf(path, sizeof path, "%s/store", folder.path);
     snprintf(backups, sizeof backups, "%s/backups", folder.path);
     snprintf(restored, sizeof restored, "%s/restored", folder.path);
-    assert_int_equal(lethe_store_restore(backups, restored, NULL), LETHE_ENOTFOUND);
+    assert_int_equal(lethe_store_restore(backups, 0, restored, NULL, NULL), LETHE_ENOTFOUND);
     for (unsigned round = 0; round < 2; round++) {
         lethe_store *store = test_store_open(path, usual);
         assert_int_equal(test_store_apply(store, round == 0 ? "a" : "b", "k", 1, START_MS),
                          LETHE_OUTCOME_APPLIED);
         test_store_close(store);
-        assert_ok(lethe_store_backup(path, backups, NULL));
+        assert_ok(lethe_store_backup(path, backups, NULL, NULL));
     }
-    assert_int_equal(lethe_store_restore(backups, path, NULL), LETHE_EINVAL);
-    assert_ok(lethe_store_restore(backups, restored, NULL));
+    assert_int_equal(lethe_store_restore(backups, 0, path, NULL, NULL), LETHE_EINVAL);
+    assert_ok(lethe_store_restore(backups, 0, restored, NULL, NULL));
     lethe_store *store = test_store_open(restored, usual);
     assert_int_equal(test_store_value(store, "k"), 2);
     assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_DUPLICATE);

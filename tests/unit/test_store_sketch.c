@@ -261,8 +261,8 @@ static void back_up_and_restore(struct subject *subject) {
     test_folder_make(&backups);
     test_folder_make(&copy);
     test_store_close(subject->store);
-    assert_ok(lethe_store_backup(subject->folder.path, backups.path, NULL));
-    assert_ok(lethe_store_restore(backups.path, copy.path, NULL));
+    assert_ok(lethe_store_backup(subject->folder.path, backups.path, NULL, NULL));
+    assert_ok(lethe_store_restore(backups.path, 0, copy.path, NULL, NULL));
     lethe_store *restored;
     assert_ok(lethe_store_open(copy.path, NULL, &restored, NULL));
     compare_all(subject, restored);

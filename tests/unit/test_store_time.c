@@ -1,6 +1,8 @@
 /* Goal:   an event's time decides whether it is late, in the future, or judged by the window; W and
  *         the kind of clock outlast a restart.
  * Method: small stores by event time, and one by the wall clock. */
+#include <unistd.h>
+
 #include "support/test.h"
 
 #include "support/store.h"
@@ -90,11 +92,29 @@ static void the_wall_clock_goes_on(void **state) {
     test_folder_remove(&folder);
 }
 
+/* A writer's statistics are of now as well, although nothing is committed meanwhile. */
+static void the_clock_goes_on_without_commits(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = {.window_ms = 3600000, .create = true};
+    lethe_store *store = test_store_open(folder.path, options);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, 0), LETHE_OUTCOME_APPLIED);
+    lethe_store_stats before = test_store_stats(store);
+    usleep(50000);
+    lethe_store_stats after = test_store_stats(store);
+    assert_true(after.clock_ms >= before.clock_ms + 49);
+    assert_int_equal(after.commits, before.commits);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_judged),
         cmocka_unit_test(another_window_takes_effect),
         cmocka_unit_test(the_wall_clock_goes_on),
+        cmocka_unit_test(the_clock_goes_on_without_commits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

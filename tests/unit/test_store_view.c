@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "os/copy.h"
 #include "os/file.h"
 #include "support/store.h"
 
@@ -114,8 +113,8 @@ static void make_killed(const char *path, unsigned count) {
     }
     (void)snprintf(from, sizeof from, "%s/data", live.path);
     (void)snprintf(to, sizeof to, "%s/data", path);
-    assert_ok(lethe_os_folder_copy(live.path, path));
-    assert_ok(lethe_os_folder_copy(from, to));
+    test_folder_copy(live.path, path);
+    test_folder_copy(from, to);
     test_store_close(writer);
     test_folder_remove(&live);
 }

@@ -11,33 +11,38 @@ lost connections and failovers are retried until there is an answer or the time 
 import collections
 import functools
 import math
-import os
 import random
+import re
 import time
 import uuid
 
 import redis
-from redis.backoff import NoBackoff
-from redis.exceptions import (AuthenticationError, AuthorizationError, BusyLoadingError, ConnectionError, ReadOnlyError,
-                              ResponseError, TimeoutError)
-from redis.retry import Retry
+from redis.exceptions import ResponseError
 
-__all__ = ["Once", "Result", "Unacknowledged"]
+from .claims import Claim, ClaimError, Lost, Mismatch, ReplyGone, Running, decorator
+from .holds import Hold, Limited, Settled, begin as begin_hold
+from .routes import _is_passing, _Route, _text
+from .spread import Spread
+
+__all__ = ["Claim", "ClaimError", "Hold", "Limited", "Lost", "Mismatch", "Once", "ReplyGone", "Result",
+           "Running", "Settled", "Spread", "Standing", "Taken", "Unacknowledged"]
 
 # Seconds to wait for an answer before the operation is sent again, unless the client has a socket_timeout.
 _PATIENCE = 5.0
-# Seconds to wait for a server to say where a table is, before the next one is asked.
-_PATIENCE_OF_A_SEARCH = 1.0
 
 Result = collections.namedtuple("Result", "applied values id")
+# Of the limit that leaves least: what it is on, how much is left, and milliseconds until it is reset, or -1 for never.
+Standing = collections.namedtuple("Standing", "value left resets_ms")
 
-# How answers begin that mean "not here" or "not now". The last two come when a master becomes a replica between an
-# operation and the end of its WAIT.
-_PASSING = ("MOVED ", "ASK ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ", "NOREPLICAS ", "LOADING ", "READONLY ",
-            "FAILOVER ", "BUSY ", "UNBLOCKED ", "WAIT cannot be used ")
-# Newer versions of redis-py make classes of some of these words and cut them off; older ones lack some of the classes.
-_WORDS = {"MovedError": "MOVED", "AskError": "ASK", "ClusterDownError": "CLUSTERDOWN", "TryAgainError": "TRYAGAIN",
-          "MasterDownError": "MASTERDOWN"}
+
+class Taken(collections.namedtuple("Taken", "outcome value left resets_ms id")):
+    """What became of a take: its outcome is "applied", "duplicate" or "limited". The rest is as in Standing; of a limit
+    that refused, if one did."""
+
+    @property
+    def granted(self):
+        """Whether the caller has what it took, by this call or an earlier one with the same id."""
+        return self.outcome != "limited"
 
 
 class Unacknowledged(Exception):
@@ -53,168 +58,30 @@ class _TooLate(Exception):
     """The time was up before the operation was sent again."""
 
 
-def _text(error):
-    """What the server said, without ERR."""
-    word, text = _WORDS.get(type(error).__name__), str(error)
-    if word is not None and not text.startswith(word):
-        return f"{word} {text}"
-    return text.removeprefix("ERR ")
-
-
-def _is_denied(error):
-    """A missing or wrong password: trying again could lock the user out. redis-py takes these for lost connections."""
-    return (isinstance(error, (AuthenticationError, AuthorizationError)) or
-            _text(error).startswith(("NOAUTH ", "WRONGPASS ", "NOPERM ")))
-
-
-def _is_passing(error):
-    if _is_denied(error):
-        return False
-    if isinstance(error, (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError)):
-        return True
-    return isinstance(error, ResponseError) and (_text(error) + " ").startswith(_PASSING)
-
-
-def _host(name, asked):
-    """A node that does not know its own name is where it was asked."""
-    return asked if name in (None, "", "?") else name
-
-
 def _is_applied(answer, given_id, attempts):
     """Whether this call applied it. A duplicate of an id that was made here can only be this call's own retry."""
     return bool(answer[0]) or (given_id is None and attempts > 1)
 
 
-def _shorter(limit, seconds):
-    """A time-out of at most so many seconds; None means no time-out."""
-    return seconds if limit is None else min(limit, seconds)
+def _per_words(per):
+    """The words of one period, of a pair of a period and how many buckets to keep, or of a list of these."""
+    words = []
+    for one in per if isinstance(per, list) else [per]:
+        period, keep = one if isinstance(one, tuple) else (one, None)
+        words += ["PER", period] + (["KEEP", keep] if keep is not None else [])
+    return words
 
 
-class _Links:
-    """Connections to one server, made with the settings of a pool of redis-py, but not taken from it: nothing waits
-    longer than the time allows, and nothing is sent a second time behind our back."""
-
-    def __init__(self, pool):
-        self.pool, self.idle, self.process = pool, [], os.getpid()
-
-    def _take(self):
-        if self.process != os.getpid(): # a child's connections are its own
-            self.idle, self.process = [], os.getpid()
-        try:
-            return self.idle.pop()
-        except IndexError:
-            connection = self.pool.connection_class(**self.pool.connection_kwargs)
-            connection.retry = Retry(NoBackoff(), 0)
-            return connection
-
-    def _limit(self, connection, end):
-        """Limits the time-outs of a connection to what is left until the end."""
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("no answer in time")
-        settings = self.pool.connection_kwargs
-        connection.socket_timeout = _shorter(settings.get("socket_timeout"), left)
-        connection.socket_connect_timeout = _shorter(
-            settings.get("socket_connect_timeout", settings.get("socket_timeout")), left)
-        if getattr(connection, "_sock", None) is not None:
-            connection._sock.settimeout(connection.socket_timeout)
-
-    def _open(self, connection, end):
-        self._limit(connection, end)
-        connection.connect()
-        try: # an idle one may have been closed by the server, or have been left with something to read
-            is_stale = connection.can_read()
-        except (ConnectionError, OSError):
-            is_stale = True
-        if is_stale:
-            connection.disconnect()
-            connection.connect()
-
-    def exchange(self, end, *commands):
-        """Sends commands together and reads an answer to each. They share one connection, or fail together: a WAIT
-        sent again alone, on a new connection, would have nothing to wait for."""
-        connection, answers, unread = self._take(), [], len(commands)
-        try:
-            self._open(connection, end)
-            self._limit(connection, end)
-            connection.send_packed_command(connection.pack_commands(commands))
-            while unread > 0:
-                self._limit(connection, end)
-                unread -= 1
-                answers.append(connection.read_response())
-        except BaseException:
-            if unread > 0:
-                connection.disconnect() # or another command would be given the answers that are still to come
-            raise
-        finally:
-            self.idle.append(connection)
-        return answers
-
-
-class _Route:
-    """Where a table is. In a cluster, the owner of its slot is looked up again when a server is gone or says that it moved."""
-
-    def __init__(self, client, table):
-        self.client, self.table = client, table
-        self.is_cluster = hasattr(client, "get_nodes")
-        self.address, self.servers = None, {}
-        if not self.is_cluster:
-            self.only = _Links(client.connection_pool)
-        else:
-            self.known = [(node.host, node.port) for node in client.get_nodes()]
-            self.options = {name: value for name, value in client.get_connection_kwargs().items()
-                            if name in ("username", "password", "socket_timeout", "socket_connect_timeout", "ssl",
-                                        "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")}
-
-    def links(self, address):
-        """To the server at an address; without a cluster there is one."""
-        if address is None:
-            return self.only
-        if address not in self.servers:
-            self.servers[address] = _Links(redis.Redis(*address, **self.options).connection_pool)
-        return self.servers[address]
-
-    def find(self, end):
-        """Asks one server after another for the slot's owner."""
-        slot = self.client.keyslot(self.table)
-        random.shuffle(self.known)
-        for asked in list(self.known):
-            try: # CLUSTER SLOTS as it comes, without what redis-py makes of it
-                end_of_one = min(end, time.monotonic() + _PATIENCE_OF_A_SEARCH)
-                ranges = self.links(asked).exchange(end_of_one, ("CLUSTER", "SLOTS"))[0]
-            except (redis.RedisError, OSError) as error:
-                if _is_denied(error):
-                    raise
-                continue
-            owner = None
-            for first, last, *nodes in ranges:
-                places = [(_host(node[0] and node[0].decode(), asked[0]), node[1]) for node in nodes]
-                self.known += [place for place in places if place not in self.known]
-                if first <= slot <= last:
-                    owner = places[0]
-            if owner is not None:
-                return owner
-        raise ConnectionError("no server of the cluster knows where the table is")
-
-    def locate(self, end):
-        """The table's server; None if there is no cluster."""
-        address = self.address # another thread may lose it meanwhile
-        if self.is_cluster and address is None:
-            address = self.address = self.find(end)
-        return address
-
-    def lose(self, error, address):
-        """After an error at an address: where to ask next, if it says so for this once."""
-        self.address = None
-        text = _text(error)
-        if address is None or not text.startswith(("MOVED ", "ASK ")):
-            return None
-        host, port = getattr(error, "node_addr", None) or text.split(" ")[-1].rsplit(":", 1)
-        named = (_host(host, address[0]), int(port))
-        if text.startswith("ASK "):
-            return named
-        self.address = named
-        return None
+def _limit_words(limits, floor=None):
+    """The words of limits: each a number, or a tuple of a number, a period, and perhaps "sliding"."""
+    words = []
+    floors = [] if floor is None else floor if isinstance(floor, list) else [floor]
+    for word, one in [("LIMIT", one) for one in limits] + [("FLOOR", one) for one in floors]:
+        bound, per, sliding = (*(one if isinstance(one, tuple) else (one,)), None, None)[:3]
+        words += [word, bound] + (["PER", per] if per is not None else []) + (["SLIDING"] if sliding else [])
+    if not words:
+        raise ValueError("at least one limit is needed")
+    return words
 
 
 class Once:
@@ -233,17 +100,19 @@ class Once:
         self._creation = self._creation_of(**options) if options else None
 
     def _creation_of(self, window_ms=None, error=None, capacity=None, slack=None, seed=None, max_memory=None,
-                     policy=None, kind=None):
+                     policy=None, kind=None, per=None):
         words = ["ONCE.CREATE", self.table]
         for name, value in (("WINDOW", window_ms), ("ERROR", error), ("CAPACITY", capacity), ("SLACK", slack),
                             ("SEED", seed), ("MAXMEMORY", max_memory), ("POLICY", policy), ("KIND", kind)):
             if value is not None:
                 words += [name, value]
-        return words
+        return words + (_per_words(per) if per is not None else [])
 
     def create(self, **options):
-        """Creates the table with window_ms, error, capacity, slack, seed, max_memory, policy and kind ("quotient" or
-        "forgetful"), or with those given before. It is no error if the table exists. If the table is lost later, it is created again in the same way."""
+        """Creates the table with window_ms, error, capacity, slack, seed, max_memory, policy, kind ("quotient" or
+        "forgetful") and per, or with those given before. per is a period ("hour", "day", "month" or milliseconds), a pair
+        of a period and how many buckets to keep, or a list of these. It is no error if the table exists. If the table is
+        lost later, it is created again in the same way."""
         if options or self._creation is None:
             self._creation = self._creation_of(**options)
         try:
@@ -263,6 +132,20 @@ class Once:
                                      *more, *self._unless_lost("NOCREATE"))
         return Result(_is_applied(answer, id, attempts), tuple(answer[1:]), identity)
 
+    def call_and_keep(self, *command, id, wait=None, timeout=None):
+        """Runs a write command once, and returns its reply, the same to everybody who sends the same command with the same
+        id. Raises ReplyGone if the reply is not kept any more, and Mismatch if the id was used with another command."""
+        try:
+            answer, _ = self._run(id, wait, timeout, "ONCE.CALL", self.table, id, *self._unless_lost("NOCREATE"), "KEEP",
+                                  *command)
+        except ResponseError as error:
+            if not _text(error).startswith("MISMATCH"):
+                raise
+            raise Mismatch(id, "the id was used with another command") from error
+        if answer[0] == -1:
+            raise ReplyGone(id, "it was done, and its reply is gone")
+        return answer[1]
+
     def call(self, *command, id=None, wait=None, timeout=None):
         """Runs a write command once: returns (True, its reply), or (False, None) if it was done before. Without an id, it
         makes one; then (True, None) means that this call did it and the reply was lost. If a reply contains errors among
@@ -271,6 +154,77 @@ class Once:
         answer, attempts = self._run(identity, wait, timeout, "ONCE.CALL", self.table, identity,
                                      *self._unless_lost("NOCREATE"), *command)
         return _is_applied(answer, id, attempts), answer[1]
+
+    # A partition of a table that is spread by key: Spread.
+    _is_whole = False
+
+    def _refuse_partitions(self):
+        """The key of a partition of a table that is spread by id. Such a table cannot keep a limit: each of its partitions
+        sees only a part."""
+        name = self.table.decode(errors="replace") if isinstance(self.table, bytes) else self.table
+        if re.search(r":\{\d+\}$", name) and not self._is_whole:
+            raise ValueError(f"{name} is a partition of a table that is spread by id; limits need a table of one partition")
+
+    def _limited(self, run, *words):
+        """Runs a command about limits. Under the name of a table in partitions there is a description of it instead."""
+        self._refuse_partitions()
+        try:
+            return run(*words)
+        except ResponseError as error:
+            if not str(error).startswith("WRONGTYPE"):
+                raise
+            raise ValueError(f"{self.table} is no once-table: a table that is spread over several keys by id cannot keep "
+                             "a limit; limits need a table of one partition") from error
+
+    def take(self, counter, amount, *limits, floor=None, id=None, wait=None, timeout=None):
+        """Adds to a counter unless that would pass a limit. A limit is a number, which is on the total, or a tuple of a
+        number and a period: (100, "hour"), or (100, "hour", "sliding"). A negative amount is taken away, unless the counter
+        would fall below floor: a number, a tuple of a number and a period, or a list of these. Without an id, it makes one, and gives it up if
+        the answer is "limited" and an attempt was lost on the way. With an id of the caller's, a limited operation may be
+        sent again; whoever does not want to any more calls give_up."""
+        identity = id if id is not None else uuid.uuid4().hex
+        words = _limit_words(limits, floor)
+        answer, attempts = self._limited(self._run, identity, wait, timeout, "ONCE.TAKE", self.table, identity, counter,
+                                         amount, *words, *self._unless_lost("NOCREATE"))
+        outcome = {1: "applied", 0: "duplicate", -1: "limited"}[answer[0]]
+        if outcome == "duplicate" and _is_applied(answer, id, attempts):
+            outcome = "applied"
+        # A lost attempt may still be on its way, and find room when it arrives.
+        if outcome == "limited" and id is None and attempts > 1 and not self.give_up(identity):
+            outcome = "applied"
+        return Taken(outcome, *answer[1:], identity)
+
+    def give_up(self, identity, wait=None, timeout=None):
+        """Says that an operation will not be sent again. True: it was not applied, and cannot be any more within the
+        table's window. False: it was applied, so give back what it took, under a new id. Unacknowledged: an answer was
+        lost, and it is not known which."""
+        answer, attempts = self._run(identity, wait, timeout, "ONCE.ADD", self.table,
+                                     *self._unless_lost("NOCREATE", "IDS"), identity)
+        if not answer[0] and attempts > 1:
+            raise Unacknowledged(identity, "an answer was lost: either it was applied, or it has been given up")
+        return bool(answer[0])
+
+    def peek(self, counter, *limits, floor=None):
+        """How much is left until the limit that leaves least. It takes nothing."""
+        words = _limit_words(limits, floor)
+        return Standing(*self._limited(self._read, "ONCE.PEEK", self.table, counter, *words))
+
+    def hold(self, counter, amount, limit, lease=30.0, id=None, wait=None, timeout=None):
+        """Sets an amount aside under a limit, for so many seconds at least: a Hold, whose granted says whether it is. A limit is
+        a number, which is on the total, or a tuple of a number and a period. Settle it or release it, or use it in a `with`
+        block. Without an id, it makes one."""
+        return begin_hold(self, counter, amount, limit, lease, id, wait, timeout)
+
+    def holds(self, match=None, count=100):
+        """Which holds are open: yields tuples of id, counter, amount, limit, period or "total", the beginning of its bucket or
+        -1, and the milliseconds that are left of its lease."""
+        words, cursor = (["MATCH", match] if match is not None else []), 0
+        while True:
+            cursor, found = self._read("ONCE.HOLDS", self.table, cursor, *words, "COUNT", count)
+            for one in found:
+                yield (*one[:4], one[4].decode() if isinstance(one[4], bytes) else one[4], *one[5:])
+            if int(cursor) == 0:
+                return
 
     def idempotent(self, id, **options):
         """Decorates a function that returns a write command: calling it runs that command once per id. The function id
@@ -281,6 +235,33 @@ class Once:
                 return self.call(*function(*words, **named), id=id(*words, **named), **options)
             return run
         return decorate
+
+    def claim(self, id, lease=30.0, fingerprint=None):
+        """Claims work that is to be done once, for so many seconds: a Claim that has begun, whose state says what to do. It is
+        not renewed by itself. fingerprint says what the work is, such as a hash of the request."""
+        claim = Claim(self, id, lease, fingerprint)
+        claim.begin()
+        return claim
+
+    def claimed(self, id, lease=30.0, fingerprint=None, running="wait", patience=60.0, gone=None):
+        """Decorates a function or coroutine whose work is to be done once per id, and whose result, which is kept as JSON, is
+        everybody's answer. The functions id and fingerprint make these from the same arguments. The lease, in seconds, is
+        renewed while the work is done. If somebody else does it, the call waits for the result, for patience seconds at most,
+        or with running="raise" raises Running at once. If the work raises, the claim is given back. If it is done and the
+        answer is not kept any more, gone is called with the same arguments, or ReplyGone is raised."""
+        return decorator(self, id, lease, fingerprint, running, patience, gone)
+
+    def claims(self, state=None, match=None, count=100):
+        """Which claims there are: yields tuples of id, state ("running", "expired" or "done"), milliseconds left, and the
+        size of the reply, or -1."""
+        words = (["STATE", state] if state is not None else []) + (["MATCH", match] if match is not None else [])
+        cursor = 0
+        while True:
+            cursor, found = self._read("ONCE.CLAIMS", self.table, cursor, *words, "COUNT", count)
+            for one in found:
+                yield (one[0], one[1].decode() if isinstance(one[1], bytes) else one[1], *one[2:])
+            if int(cursor) == 0:
+                return
 
     def add(self, *ids, **options):
         """Remembers ids. Returns for each whether it is fresh. An id whose first answer was lost is reported as a duplicate."""
@@ -294,6 +275,13 @@ class Once:
     def top(self, count):
         flat = self._read("ONCE.TOP", self.table, count)
         return list(zip(flat[::2], flat[1::2]))
+
+    def range(self, counter, per, begin="-", end="+", count=1000):
+        """The buckets of a counter that begin from one time to another, in milliseconds: yields pairs of when a bucket
+        begins and its value, the oldest first. It asks for count of them at a time."""
+        while begin != 0:
+            begin, flat = self._read("ONCE.RANGE", self.table, counter, begin, end, "PER", per, "COUNT", count)
+            yield from zip(flat[::2], flat[1::2])
 
     def seen(self, *ids):
         return [bool(one) for one in self._read("ONCE.SEEN", self.table, *ids)]

@@ -51,9 +51,46 @@ lethe_status lethe_disk_translate(char *message, const char *what, lethe_detail 
     return status;
 }
 
-/* A family that this version does not know was made by a newer one. */
-static lethe_status refuse_unknown_families(const lethe_disk *disk, const char *data,
-                                            lethe_detail *detail) {
+/* The families to open, in their order. */
+struct families {
+    int count;
+    enum lethe_family which[LETHE_FAMILY_COUNT];
+    const char *names[LETHE_FAMILY_COUNT];
+    const rocksdb_options_t *options[LETHE_FAMILY_COUNT];
+    rocksdb_column_family_handle_t *handles[LETHE_FAMILY_COUNT];
+};
+
+static void add_family(const lethe_disk *disk, enum lethe_family family, struct families *out) {
+    out->which[out->count] = family;
+    out->names[out->count] = lethe_disk_family_names[family];
+    out->options[out->count++] = disk->options[family];
+}
+
+/* Those that every store has. */
+static void add_usual_families(const lethe_disk *disk, struct families *out) {
+    for (unsigned i = 0; i < LETHE_FAMILY_BUCKETS; i++) {
+        add_family(disk, (enum lethe_family)i, out);
+    }
+}
+
+/* RocksDB has opened them, unless there is a message. */
+static void keep_families(lethe_disk *disk, const struct families *families, const char *message) {
+    for (int i = 0; i < families->count && message == NULL; i++) {
+        disk->families[families->which[i]] = families->handles[i];
+    }
+}
+
+static bool has_name(char *const *names, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) return true;
+    }
+    return false;
+}
+
+/* Finds out which families there are. One that this version does not know was made by a newer
+ * one. */
+static lethe_status list_families(const lethe_disk *disk, const char *data, struct families *out,
+                                  lethe_detail *detail) {
     char *message = NULL;
     size_t count = 0;
     char **names = rocksdb_list_column_families(disk->options[0], data, &count, &message);
@@ -62,6 +99,11 @@ static lethe_status refuse_unknown_families(const lethe_disk *disk, const char *
         return lethe_disk_translate(message, data, detail);
     }
     lethe_status status = LETHE_OK;
+    add_usual_families(disk, out);
+    for (unsigned i = LETHE_FAMILY_BUCKETS; i < LETHE_FAMILY_COUNT; i++) {
+        if (has_name(names, count, lethe_disk_family_names[i]))
+            add_family(disk, (enum lethe_family)i, out);
+    }
     for (size_t i = 0; i < count && status == LETHE_OK; i++) {
         bool known = false;
         for (size_t j = 0; j < LETHE_FAMILY_COUNT; j++) {
@@ -74,7 +116,7 @@ static lethe_status refuse_unknown_families(const lethe_disk *disk, const char *
                                        data, names[i]);
         }
     }
-    if (status == LETHE_OK && count < LETHE_FAMILY_COUNT) {
+    if (status == LETHE_OK && count < (size_t)out->count) {
         status =
             lethe_detail_fill(detail, LETHE_ECORRUPT,
                               "%s lacks some kinds of records: it was not made by lethe, or is "
@@ -88,7 +130,8 @@ static lethe_status refuse_unknown_families(const lethe_disk *disk, const char *
 static void close_database(lethe_disk *disk) {
     if (disk->database == NULL) return;
     for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
-        rocksdb_column_family_handle_destroy(disk->families[i]);
+        if (disk->families[i] != NULL) rocksdb_column_family_handle_destroy(disk->families[i]);
+        disk->families[i] = NULL;
     }
     rocksdb_close(disk->database);
     disk->database = NULL;
@@ -108,9 +151,12 @@ static lethe_status make_database(lethe_disk *disk, lethe_detail *detail) {
     lethe_os_folder_remove(disk->begun);
     rocksdb_options_set_create_if_missing(disk->options[0], 1);
     rocksdb_options_set_create_missing_column_families(disk->options[0], 1);
-    disk->database = rocksdb_open_column_families(
-        disk->options[0], disk->begun, LETHE_FAMILY_COUNT, lethe_disk_family_names,
-        (const rocksdb_options_t *const *)disk->options, disk->families, &message);
+    struct families families = {0};
+    add_usual_families(disk, &families);
+    disk->database =
+        rocksdb_open_column_families(disk->options[0], disk->begun, families.count, families.names,
+                                     families.options, families.handles, &message);
+    keep_families(disk, &families, message);
     rocksdb_options_set_create_if_missing(disk->options[0], 0);
     rocksdb_options_set_create_missing_column_families(disk->options[0], 0);
     if (message != NULL) return lethe_disk_translate(message, "cannot make the store", detail);
@@ -121,27 +167,38 @@ static lethe_status make_database(lethe_disk *disk, lethe_detail *detail) {
                                                   strerror(errno));
 }
 
+bool lethe_disk_has(const lethe_disk *disk, enum lethe_family family) {
+    return disk->families[family] != NULL;
+}
+
+lethe_status lethe_disk_add(lethe_disk *disk, enum lethe_family family, lethe_detail *detail) {
+    char *message = NULL;
+    rocksdb_column_family_handle_t *made = rocksdb_create_column_family(
+        disk->database, disk->options[family], lethe_disk_family_names[family], &message);
+    if (message == NULL) disk->families[family] = made;
+    return lethe_disk_translate(message, "cannot add a kind of records to the store", detail);
+}
+
 /* data: its folder, or one with links to the same files. */
 static lethe_status open_database(lethe_disk *disk, const char *data, lethe_disk_mode mode,
                                   lethe_detail *detail) {
     char *message = NULL;
-    const rocksdb_options_t *const *family_options =
-        (const rocksdb_options_t *const *)disk->options;
-    lethe_status status = refuse_unknown_families(disk, data, detail);
+    struct families families = {0};
+    lethe_status status = list_families(disk, data, &families, detail);
     if (status != LETHE_OK) return status;
     switch (mode) {
     case LETHE_DISK_WRITE:
-        disk->database = rocksdb_open_column_families(disk->options[0], data, LETHE_FAMILY_COUNT,
-                                                      lethe_disk_family_names, family_options,
-                                                      disk->families, &message);
+        disk->database =
+            rocksdb_open_column_families(disk->options[0], data, families.count, families.names,
+                                         families.options, families.handles, &message);
         break;
     case LETHE_DISK_READ:
-    case LETHE_DISK_EXAMINE:
         disk->database = rocksdb_open_for_read_only_column_families(
-            disk->options[0], data, LETHE_FAMILY_COUNT, lethe_disk_family_names, family_options,
-            disk->families, 0, &message);
+            disk->options[0], data, families.count, families.names, families.options,
+            families.handles, 0, &message);
         break;
     }
+    keep_families(disk, &families, message);
     lethe_disk_find_missing(disk, message);
     return lethe_disk_translate(message, "cannot open the store", detail);
 }
@@ -210,10 +267,7 @@ static lethe_status look(lethe_disk *disk, const char *folder, bool create, bool
 
 static lethe_status claim(lethe_disk *disk, lethe_detail *detail) {
     char holder[200] = "";
-    lethe_status status =
-        disk->mode == LETHE_DISK_WRITE
-            ? lethe_os_claim_take(disk->lock, &disk->claim, holder, sizeof holder)
-            : lethe_os_claim_share(disk->lock, &disk->claim, holder, sizeof holder);
+    lethe_status status = lethe_os_claim_take(disk->lock, &disk->claim, holder, sizeof holder);
     if (status == LETHE_EBUSY) {
         return lethe_detail_fill(detail, status, "%s is being written by %s", disk->folder, holder);
     }
@@ -288,7 +342,7 @@ static void remove_diary(lethe_disk *disk) {
 static lethe_status inspect_first(lethe_disk *disk, lethe_disk_inspector inspect,
                                   lethe_detail *detail) {
     if (inspect == NULL) return LETHE_OK;
-    lethe_status status = open_mended(disk, LETHE_DISK_EXAMINE, detail);
+    lethe_status status = open_mended(disk, LETHE_DISK_READ, detail);
     if (status == LETHE_OK) status = inspect(disk, detail);
     close_database(disk);
     return status;
@@ -299,7 +353,7 @@ static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_insp
     bool is_new = false;
     lethe_status status = look(disk, disk->folder, create, &is_new, detail);
     if (status != LETHE_OK) return status;
-    if (disk->mode != LETHE_DISK_READ) status = claim(disk, detail);
+    if (disk->mode == LETHE_DISK_WRITE) status = claim(disk, detail);
     if (status != LETHE_OK) return status;
     /* Before the database is opened: what was acknowledged by now must be in it. */
     status = open_acknowledgement(disk, detail);

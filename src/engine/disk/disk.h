@@ -1,12 +1,15 @@
 /* engine/disk/disk.h - the store on disk: RocksDB. Nothing outside this folder knows of it.
  *
- * Five families of records, which one atomic batch can change together:
+ * Families of records, which one atomic batch can change together:
  *
  *   STATE     one record: clock, totals, how far is folded; and the marks
  *   IDS       one segment of ids per commit, dropped when they are older than W
  *   CHANGES   one segment of new counter values per commit, dropped when they are folded
  *   COUNTERS  key -> value, as of the last fold; or a sketch in pieces
  *   INDEX     id -> time and digest, with exact or check_payload
+ *   BUCKETS   period and key -> value, as of the last fold; only in a store that has meters
+ *   CLAIMS    claims, their replies, and the queues by which they are forgotten; only in a store
+ *             that had one
  *
  * docs/format/store.md describes them byte by byte. */
 #ifndef LETHE_ENGINE_DISK_DISK_H
@@ -16,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backup/set.h"
 #include "lethe/store.h"
 
 enum lethe_family {
@@ -24,6 +28,9 @@ enum lethe_family {
     LETHE_FAMILY_CHANGES,
     LETHE_FAMILY_COUNTERS,
     LETHE_FAMILY_INDEX,
+    /* Every store has those up to here. */
+    LETHE_FAMILY_BUCKETS,
+    LETHE_FAMILY_CLAIMS,
     LETHE_FAMILY_COUNT
 };
 
@@ -31,9 +38,7 @@ typedef enum lethe_disk_mode {
     /* The one writer. */
     LETHE_DISK_WRITE,
     /* As it is now: nothing changes, and another process may be writing. */
-    LETHE_DISK_READ,
-    /* Nothing changes, not even a file that recovery would tidy, and nobody writes. */
-    LETHE_DISK_EXAMINE
+    LETHE_DISK_READ
 } lethe_disk_mode;
 
 typedef struct lethe_disk lethe_disk;
@@ -55,6 +60,12 @@ void lethe_disk_close(lethe_disk *disk);
 
 /* Holds the disk for one more user, who closes it too. */
 lethe_disk *lethe_disk_share(lethe_disk *disk);
+
+/* Whether there is a family that not every store has; and making it, durably. Versions of lethe
+ * that do not know of it refuse the store from then on. Nobody may use the family meanwhile. */
+bool lethe_disk_has(const lethe_disk *disk, enum lethe_family family);
+LETHE_MUST_CHECK lethe_status lethe_disk_add(lethe_disk *disk, enum lethe_family family,
+                                             lethe_detail *detail);
 
 /* The folder that it was opened in. */
 const char *lethe_disk_folder(const lethe_disk *disk);
@@ -117,6 +128,8 @@ LETHE_MUST_CHECK lethe_status lethe_walk_begin(lethe_disk *disk, enum lethe_fami
                                                lethe_bytes from, lethe_walk **out);
 /* Stores the next record, which is valid until the next call. Returns whether there is one. */
 bool lethe_walk_next(lethe_walk *walk, lethe_bytes *key, lethe_bytes *value);
+/* The next record is the first whose key is not below this one. */
+void lethe_walk_seek(lethe_walk *walk, lethe_bytes key);
 /* Ends the walk. LETHE_OK if it ended because there was no more. */
 LETHE_MUST_CHECK lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail);
 
@@ -129,32 +142,25 @@ uint64_t lethe_disk_memory_bytes(lethe_disk *disk);
 /* --- fold_table.c: a table of counters that is made separately, and then added as a whole --- */
 
 typedef struct lethe_fold_table lethe_fold_table;
-/* The table has the values as of commit `cut`, and says so under the empty key, which no counter
- * can have. */
-LETHE_MUST_CHECK lethe_status lethe_fold_table_begin(lethe_disk *disk, uint64_t cut,
-                                                     lethe_fold_table **out, lethe_detail *detail);
+/* The table is for COUNTERS or BUCKETS. It has the values as of commit `cut`, and says so under the
+ * empty key, which no counter can have. */
+LETHE_MUST_CHECK lethe_status lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family,
+                                                     uint64_t cut, lethe_fold_table **out,
+                                                     lethe_detail *detail);
 /* In ascending order of keys. The end reports the first error. */
 void lethe_fold_table_put(lethe_fold_table *table, lethe_bytes key, lethe_bytes value);
 void lethe_fold_table_delete(lethe_fold_table *table, lethe_bytes key);
-/* Adds the table to LETHE_FAMILY_COUNTERS, durably. Frees it either way. */
+/* Adds the table to its family, durably. Frees it either way. */
 LETHE_MUST_CHECK lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail);
 /* Frees it without adding it. */
 void lethe_fold_table_drop(lethe_fold_table *table);
 
-/* --- backup.c: copies of RocksDB's files --- */
+/* --- files.c: the files of a store that is in use --- */
 
-/* Adds a copy of the store to a folder of backups, which exists, under a new number. */
-LETHE_MUST_CHECK lethe_status lethe_disk_backup(lethe_disk *disk, const char *backups,
-                                                uint32_t *number, lethe_detail *detail);
-/* The number of the latest copy; 0 if there is none that is known of. */
-uint32_t lethe_disk_backup_latest(const char *backups);
-/* Makes FOLDER/data of links to the files of that copy, so that it can be opened in place. */
-LETHE_MUST_CHECK lethe_status lethe_disk_backup_show(const char *backups, uint32_t number,
-                                                     const char *folder, lethe_detail *detail);
-/* Removes the copy from the list. The next backup removes the files that only it has. */
-void lethe_disk_backup_forget(const char *backups, uint32_t number);
-/* Copies the files of the latest copy to FOLDER/data, and compares their checksums. */
-LETHE_MUST_CHECK lethe_status lethe_disk_restore(const char *backups, const char *folder,
-                                                 lethe_detail *detail);
+/* Takes in what makes up a store, except its ledger. Errors: those of lethe_set_add. */
+LETHE_MUST_CHECK lethe_status lethe_disk_gather(lethe_set *set);
+/* Marks the tables of the set that the database, which was opened as the set shows it, does not
+ * need. */
+void lethe_disk_mark_unused(lethe_disk *disk, lethe_set *set);
 
 #endif

@@ -18,6 +18,7 @@
 
 struct lethe_fold_table {
     lethe_disk *disk;
+    enum lethe_family family;
     rocksdb_envoptions_t *environment;
     rocksdb_sstfilewriter_t *writer;
     char *message;
@@ -34,16 +35,16 @@ static void free_table(lethe_fold_table *table) {
     free(table);
 }
 
-lethe_status lethe_fold_table_begin(lethe_disk *disk, uint64_t cut, lethe_fold_table **out,
-                                    lethe_detail *detail) {
+lethe_status lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family, uint64_t cut,
+                                    lethe_fold_table **out, lethe_detail *detail) {
     *out = NULL;
     lethe_fold_table *table = calloc(1, sizeof *table);
     if (table == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
     table->disk = disk;
+    table->family = family;
     lethe_os_remove(disk->fold);
     table->environment = rocksdb_envoptions_create();
-    table->writer =
-        rocksdb_sstfilewriter_create(table->environment, disk->options[LETHE_FAMILY_COUNTERS]);
+    table->writer = rocksdb_sstfilewriter_create(table->environment, disk->options[family]);
     rocksdb_sstfilewriter_open(table->writer, disk->fold, &table->message);
     if (table->message != NULL) {
         char *message = table->message;
@@ -81,9 +82,8 @@ static void add_to_database(lethe_fold_table *table) {
     rocksdb_ingestexternalfileoptions_t *options = rocksdb_ingestexternalfileoptions_create();
     rocksdb_ingestexternalfileoptions_set_move_files(options, 1);
     const char *files[] = {table->disk->fold};
-    rocksdb_ingest_external_file_cf(table->disk->database,
-                                    table->disk->families[LETHE_FAMILY_COUNTERS], files, 1, options,
-                                    &table->message);
+    rocksdb_ingest_external_file_cf(table->disk->database, table->disk->families[table->family],
+                                    files, 1, options, &table->message);
     rocksdb_ingestexternalfileoptions_destroy(options);
     table->stays = table->message != NULL;
 }

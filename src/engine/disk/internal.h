@@ -2,7 +2,7 @@
  *
  *   disk.c         opening and closing            options.c   how RocksDB is to work
  *   records.c      reading and writing records    mend.c      a table that is missing
- *   fold_table.c   tables that are added whole    backup.c    copies of all files */
+ *   fold_table.c   tables that are added whole    files.c     which files there are */
 #ifndef LETHE_ENGINE_DISK_INTERNAL_H
 #define LETHE_ENGINE_DISK_INTERNAL_H
 
@@ -36,6 +36,7 @@ struct lethe_disk {
     uint64_t acknowledged;
 
     rocksdb_t *database;
+    /* NULL: there is no such family. */
     rocksdb_column_family_handle_t *families[LETHE_FAMILY_COUNT];
     rocksdb_options_t *options[LETHE_FAMILY_COUNT];
     rocksdb_readoptions_t *read, *scan;

@@ -9,8 +9,8 @@
 #include "core/tunables.h"
 #include "engine/disk/internal.h"
 
-const char *const lethe_disk_family_names[LETHE_FAMILY_COUNT] = {"default", "ids", "changes",
-                                                                 "counters", "index"};
+const char *const lethe_disk_family_names[LETHE_FAMILY_COUNT] = {
+    "default", "ids", "changes", "counters", "index", "buckets", "claims"};
 
 /* Entries of the index are dropped when they are too old to matter. RocksDB's own threads ask, and
  * RocksDB declares the parameters. */
@@ -61,11 +61,12 @@ static rocksdb_options_t *options_for(lethe_disk *disk, enum lethe_family family
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_block_cache(table, disk->cache);
     rocksdb_block_based_options_set_format_version(table, 5);
-    if (family == LETHE_FAMILY_COUNTERS || family == LETHE_FAMILY_INDEX) {
+    bool has_values = family == LETHE_FAMILY_COUNTERS || family == LETHE_FAMILY_BUCKETS;
+    if (has_values || family == LETHE_FAMILY_INDEX || family == LETHE_FAMILY_CLAIMS) {
         rocksdb_block_based_options_set_filter_policy(table,
                                                       rocksdb_filterpolicy_create_bloom_full(10));
     }
-    if (family == LETHE_FAMILY_COUNTERS) {
+    if (has_values) {
         rocksdb_options_set_compression(options, rocksdb_lz4_compression);
         rocksdb_block_based_options_set_block_size(table, 16 << 10);
     }

@@ -110,6 +110,11 @@ bool lethe_walk_next(lethe_walk *walk, lethe_bytes *key, lethe_bytes *value) {
     return true;
 }
 
+void lethe_walk_seek(lethe_walk *walk, lethe_bytes key) {
+    rocksdb_iter_seek(walk->iterator, key.data, key.size);
+    walk->begun = false;
+}
+
 lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail) {
     char *message = NULL;
     rocksdb_iter_get_error(walk->iterator, &message);
@@ -121,6 +126,7 @@ lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail) {
 
 static uint64_t property(lethe_disk *disk, enum lethe_family family, const char *name) {
     uint64_t value = 0;
+    if (!lethe_disk_has(disk, family)) return 0;
     (void)rocksdb_property_int_cf(disk->database, disk->families[family], name, &value);
     return value;
 }

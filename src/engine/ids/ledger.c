@@ -252,24 +252,22 @@ lethe_status lethe_ledger_look(const char *folder, const lethe_allocator *alloca
     return explain_open(status, path, detail);
 }
 
-lethe_status lethe_ledger_check_at(const char *path, const lethe_state *state, uint64_t *ids,
-                                   lethe_detail *detail) {
-    struct lethe_cascade_health health;
-    lethe_status status = lethe_cascade_check(path, NULL, &health);
-    *ids = health.insertions;
-    if (status == LETHE_ECORRUPT) {
-        return lethe_detail_fill(detail, status, "the ledger %s is damaged; restore a backup",
-                                 path);
-    }
-    if (status != LETHE_OK) return explain_open(status, path, detail);
-    return match(health.seed, health.sequence, state, detail);
-}
-
 lethe_status lethe_ledger_check(const char *folder, const lethe_state *state, uint64_t *ids,
                                 lethe_detail *detail) {
     char path[LETHE_OS_PATH_BYTES];
     *ids = 0;
     if (!lethe_ledger_path(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
-    return lethe_ledger_check_at(path, state, ids, detail);
+    struct lethe_cascade_found *found = lethe_alloc_zeroed(NULL, sizeof *found);
+    if (found == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
+    lethe_status status = lethe_cascade_examine(path, true, NULL, found);
+    uint64_t seed = found->manifest.shape.seed, sequence = found->manifest.sequence;
+    *ids = found->insertions;
+    lethe_release(NULL, found, sizeof *found);
+    if (status == LETHE_ECORRUPT) {
+        return lethe_detail_fill(detail, status, "the ledger %s is damaged; restore a backup",
+                                 path);
+    }
+    if (status != LETHE_OK) return explain_open(status, path, detail);
+    return match(seed, sequence, state, detail);
 }

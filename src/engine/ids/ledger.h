@@ -75,21 +75,13 @@ void lethe_ledger_info(lethe_ledger *ledger, lethe_store_ledger *out);
  * that the ledger matches the state. */
 LETHE_MUST_CHECK lethe_status lethe_ledger_check(const char *folder, const lethe_state *state,
                                                  uint64_t *ids, lethe_detail *detail);
-/* The same with the ledger's own path. */
-LETHE_MUST_CHECK lethe_status lethe_ledger_check_at(const char *path, const lethe_state *state,
-                                                    uint64_t *ids, lethe_detail *detail);
-
 /* The path of the ledger of the store in folder; false if it is too long. */
 bool lethe_ledger_path(const char *folder, char out[LETHE_OS_PATH_BYTES]);
 
-/* ledger_backup.c: copies the ledger of a store that nobody has open to a folder of backups, under
- * the number of the store's last commit; and back. A copy is read back, as by lethe_ledger_check,
- * before it takes its place; a sound copy that is there already is left alone. */
-LETHE_MUST_CHECK lethe_status lethe_ledger_backup(const char *folder, const char *backups,
-                                                  const lethe_state *state, lethe_detail *detail);
-LETHE_MUST_CHECK lethe_status lethe_ledger_restore(const char *backups, const char *folder,
-                                                   const lethe_state *state, lethe_detail *detail);
-/* Removes the copies of other moments. */
-void lethe_ledger_prune(const char *backups, const lethe_state *state);
+/* ledger_earlier.c: the name of the folder with the ledger of the backup that has this state, in a
+ * folder of backups that an earlier version has made. */
+enum { LETHE_LEDGER_NAME_BYTES = 64 };
+void lethe_ledger_earlier(const char *backups, const lethe_state *state,
+                          char out[LETHE_LEDGER_NAME_BYTES]);
 
 #endif

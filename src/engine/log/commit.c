@@ -84,7 +84,12 @@ static void set_state(lethe_store *store, lethe_group *group) {
     state->change_segments = fold->segments - fold->recorded_segments;
     if (state->boot_ms - store->ids.measured_ms >= MEASURE_EVERY_MS)
         lethe_ids_measure(&store->ids, state);
+    lethe_meters_seal(&store->values.meters, state->clock_ms, &group->meters);
     group->state = *state;
+    group->has_claims = store->claims.exist;
+    if (!group->has_claims) return;
+    lethe_claims_stamp(&store->claims);
+    group->claims_after = store->claims.record;
 }
 
 static bool has_room(const lethe_log *log) {
@@ -170,7 +175,12 @@ static lethe_status write_group(lethe_store *store, lethe_group *group, lethe_de
     lethe_status status = LETHE_OK;
     if (store->options.exact) status = lethe_index_put(&group->pending, group->batch, disk);
     if (status == LETHE_OK) status = lethe_state_put(&group->state, group->batch, disk);
+    if (status == LETHE_OK)
+        status = lethe_meters_put(&group->meters, group->number, group->batch, disk);
+    if (status == LETHE_OK && group->has_claims)
+        status = lethe_claims_put(&group->claims_after, group->batch, disk);
     if (status == LETHE_OK) status = lethe_disk_commit(disk, group->batch, detail);
+    if (status == LETHE_OK) lethe_meters_reclaim(&group->meters, disk);
     if (status == LETHE_OK && group->drops_ids) {
         lethe_disk_reclaim(disk, LETHE_FAMILY_IDS, key_of(0, key), key_of(group->drop_to - 1, end));
         lethe_disk_expire_index(disk, group->expire_before_ms);

@@ -13,8 +13,9 @@ _Static_assert(LETHE_PENDING_SLOTS == 2 * LETHE_GROUP_LIMIT, "a full group fills
 
 lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allocator,
                                  bool keeps_pending) {
-    lethe_buffer *const buffers[] = {&group->ids, &group->runs, &group->touched, &group->changes,
-                                     &group->pending.all};
+    lethe_buffer *const buffers[] = {
+        &group->ids,     &group->runs,        &group->touched, &group->touched_buckets,
+        &group->changes, &group->pending.all, &group->claims};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         buffers[i]->allocator = allocator;
     }
@@ -29,14 +30,18 @@ void lethe_group_drop(lethe_group *group) {
     lethe_buffer_free(&group->ids);
     lethe_buffer_free(&group->runs);
     lethe_buffer_free(&group->touched);
+    lethe_buffer_free(&group->touched_buckets);
     lethe_buffer_free(&group->changes);
+    lethe_buffer_free(&group->claims);
 }
 
 lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->number = number;
     group->operations = group->change_count = 0;
     group->drops_ids = group->drops_changes = group->wants_cover = false;
-    group->runs.size = group->touched.size = 0;
+    group->runs.size = group->touched.size = group->touched_buckets.size = 0;
+    group->claims.size = 0;
+    group->meters.writes = false;
     lethe_pending_clear(&group->pending);
     lethe_batch_clear(group->batch);
     return lethe_id_segment_begin(&group->ids);

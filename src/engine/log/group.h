@@ -2,9 +2,12 @@
 #ifndef LETHE_ENGINE_LOG_GROUP_H
 #define LETHE_ENGINE_LOG_GROUP_H
 
+#include "engine/buffer.h"
+#include "engine/claims/record.h"
 #include "engine/disk/disk.h"
 #include "engine/ids/pending.h"
 #include "engine/log/state.h"
+#include "engine/meters/meters.h"
 
 enum {
     LETHE_GROUPS = 3,         /* one fills up; the others are being written, or wait for that */
@@ -24,8 +27,14 @@ typedef struct lethe_group {
     /* The segment of ids, and its runs (lethe_id_run each). */
     lethe_buffer ids, runs;
     /* The segment of changes, how many it will have, and whatever the values need to write it. */
-    lethe_buffer changes, touched;
+    lethe_buffer changes, touched, touched_buckets;
     uint32_t change_count;
+    /* What it does to the store's meters. */
+    lethe_meters_step meters;
+    /* What it writes about claims (claims/step.c), and the record about them after it. */
+    lethe_buffer claims;
+    bool has_claims;
+    lethe_claims_record claims_after;
     /* Its ids, where index or ledger decide. */
     lethe_pending_ids pending;
 

@@ -8,6 +8,8 @@
  * WHY     The log has 80 bits of each id, so that the window may be made again with another size,
  *         error or W. */
 #include "core/detail.h"
+#include "core/tunables.h"
+#include "engine/ids/fill.h"
 #include "engine/store.h"
 
 lethe_status lethe_explain_damage(const char *what, lethe_status status, lethe_detail *detail) {
@@ -45,7 +47,7 @@ static lethe_status expect_values(lethe_disk *disk, const lethe_state *state, ui
     /* A reader may have met the tables of one moment and the log of another. */
     if (is_sound && folded >= state->folded && folded <= state->commit &&
         segments == state->change_segments) {
-        return LETHE_OK;
+        return lethe_meters_expect(disk, state, detail);
     }
     return lethe_detail_fill(detail, LETHE_ECORRUPT,
                              "counters or changes are missing that the store's state counts; "
@@ -72,14 +74,23 @@ lethe_status lethe_log_inspect(lethe_disk *disk, lethe_detail *detail) {
     while (lethe_walk_next(walk, &key, &value))
         segments++;
     status = lethe_walk_end(walk, detail);
-    return status == LETHE_OK ? expect_values(disk, &state, segments, detail) : status;
+    if (status == LETHE_OK) status = expect_values(disk, &state, segments, detail);
+    return status == LETHE_OK ? lethe_claims_expect(disk, detail) : status;
 }
 
 /* What to do with a segment of ids; the walk is the same. */
 struct purpose {
     bool records;       /* in the window, and in the ledger what it lacks */
+    lethe_fill *fill;   /* the thread that fills the window, unless NULL */
     lethe_batch *index; /* into the index, unless NULL */
 };
+
+static lethe_status record_run(lethe_store *store, const unsigned char *ids, lethe_id_run run,
+                               const struct purpose *purpose) {
+    if (run.clock_ms + store->ids.kept_ms < store->state.clock_ms) return LETHE_OK;
+    return purpose->fill != NULL ? lethe_fill_run(purpose->fill, ids, run)
+                                 : lethe_ids_record_run(&store->ids, ids, run);
+}
 
 static lethe_status take_runs(lethe_store *store, const lethe_id_segment *ids,
                               const struct purpose *purpose) {
@@ -87,8 +98,7 @@ static lethe_status take_runs(lethe_store *store, const lethe_id_segment *ids,
     const unsigned char *at = ids->ids;
     for (uint32_t i = 0; i < ids->run_count && status == LETHE_OK; i++) {
         lethe_id_run run = lethe_id_segment_run(ids, i);
-        if (purpose->records && run.clock_ms + store->ids.kept_ms >= store->state.clock_ms)
-            status = lethe_ids_record_run(&store->ids, at, run);
+        if (purpose->records) status = record_run(store, at, run, purpose);
         if (status == LETHE_OK && purpose->index != NULL)
             status = lethe_index_put_run(at, run, purpose->index, store->disk);
         at += (size_t)run.count * LETHE_LOG_ID_BYTES;
@@ -165,8 +175,13 @@ static uint64_t first_clock_ms(lethe_bytes segment, uint64_t otherwise_ms) {
     return lethe_id_segment_run(&ids, 0).clock_ms;
 }
 
-static lethe_status walk_ids(lethe_store *store, const struct purpose *purpose,
-                             lethe_detail *detail) {
+/* Whether a thread should fill the window. An allocator that is not the default one may be for one
+ * thread only. */
+static bool is_worth_a_thread(const lethe_store *store) {
+    return store->options.allocator == NULL && store->state.log_ids >= lethe_tune.fill_thread_ids;
+}
+
+static lethe_status walk_ids(lethe_store *store, struct purpose *purpose, lethe_detail *detail) {
     lethe_walk *walk;
     lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
     if (status != LETHE_OK) return lethe_explain_damage("", status, detail);
@@ -175,6 +190,8 @@ static lethe_status walk_ids(lethe_store *store, const struct purpose *purpose,
     bool is_first = true;
     struct found_ids found = {.is_gapless = store->state.dropped == 0,
                               .latest_ms = store->clock.found_ms};
+    if (purpose->records && is_worth_a_thread(store))
+        purpose->fill = lethe_fill_begin(store->ids.window);
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
         if (is_first && lethe_commit_of_key(key, &commit)) {
             found.is_gapless = found.is_gapless || commit <= store->state.dropped + 1;
@@ -185,7 +202,10 @@ static lethe_status walk_ids(lethe_store *store, const struct purpose *purpose,
                      ? take_next(store, commit, value, purpose)
                      : LETHE_ECORRUPT;
     }
+    lethe_status filled = lethe_fill_end(purpose->fill);
+    purpose->fill = NULL;
     lethe_status ended = lethe_walk_end(walk, detail);
+    if (status == LETHE_OK) status = filled;
     if (status == LETHE_EFULL) {
         return lethe_detail_fill(detail, status,
                                  "the window's memory cap is too small for the ids that it must "
@@ -228,11 +248,11 @@ static lethe_status recover_ids(lethe_store *store, lethe_detail *detail) {
 
 lethe_status lethe_log_recover(lethe_store *store, lethe_detail *detail) {
     lethe_status status = lethe_log_replay(store, detail);
-    if (status == LETHE_OK) status = lethe_values_load(&store->values, detail);
+    if (status == LETHE_OK) status = lethe_values_load(&store->values, &store->state, detail);
     return status == LETHE_OK ? recover_ids(store, detail) : status;
 }
 
 lethe_status lethe_log_survey(lethe_store *store, lethe_detail *detail) {
     store->log.periods.count = 0;
-    return walk_ids(store, &(struct purpose){0}, detail);
+    return walk_ids(store, &(struct purpose){.records = false}, detail);
 }

@@ -6,6 +6,8 @@
  *                   count x [2 * key size + deleted, varint][key][value]
  *         deltas:   [version 2][0 0 0][count u32]
  *                   count x [key size, varint][key][delta]
+ *         buckets:  [version 3], and the rest as changes, but
+ *                   [4 * key size + 2 * is a bucket + deleted, varint]
  *
  *         A value or delta is the number folded over zero (0, -1, 1, -2, ...), as a varint. All
  *         numbers are little-endian, except the keys of segments, which must sort as bytes.
@@ -17,7 +19,9 @@
 #include "core/bytes.h"
 
 /* Changes and deltas are in one family: the version distinguishes them. */
-enum { VERSION = 1, DELTAS_VERSION = 2, HEADER_BYTES = 8, RUN_BYTES = 12 };
+enum { VERSION = 1, DELTAS_VERSION = 2, BUCKETS_VERSION = 3, HEADER_BYTES = 8, RUN_BYTES = 12 };
+/* Before the counter's key, in that of a bucket. */
+enum { BUCKET_PREFIX_BYTES = 6 };
 
 void lethe_log_id_store(unsigned char *out, lethe_log_id id) {
     lethe_put_u64(out, id.low);
@@ -160,12 +164,18 @@ lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *c
         return LETHE_ENOMEM;
     }
     unsigned char *at = buffer->data + buffer->size;
-    at += store_varint(at, (uint64_t)change->key.size << 1 | (change->deleted ? 1 : 0));
+    uint64_t head = change->key.size;
+    if (buffer->data[0] == BUCKETS_VERSION) head = head << 1 | (change->is_bucket ? 1 : 0);
+    at += store_varint(at, head << 1 | (change->deleted ? 1 : 0));
     memcpy(at, change->key.data, change->key.size);
     at += change->key.size;
     if (!change->deleted) at += store_varint(at, fold_sign(change->value));
     buffer->size = (size_t)(at - buffer->data);
     return LETHE_OK;
+}
+
+void lethe_changes_take_buckets(lethe_buffer *buffer) {
+    buffer->data[0] = BUCKETS_VERSION;
 }
 
 void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
@@ -174,7 +184,7 @@ void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
 
 static lethe_status open_changes(lethe_bytes segment, unsigned char version, lethe_changes *out) {
     *out = (lethe_changes){0};
-    lethe_status status = open_header(segment, version, DELTAS_VERSION, &out->left);
+    lethe_status status = open_header(segment, version, BUCKETS_VERSION, &out->left);
     if (status != LETHE_OK) return status;
     out->at = (const unsigned char *)segment.data + HEADER_BYTES;
     out->end = (const unsigned char *)segment.data + segment.size;
@@ -183,7 +193,11 @@ static lethe_status open_changes(lethe_bytes segment, unsigned char version, let
 }
 
 lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
-    return open_changes(segment, VERSION, out);
+    const unsigned char *data = segment.data;
+    bool has_buckets = segment.size > 0 && data[0] == BUCKETS_VERSION;
+    lethe_status status = open_changes(segment, has_buckets ? BUCKETS_VERSION : VERSION, out);
+    out->has_buckets = has_buckets;
+    return status;
 }
 
 /* Takes a number that must be there. */
@@ -193,9 +207,9 @@ static bool take_varint(lethe_changes *changes, uint64_t *out) {
     return used > 0;
 }
 
-static bool take_key(lethe_changes *changes, uint64_t size, lethe_bytes *out) {
+static bool take_key(lethe_changes *changes, uint64_t size, uint64_t prefix, lethe_bytes *out) {
     size_t left = (size_t)(changes->end - changes->at);
-    if (size == 0 || size > LETHE_KEY_LIMIT_BYTES || size > left) return false;
+    if (size <= prefix || size > prefix + LETHE_KEY_LIMIT_BYTES || size > left) return false;
     *out = (lethe_bytes){.data = changes->at, .size = (size_t)size};
     changes->at += size;
     return true;
@@ -210,8 +224,12 @@ static lethe_status count_down(lethe_changes *changes) {
 lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out) {
     uint64_t head, value = 0;
     if (changes->left == 0 || !take_varint(changes, &head)) return LETHE_ECORRUPT;
-    if (!take_key(changes, head >> 1, &out->key)) return LETHE_ECORRUPT;
     out->deleted = (head & 1) != 0;
+    head >>= 1;
+    out->is_bucket = changes->has_buckets && (head & 1) != 0;
+    if (changes->has_buckets) head >>= 1;
+    if (!take_key(changes, head, out->is_bucket ? BUCKET_PREFIX_BYTES : 0, &out->key))
+        return LETHE_ECORRUPT;
     if (!out->deleted && !take_varint(changes, &value)) return LETHE_ECORRUPT;
     out->value = unfold_sign(value);
     return count_down(changes);
@@ -242,7 +260,8 @@ lethe_status lethe_deltas_next(lethe_changes *deltas, lethe_change *out) {
     uint64_t size, delta;
     *out = (lethe_change){0};
     if (deltas->left == 0 || !take_varint(deltas, &size)) return LETHE_ECORRUPT;
-    if (!take_key(deltas, size, &out->key) || !take_varint(deltas, &delta)) return LETHE_ECORRUPT;
+    if (!take_key(deltas, size, 0, &out->key) || !take_varint(deltas, &delta))
+        return LETHE_ECORRUPT;
     out->delta = unfold_sign(delta);
     return delta != 0 ? count_down(deltas) : LETHE_ECORRUPT;
 }

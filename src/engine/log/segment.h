@@ -73,8 +73,12 @@ typedef struct lethe_new_value {
     lethe_bytes key;
     int64_t value;
     bool deleted;
+    /* The key is that of a bucket (meters/buckets.h). */
+    bool is_bucket;
 } lethe_new_value;
 LETHE_MUST_CHECK lethe_status lethe_changes_begin(lethe_buffer *buffer);
+/* Before the first is appended: there will be buckets. */
+void lethe_changes_take_buckets(lethe_buffer *buffer);
 LETHE_MUST_CHECK lethe_status lethe_changes_append(lethe_buffer *buffer,
                                                    const lethe_new_value *change);
 void lethe_changes_end(lethe_buffer *buffer, uint32_t count);
@@ -83,6 +87,7 @@ void lethe_changes_end(lethe_buffer *buffer, uint32_t count);
 typedef struct lethe_changes {
     const unsigned char *at, *end;
     uint32_t left;
+    bool has_buckets;
 } lethe_changes;
 LETHE_MUST_CHECK lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out);
 LETHE_MUST_CHECK lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out);

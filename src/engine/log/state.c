@@ -3,9 +3,12 @@
  * LAYOUT  Lethe's usual frame (core/codec.h), type CNTR; docs/format/store.md has the fields.
  * WHY     What an older version would not respect has a version of its own, so that it refuses the
  *         store: a sketch (2), a time before which ids were forgotten (3), numbers of operations
- *         that overflowed or were invalid, and a window of the forgetful kind (4). A store is
- *         written in the first version that holds all of it: one that has no need of the later ones
- *         stays readable by older programs. */
+ *         that overflowed or were invalid, and a window of the forgetful kind (4), a scale (5): an
+ *         older program would take hundredths for whole numbers; and a number of operations that
+ *         were limited (6).
+ * I1      A store is written in the first version that holds all of it, and a state under another
+ *         version is damaged. One that has no need of the later versions stays readable by older
+ *         programs. */
 #include "engine/log/state.h"
 
 #include <string.h>
@@ -13,12 +16,22 @@
 #include "core/codec.h"
 #include "core/detail.h"
 
-enum { VERSION = 1, SKETCH_VERSION = 2, KNOWN_VERSION = 3, LAST_VERSION = 4 };
+enum {
+    VERSION = 1,
+    SKETCH_VERSION = 2,
+    KNOWN_VERSION = 3,
+    OUTCOMES_VERSION = 4,
+    SCALE_VERSION = 5,
+    LIMITED_VERSION = 6,
+    LAST_VERSION = LIMITED_VERSION
+};
 enum {
     PAYLOAD_BYTES = 8 * 20 + 16 + 4,
     SKETCH_PAYLOAD_BYTES = PAYLOAD_BYTES + 12,
     KNOWN_PAYLOAD_BYTES = SKETCH_PAYLOAD_BYTES + 8,
-    LAST_PAYLOAD_BYTES = KNOWN_PAYLOAD_BYTES + 16
+    OUTCOMES_PAYLOAD_BYTES = KNOWN_PAYLOAD_BYTES + 16,
+    SCALE_PAYLOAD_BYTES = OUTCOMES_PAYLOAD_BYTES + 4,
+    LIMITED_PAYLOAD_BYTES = SCALE_PAYLOAD_BYTES + 8
 };
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
@@ -35,13 +48,11 @@ static uint32_t flags_of(const lethe_state *state) {
            (state->forever ? FOREVER : 0) | (state->forgetful ? FORGETFUL : 0);
 }
 
-/* Whether there is something that only the last version holds. */
-static bool needs_last_version(const lethe_state *state) {
-    return state->totals.overflow > 0 || state->totals.invalid > 0 || state->forgetful;
-}
-
 static unsigned version_of(const lethe_state *state) {
-    if (needs_last_version(state)) return LAST_VERSION;
+    if (state->totals.limited > 0) return LIMITED_VERSION;
+    if (state->scale > 0) return SCALE_VERSION;
+    if (state->totals.overflow > 0 || state->totals.invalid > 0 || state->forgetful)
+        return OUTCOMES_VERSION;
     if (state->known_from_ms > 0) return KNOWN_VERSION;
     return state->sketch_bytes > 0 ? SKETCH_VERSION : VERSION;
 }
@@ -51,7 +62,9 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         [VERSION] = PAYLOAD_BYTES,
         [SKETCH_VERSION] = SKETCH_PAYLOAD_BYTES,
         [KNOWN_VERSION] = KNOWN_PAYLOAD_BYTES,
-        [LAST_VERSION] = LAST_PAYLOAD_BYTES,
+        [OUTCOMES_VERSION] = OUTCOMES_PAYLOAD_BYTES,
+        [SCALE_VERSION] = SCALE_PAYLOAD_BYTES,
+        [LIMITED_VERSION] = LIMITED_PAYLOAD_BYTES,
     };
     lethe_memory_writer writer = {0};
     lethe_encoder *encoder;
@@ -79,10 +92,12 @@ lethe_status lethe_state_put(const lethe_state *state, lethe_batch *batch, lethe
         lethe_encoder_put_u64(encoder, state->sketch_bytes);
     }
     if (version >= KNOWN_VERSION) lethe_encoder_put_u64(encoder, state->known_from_ms);
-    if (version >= LAST_VERSION) {
+    if (version >= OUTCOMES_VERSION) {
         lethe_encoder_put_u64(encoder, totals->overflow);
         lethe_encoder_put_u64(encoder, totals->invalid);
     }
+    if (version >= SCALE_VERSION) lethe_encoder_put_u32(encoder, state->scale);
+    if (version >= LIMITED_VERSION) lethe_encoder_put_u64(encoder, totals->limited);
     status = lethe_encoder_end(encoder);
     if (status == LETHE_OK) {
         lethe_batch_put(batch, disk, LETHE_FAMILY_STATE, KEY,
@@ -131,25 +146,29 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     }
     if (lethe_decoder_version(decoder) >= KNOWN_VERSION)
         out->known_from_ms = lethe_decoder_get_u64(decoder);
-    if (lethe_decoder_version(decoder) >= LAST_VERSION) {
+    if (lethe_decoder_version(decoder) >= OUTCOMES_VERSION) {
         totals->overflow = lethe_decoder_get_u64(decoder);
         totals->invalid = lethe_decoder_get_u64(decoder);
     }
+    if (lethe_decoder_version(decoder) >= SCALE_VERSION)
+        out->scale = lethe_decoder_get_u32(decoder);
+    if (lethe_decoder_version(decoder) >= LIMITED_VERSION)
+        totals->limited = lethe_decoder_get_u64(decoder);
 }
 
-static bool is_sound_sketch(const lethe_state *state, unsigned version) {
-    bool has_none = state->sketch_bytes == 0 && state->sketch_top == 0;
-    if (has_none) return version != SKETCH_VERSION;
+static bool is_sound_sketch(const lethe_state *state) {
+    if (state->sketch_bytes == 0 && state->sketch_top == 0) return true;
     return state->sketch_bytes >= LETHE_STATE_LEAST_SKETCH_BYTES &&
            state->sketch_bytes <= LETHE_STATE_MOST_SKETCH_BYTES && state->sketch_top >= 1 &&
            state->sketch_top <= LETHE_STATE_MOST_SKETCH_TOP;
 }
 
 static bool is_sound(const lethe_state *state, unsigned version) {
-    return needs_last_version(state) == (version == LAST_VERSION) &&
-           state->folded <= state->commit && state->dropped <= state->commit &&
-           state->error >= 1e-12 && state->error <= 0.1 && state->window_ms >= 1000 &&
-           state->window_ms <= UINT64_C(2592000000) && state->known_from_ms <= state->clock_ms;
+    return version == version_of(state) && state->scale <= LETHE_SCALE_LIMIT &&
+           is_sound_sketch(state) && state->folded <= state->commit &&
+           state->dropped <= state->commit && state->error >= 1e-12 && state->error <= 0.1 &&
+           state->window_ms >= 1000 && state->window_ms <= UINT64_C(2592000000) &&
+           state->known_from_ms <= state->clock_ms;
 }
 
 lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *detail) {
@@ -170,8 +189,7 @@ lethe_status lethe_state_load(lethe_disk *disk, lethe_state *out, lethe_detail *
         unsigned version = lethe_decoder_version(decoder);
         decode(decoder, out);
         status = lethe_decoder_end(decoder);
-        if (status == LETHE_OK && (!is_sound(out, version) || !is_sound_sketch(out, version)))
-            status = LETHE_ECORRUPT;
+        if (status == LETHE_OK && !is_sound(out, version)) status = LETHE_ECORRUPT;
     }
     lethe_record_release(&record);
     if (status == LETHE_EVERSION) {

@@ -17,6 +17,7 @@ typedef struct lethe_totals {
     uint64_t applied, duplicates, late, future, refused, mismatched, confirmed_false;
     /* Earlier versions counted them as refused. */
     uint64_t overflow, invalid;
+    uint64_t limited;
 } lethe_totals;
 
 typedef struct lethe_state {
@@ -56,6 +57,8 @@ typedef struct lethe_state {
     /* Of a sketch in place of counters; 0 where there is none. They never change. */
     uint64_t sketch_bytes;
     uint32_t sketch_top;
+    /* Digits after the point of all values. It never changes. */
+    uint32_t scale;
 
     lethe_totals totals;
     /* Of the window, as of a moment ago: for readers, which have none. */

@@ -18,6 +18,8 @@ typedef struct lethe_chunk {
     size_t count;
     /* The window has answered for the operations before this one. */
     size_t asked;
+    /* Some operation has changes with bounds. */
+    bool has_bounds;
 
     /* Which operations they are. */
     uint16_t at[LETHE_CHUNK];
@@ -29,6 +31,8 @@ typedef struct lethe_chunk {
     uint64_t recorded[LETHE_CHUNK];
     /* lethe_answer, or LETHE_ASK_AGAIN. */
     uint8_t answers[LETHE_CHUNK];
+    /* It is late, and to be counted all the same if nothing knows its id. */
+    bool is_late[LETHE_CHUNK];
     /* 1: the ledger says that the id was applied. */
     uint8_t in_ledger[LETHE_CHUNK];
 } lethe_chunk;
@@ -39,24 +43,53 @@ typedef struct lethe_chunk {
 void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, size_t count,
                          size_t following, lethe_chunk *chunk, uint8_t *outcomes);
 
-/* decide.c: decides a chunk, into the filling group, which has room for it. values may be NULL. */
+/* Where the answers to operations go: outcomes, and for each change of each of them in turn its
+ * value, its limit, or neither, where these are NULL. Limits are zeros before. */
+typedef struct lethe_answers {
+    uint8_t *outcomes;
+    int64_t *values;
+    lethe_limit *limits;
+} lethe_answers;
+
+/* decide.c: decides a chunk, into the filling group, which has room for it. */
 LETHE_MUST_CHECK lethe_status lethe_engine_decide(lethe_store *store,
                                                   const lethe_operation *operations, size_t count,
-                                                  size_t following, uint8_t *outcomes,
-                                                  int64_t *values);
+                                                  size_t following, lethe_answers answers);
 
 /* confirm.c */
-/* Distinguishes one set of changes from another; never 0. */
-uint32_t lethe_engine_digest(const lethe_store *store, const lethe_operation *operation);
+/* A change of a payload. */
+struct lethe_chosen {
+    const lethe_change *change;
+};
+/* What an operation changes: all that a duplicate must agree with. Valid until its bounds are
+ * judged. */
+typedef struct lethe_payload {
+    const lethe_change *all;   /* of the operation */
+    struct lethe_chosen *each; /* NULL: these are all of them */
+    size_t count;
+    /* Distinguishes one set of changes from another, in whatever order; never 0, except where
+     * nobody asks for it. */
+    uint32_t digest;
+} lethe_payload;
+/* Errors: LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_engine_read_payload(lethe_store *store,
+                                                        const lethe_operation *operation,
+                                                        lethe_payload *out);
 /* The latest of an id's entries on their way to disk; NULL if there is none. */
 const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_log_id id);
 /* Whether what the window calls a duplicate is one. *outcome becomes LETHE_OUTCOME_APPLIED if it is
  * fresh: the window then records it. */
-LETHE_MUST_CHECK lethe_status lethe_engine_confirm(lethe_store *store, const lethe_chunk *chunk,
-                                                   size_t at, uint32_t digest,
+LETHE_MUST_CHECK lethe_status lethe_engine_confirm(lethe_store *store, const lethe_payload *payload,
+                                                   const lethe_chunk *chunk, size_t at,
                                                    lethe_outcome *outcome);
 
 /* submit.c: makes room for more operations in the filling group, by sealing it if need be. */
 LETHE_MUST_CHECK lethe_status lethe_engine_make_room(lethe_store *store, size_t more);
+/* Decides operations in the filling group, which has room for them. Errors: the store can't go
+ * on. */
+LETHE_MUST_CHECK lethe_status lethe_engine_decide_together(lethe_store *store,
+                                                           const lethe_operation *operations,
+                                                           size_t count, uint8_t *outcomes,
+                                                           int64_t *values);
 
 #endif

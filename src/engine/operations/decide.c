@@ -1,4 +1,4 @@
-/* engine/operations/decide.c - deciding operations: applied, duplicate, late, refused.
+/* engine/operations/decide.c - deciding operations: applied, duplicate, late, limited, refused.
  *
  * IDEA    Operations are decided in chunks, in passes, so that the cache misses of a thousand of
  *         them overlap: screen them (lengths, time, hashes), fetch their counters, and then, one
@@ -24,6 +24,7 @@
  *         that nothing can fail after them. In exact mode the window only hints, and ids enter it
  *         ahead as with the other kind. */
 #include "engine/operations/chunk.h"
+#include "engine/values/bounds.h"
 
 /* What is new to the window may be older than W: asks the ledger about the ids from `from` to `to`
  * that are not duplicates by the window's answer. */
@@ -125,8 +126,8 @@ static lethe_status ask_again(lethe_store *store, lethe_chunk *chunk, size_t at)
 
 /* What window and ledger say of an operation, now that all before it are decided. *outcome becomes
  * LETHE_OUTCOME_APPLIED if it is fresh. */
-static lethe_status judge(lethe_store *store, lethe_chunk *chunk, size_t at, uint32_t digest,
-                          lethe_outcome *outcome) {
+static lethe_status judge(lethe_store *store, const lethe_payload *payload, lethe_chunk *chunk,
+                          size_t at, lethe_outcome *outcome) {
     if (chunk->answers[at] == LETHE_ASK_AGAIN) {
         lethe_status status = ask_again(store, chunk, at);
         if (status != LETHE_OK) return status;
@@ -134,7 +135,7 @@ static lethe_status judge(lethe_store *store, lethe_chunk *chunk, size_t at, uin
     *outcome = LETHE_OUTCOME_APPLIED;
     if (chunk->answers[at] == LETHE_ANSWER_DUPLICATE) {
         *outcome = LETHE_OUTCOME_DUPLICATE;
-        if (store->options.exact) return lethe_engine_confirm(store, chunk, at, digest, outcome);
+        if (store->options.exact) return lethe_engine_confirm(store, payload, chunk, at, outcome);
     } else if (store->ids.ledger != NULL &&
                (chunk->in_ledger[at] != 0 ||
                 lethe_engine_find_pending(store, chunk->ids[at]) != NULL)) {
@@ -181,23 +182,34 @@ static bool is_before_memory(const lethe_store *store, const lethe_operation *op
 
 /* Decides one operation that passed the screen. change_at: see lethe_values_change. */
 static lethe_status decide_one(lethe_store *store, const lethe_operation *operation,
-                               size_t change_at, lethe_chunk *chunk, size_t at,
+                               size_t change_at, lethe_chunk *chunk, size_t at, lethe_limit *limits,
                                lethe_outcome *outcome) {
-    uint32_t digest = store->options.exact ? lethe_engine_digest(store, operation) : 0;
-    lethe_status status = at == chunk->asked ? ask_step(store, chunk) : LETHE_OK;
-    if (status == LETHE_OK) status = judge(store, chunk, at, digest, outcome);
+    lethe_payload payload = {0};
+    lethe_status status = LETHE_OK;
+    if (store->options.exact) status = lethe_engine_read_payload(store, operation, &payload);
+    if (status == LETHE_OK && at == chunk->asked) status = ask_step(store, chunk);
+    if (status == LETHE_OK) status = judge(store, &payload, chunk, at, outcome);
     if (status != LETHE_OK || *outcome != LETHE_OUTCOME_APPLIED) return status;
     lethe_group *group = lethe_log_filling(&store->log);
-    bool overflows = false;
-    if (is_before_memory(store, operation)) {
+    bool is_late = chunk->is_late[at] || is_before_memory(store, operation);
+    if (is_late && (operation->flags & LETHE_OPERATION_COUNT_LATE) == 0) {
         *outcome = LETHE_OUTCOME_LATE;
     } else {
-        status = lethe_values_change(&store->values, group, operation, change_at, &overflows,
-                                     &store->failure);
+        bool is_limited = false, overflows = false;
+        if (chunk->has_bounds)
+            status =
+                lethe_bounds_judge(&store->values, operation, limits, &is_limited, &store->failure);
+        if (status == LETHE_OK && !is_limited)
+            status = lethe_values_change(&store->values, group, operation, change_at, &overflows,
+                                         &store->failure);
         if (status != LETHE_OK) return status;
         if (overflows) *outcome = LETHE_OUTCOME_OVERFLOW;
+        if (is_limited) *outcome = LETHE_OUTCOME_LIMITED;
     }
-    if (*outcome == LETHE_OUTCOME_APPLIED) return log_id(store, group, chunk, at, digest);
+    if (*outcome == LETHE_OUTCOME_APPLIED) {
+        if (is_late) *outcome = LETHE_OUTCOME_APPLIED_LATE;
+        return log_id(store, group, chunk, at, payload.digest);
+    }
     take_back(store, chunk, at);
     return LETHE_OK;
 }
@@ -205,6 +217,7 @@ static lethe_status decide_one(lethe_store *store, const lethe_operation *operat
 static void add_to_totals(lethe_totals *totals, lethe_outcome outcome) {
     switch (outcome) {
     case LETHE_OUTCOME_APPLIED:
+    case LETHE_OUTCOME_APPLIED_LATE:
         totals->applied++;
         return;
     case LETHE_OUTCOME_DUPLICATE:
@@ -225,8 +238,10 @@ static void add_to_totals(lethe_totals *totals, lethe_outcome outcome) {
     case LETHE_OUTCOME_INVALID:
         totals->invalid++;
         return;
-    case LETHE_OUTCOME_REFUSED:
     case LETHE_OUTCOME_LIMITED:
+        totals->limited++;
+        return;
+    case LETHE_OUTCOME_REFUSED:
         totals->refused++;
         return;
     }
@@ -246,10 +261,28 @@ static lethe_status read_values(lethe_store *store, const lethe_operation *opera
     return status;
 }
 
+/* After an operation was decided: what its counters hold, and moves on to the next operation. */
+static lethe_status answer_changes(lethe_store *store, const lethe_operation *operation,
+                                   lethe_outcome outcome, lethe_answers *answers) {
+    lethe_status status = LETHE_OK;
+    if (answers->values != NULL) {
+        status = read_values(store, operation, answers->values);
+        answers->values += operation->change_count;
+    }
+    if (answers->limits != NULL) {
+        if (status == LETHE_OK && outcome != LETHE_OUTCOME_INVALID)
+            status =
+                lethe_bounds_stand(&store->values, operation, answers->limits, &store->failure);
+        answers->limits += operation->change_count;
+    }
+    return status;
+}
+
 lethe_status lethe_engine_decide(lethe_store *store, const lethe_operation *operations,
-                                 size_t count, size_t following, uint8_t *outcomes,
-                                 int64_t *values) {
+                                 size_t count, size_t following, lethe_answers answers) {
     lethe_chunk chunk;
+    uint8_t *outcomes = answers.outcomes;
+    bool wants_changes = answers.values != NULL || answers.limits != NULL;
     lethe_engine_screen(store, operations, count, following, &chunk, outcomes);
     lethe_status status = ask_ledger_ahead(store, &chunk);
     if (status != LETHE_OK) return status;
@@ -260,14 +293,13 @@ lethe_status lethe_engine_decide(lethe_store *store, const lethe_operation *oper
     for (size_t i = 0; i < count; i++) {
         lethe_outcome outcome = (lethe_outcome)outcomes[i];
         if (next < chunk.count && chunk.at[next] == i)
-            status = decide_one(store, &operations[i], change_at, &chunk, next++, &outcome);
+            status = decide_one(store, &operations[i], change_at, &chunk, next++, answers.limits,
+                                &outcome);
         if (outcome != LETHE_OUTCOME_INVALID) change_at += operations[i].change_count;
         outcomes[i] = (uint8_t)outcome;
         add_to_totals(&store->state.totals, outcome);
-        if (status == LETHE_OK && values != NULL) {
-            status = read_values(store, &operations[i], values);
-            values += operations[i].change_count;
-        }
+        if (wants_changes && status == LETHE_OK)
+            status = answer_changes(store, &operations[i], outcome, &answers);
         if (status != LETHE_OK) {
             lethe_values_abandon_chunk(&store->values);
             return status;

@@ -10,21 +10,41 @@
  * WHY     Times older than the wall clock are ordinary: logs are counted when they are complete, or
  *         again years later. So the wall clock can't distinguish a log that goes on after a pause
  *         from one wrong line. What comes next can. An event that nothing follows is believed:
- *         there is no way to know, and no event that could become late. */
+ *         there is no way to know, and no event that could become late.
+ * I3      An event that is late and to be counted (LETHE_OPERATION_COUNT_LATE) is decided like the
+ *         others, under the store's clock: so its id is asked for, and remembered for W from
+ *         now. */
 #include "engine/operations/chunk.h"
+#include "engine/values/bounds.h"
 #include "os/clock.h"
 
-static bool is_valid(const lethe_operation *operation) {
-    lethe_bytes id = operation->id;
-    if (id.size < 1 || id.size > LETHE_ID_LIMIT_BYTES || id.data == NULL) return false;
-    if (operation->change_count < 1 || operation->change_count > LETHE_CHANGES_LIMIT) return false;
-    if (operation->changes == NULL) return false;
-    if (operation->flags != 0 || operation->reserved != 0) return false;
+enum { KNOWN_FLAGS = LETHE_OPERATION_COUNT_LATE | LETHE_OPERATION_GIVE_UP };
+
+/* Whether the flags of changes, of which one at least is not 0, are known, and fit the store. */
+static bool are_bounds_valid(const lethe_store *store, const lethe_operation *operation) {
     for (size_t i = 0; i < operation->change_count; i++) {
         const lethe_change *change = &operation->changes[i];
-        if (!lethe_is_key(change->key) || change->flags != 0) return false;
+        if (change->flags != 0 && !lethe_bounds_are_valid(&store->values, change)) return false;
     }
     return true;
+}
+
+/* *has_bounds becomes true if a change has bounds, and stays as it is otherwise. */
+static bool is_valid(const lethe_store *store, const lethe_operation *operation, bool *has_bounds) {
+    lethe_bytes id = operation->id;
+    uint32_t flags = 0;
+    if (id.size < 1 || id.size > LETHE_ID_LIMIT_BYTES || id.data == NULL) return false;
+    if ((operation->flags & ~(uint32_t)KNOWN_FLAGS) != 0 || operation->reserved != 0) return false;
+    if (operation->change_count < 1 || operation->change_count > LETHE_CHANGES_LIMIT)
+        return operation->change_count == 0 && (operation->flags & LETHE_OPERATION_GIVE_UP) != 0;
+    if (operation->changes == NULL) return false;
+    for (size_t i = 0; i < operation->change_count; i++) {
+        if (!lethe_is_key(operation->changes[i].key)) return false;
+        flags |= operation->changes[i].flags;
+    }
+    if (flags == 0) return (operation->flags & LETHE_OPERATION_GIVE_UP) == 0;
+    *has_bounds = true;
+    return are_bounds_valid(store, operation) && (operation->flags & LETHE_OPERATION_GIVE_UP) == 0;
 }
 
 static bool is_older(uint64_t time_ms, uint64_t clock_ms, uint64_t by_ms) {
@@ -67,9 +87,10 @@ static void hear(const lethe_store *store, uint64_t time_ms, uint64_t jump_ms, u
 static bool is_believed(const lethe_store *store, const lethe_operation *operation,
                         size_t following, uint64_t wall_ms) {
     struct verdict verdict = {0};
+    bool has_bounds = false;
     if (following > LETHE_WITNESSES) following = LETHE_WITNESSES;
     for (size_t i = 1; i <= following; i++) {
-        if (is_valid(&operation[i]))
+        if (is_valid(store, &operation[i], &has_bounds))
             hear(store, operation[i].time_ms, operation->time_ms, wall_ms, &verdict);
     }
     for (size_t i = 0; i < store->clock.announced && following + i < LETHE_WITNESSES; i++) {
@@ -80,9 +101,10 @@ static bool is_believed(const lethe_store *store, const lethe_operation *operati
 
 bool lethe_store_announce(lethe_store *store, const lethe_operation *operations, size_t count) {
     if (store == NULL || (operations == NULL && count > 0)) return false;
+    bool has_bounds = false;
     lethe_engine_enter(store);
     for (size_t i = 0; i < count && store->clock.announced < LETHE_WITNESSES; i++) {
-        if (is_valid(&operations[i]))
+        if (is_valid(store, &operations[i], &has_bounds))
             store->clock.announced_ms[store->clock.announced++] = operations[i].time_ms;
     }
     bool takes_more = store->clock.announced < LETHE_WITNESSES;
@@ -107,6 +129,10 @@ static lethe_outcome screen_time(lethe_store *store, const lethe_operation *oper
     return LETHE_OUTCOME_APPLIED;
 }
 
+static bool counts_if_late(const lethe_operation *operation) {
+    return (operation->flags & LETHE_OPERATION_COUNT_LATE) != 0;
+}
+
 void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, size_t count,
                          size_t following, lethe_chunk *chunk, uint8_t *outcomes) {
     bool by_events = store->options.event_time;
@@ -116,15 +142,18 @@ void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, 
         if (now_ms > store->state.clock_ms) store->state.clock_ms = now_ms;
     }
     chunk->count = chunk->asked = 0;
+    chunk->has_bounds = false;
     for (size_t i = 0; i < count; i++) {
         const lethe_operation *operation = &operations[i];
         outcomes[i] = LETHE_OUTCOME_INVALID;
-        if (!is_valid(operation)) continue;
+        if (!is_valid(store, operation, &chunk->has_bounds)) continue;
         outcomes[i] = LETHE_OUTCOME_APPLIED;
         if (by_events) {
             outcomes[i] =
                 (uint8_t)screen_time(store, operation, count - 1 - i + following, wall_ms);
         }
+        bool counts_late = outcomes[i] == LETHE_OUTCOME_LATE && counts_if_late(operation);
+        if (counts_late) outcomes[i] = LETHE_OUTCOME_APPLIED;
         if (outcomes[i] != LETHE_OUTCOME_APPLIED) continue;
         lethe_hash hash =
             lethe_hash_bytes(store->state.seed, operation->id.data, operation->id.size);
@@ -133,5 +162,6 @@ void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, 
         chunk->ids[at] = lethe_log_id_of(hash);
         chunk->hashes[at] = lethe_log_id_expand(chunk->ids[at]);
         chunk->clocks[at] = store->state.clock_ms;
+        chunk->is_late[at] = counts_late;
     }
 }

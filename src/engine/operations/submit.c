@@ -34,7 +34,7 @@ static bool is_due(lethe_store *store, size_t more) {
     const lethe_group *group = lethe_log_filling(&store->log);
     uint32_t waiting = group->operations, most = store->options.commit_operations;
     if (waiting == 0) return false;
-    return waiting + more > most || group->changes.size > ENOUGH_BYTES ||
+    return waiting + more > most || group->changes.size + group->claims.size > ENOUGH_BYTES ||
            (waiting >= most / ENOUGH_SHARE && store->log.sealed == store->log.durable);
 }
 
@@ -46,23 +46,39 @@ lethe_status lethe_engine_make_room(lethe_store *store, size_t more) {
     return store->failed != LETHE_OK ? store->failed : status;
 }
 
+static size_t count_changes(const lethe_operation *operations, size_t count) {
+    size_t changes = 0;
+    for (size_t i = 0; i < count; i++)
+        changes += operations[i].change_count;
+    return changes;
+}
+
 static lethe_status decide_all(lethe_store *store, const lethe_operation *operations, size_t count,
-                               bool has_marks, uint8_t *outcomes, int64_t *values) {
+                               bool has_marks, lethe_answers answers) {
     while (count > 0) {
         lethe_status status = has_marks ? LETHE_OK : lethe_engine_make_room(store, 1);
         if (status != LETHE_OK) return status;
         uint32_t waiting = lethe_log_filling(&store->log)->operations;
         size_t taken = next_chunk(operations, count, store->options.commit_operations - waiting);
-        status = lethe_engine_decide(store, operations, taken, count - taken, outcomes, values);
+        status = lethe_engine_decide(store, operations, taken, count - taken, answers);
         if (status != LETHE_OK) return status;
-        for (size_t i = 0; i < taken && values != NULL; i++) {
-            values += operations[i].change_count;
-        }
+        if (answers.values != NULL) answers.values += count_changes(operations, taken);
+        if (answers.limits != NULL) answers.limits += count_changes(operations, taken);
         operations += taken;
-        outcomes += taken;
+        answers.outcomes += taken;
         count -= taken;
     }
     return LETHE_OK;
+}
+
+lethe_status lethe_engine_decide_together(lethe_store *store, const lethe_operation *operations,
+                                          size_t count, uint8_t *outcomes, int64_t *values) {
+    lethe_answers answers = {0};
+    answers.outcomes = outcomes;
+    answers.values = values;
+    lethe_status status = decide_all(store, operations, count, true, answers);
+    store->clock.announced = 0;
+    return status;
 }
 
 static void put_marks(lethe_store *store, const lethe_mark *marks, size_t count) {
@@ -89,11 +105,11 @@ static lethe_status call_between(const struct between *between, const uint8_t *o
 }
 
 static lethe_status submit(lethe_store *store, const lethe_operation *operations, size_t count,
-                           const lethe_mark *marks, size_t mark_count, uint8_t *outcomes,
-                           int64_t *values, const struct between *between, uint64_t *ticket) {
+                           const lethe_mark *marks, size_t mark_count, lethe_answers answers,
+                           const struct between *between, uint64_t *ticket) {
     if (ticket != NULL) *ticket = 0;
     if (store == NULL || ticket == NULL || (marks == NULL && mark_count > 0)) return LETHE_EINVAL;
-    if (count > 0 && (operations == NULL || outcomes == NULL)) return LETHE_EINVAL;
+    if (count > 0 && (operations == NULL || answers.outcomes == NULL)) return LETHE_EINVAL;
     if (store->options.read_only || !lethe_marks_are_valid(marks, mark_count)) return LETHE_EINVAL;
     if (mark_count > 0 && count > store->options.commit_operations) return LETHE_EINVAL;
     lethe_engine_enter(store);
@@ -104,9 +120,9 @@ static lethe_status submit(lethe_store *store, const lethe_operation *operations
         bool was_empty = lethe_group_is_empty(lethe_log_filling(&store->log));
         uint64_t filling = store->log.filling;
         if (status == LETHE_OK)
-            status = decide_all(store, operations, count, mark_count > 0, outcomes, values);
+            status = decide_all(store, operations, count, mark_count > 0, answers);
         store->clock.announced = 0;
-        if (status == LETHE_OK) status = call_between(between, outcomes, mark_count);
+        if (status == LETHE_OK) status = call_between(between, answers.outcomes, mark_count);
         if (status == LETHE_OK) put_marks(store, marks, mark_count);
         if (status != LETHE_OK) lethe_engine_fail(store, status, NULL);
         *ticket = lethe_log_ticket(&store->log);
@@ -123,7 +139,10 @@ static lethe_status submit(lethe_store *store, const lethe_operation *operations
 lethe_status lethe_store_submit(lethe_store *store, const lethe_operation *operations, size_t count,
                                 const lethe_mark *marks, size_t mark_count, uint8_t *outcomes,
                                 int64_t *values, uint64_t *ticket) {
-    return submit(store, operations, count, marks, mark_count, outcomes, values, NULL, ticket);
+    lethe_answers answers = {0};
+    answers.outcomes = outcomes;
+    answers.values = values;
+    return submit(store, operations, count, marks, mark_count, answers, NULL, ticket);
 }
 
 lethe_status lethe_store_submit_with(lethe_store *store, const lethe_operation *operations,
@@ -133,7 +152,10 @@ lethe_status lethe_store_submit_with(lethe_store *store, const lethe_operation *
     struct between between = {.decided = decided, .context = context, .marks = marks};
     if (ticket != NULL) *ticket = 0;
     if (decided == NULL || mark_count == 0) return LETHE_EINVAL;
-    return submit(store, operations, count, marks, mark_count, outcomes, values, &between, ticket);
+    lethe_answers answers = {0};
+    answers.outcomes = outcomes;
+    answers.values = values;
+    return submit(store, operations, count, marks, mark_count, answers, &between, ticket);
 }
 
 lethe_status lethe_store_apply(lethe_store *store, const lethe_operation *operations, size_t count,
@@ -141,5 +163,18 @@ lethe_status lethe_store_apply(lethe_store *store, const lethe_operation *operat
     uint64_t ticket;
     lethe_status status =
         lethe_store_submit(store, operations, count, NULL, 0, outcomes, values, &ticket);
+    return status == LETHE_OK ? lethe_store_wait(store, ticket) : status;
+}
+
+lethe_status lethe_store_apply_bounded(lethe_store *store, const lethe_operation *operations,
+                                       size_t count, uint8_t *outcomes, lethe_limit *limits) {
+    uint64_t ticket;
+    lethe_answers answers = {0};
+    answers.outcomes = outcomes;
+    answers.limits = limits;
+    if (count > 0 && (operations == NULL || limits == NULL)) return LETHE_EINVAL;
+    size_t changes = count_changes(operations, count);
+    if (changes > 0) memset(limits, 0, changes * sizeof *limits);
+    lethe_status status = submit(store, operations, count, NULL, 0, answers, NULL, &ticket);
     return status == LETHE_OK ? lethe_store_wait(store, ticket) : status;
 }

@@ -12,11 +12,6 @@
  *         sealed: a counter that is changed a thousand times in a group is written once. */
 #include "engine/values/counters.h"
 
-/* A record that a group changes. */
-struct touched {
-    lethe_tally_record *record;
-};
-
 /* Finds a counter: in memory, where *record then points to it, or on disk. */
 static lethe_status look_up(lethe_values *values, uint32_t tag, lethe_bytes key,
                             lethe_tally_record **record, int64_t *value, bool *found,
@@ -54,69 +49,66 @@ static lethe_status get_record(lethe_values *values, uint32_t tag, lethe_bytes k
     return LETHE_OK;
 }
 
-/* Lists a record as changed by the group. */
-static lethe_status touch(lethe_group *group, lethe_tally_record *record, uint32_t stamp) {
-    if (record->stamp == stamp) return LETHE_OK;
-    struct touched touched = {.record = record};
-    if (!lethe_buffer_reserve(&group->touched, sizeof touched)) return LETHE_ENOMEM;
-    lethe_buffer_append(&group->touched, &touched, sizeof touched);
-    group->change_count++;
-    record->stamp = stamp;
-    return LETHE_OK;
-}
-
 static void fetch(lethe_values *values, const lethe_operation *operations, size_t count,
                   const uint8_t *outcomes) {
     const lethe_tally *tally = values->counters.tally;
     uint32_t *tags = values->counters.tags;
     size_t tag_count = 0;
+    lethe_buckets_begin_chunk(values);
     for (size_t i = 0; i < count; i++) {
         if (outcomes[i] == LETHE_OUTCOME_INVALID) continue;
         for (size_t j = 0; j < operations[i].change_count; j++) {
-            uint32_t tag = lethe_counters_tag(values, operations[i].changes[j].key);
+            lethe_bytes key = operations[i].changes[j].key;
+            uint32_t tag = lethe_counters_tag(values, key);
             lethe_tally_prefetch_slot(tally, tag);
             tags[tag_count++] = tag;
         }
     }
+    if (values->meters.count > 0) {
+        lethe_buckets_fetch(values, tags, tag_count);
+        return;
+    }
     for (size_t i = 0; i < tag_count; i++) {
-        lethe_tally_prefetch_record(tally, tags[i]);
+        (void)lethe_tally_prefetch_record(tally, tags[i]);
     }
 }
 
-/* Changes the first `made` counters of an operation back. */
-static void change_back(lethe_values *values, const lethe_operation *operation,
-                        const uint32_t *tags, size_t made) {
-    const lethe_counters *counters = &values->counters;
+/* Changes back what the operation has changed so far: a record that it changed twice, the later
+ * change first. */
+static void change_back(lethe_values *values) {
+    const lethe_undo *undo = (const void *)values->counters.undo.data;
+    size_t made = values->counters.undo.size / sizeof *undo;
     while (made-- > 0) {
-        lethe_tally_record *record =
-            lethe_tally_find(counters->tally, tags[made], operation->changes[made].key);
-        record->value -= operation->changes[made].delta;
-        record->absent = counters->was_absent[made];
+        undo[made].record->value = undo[made].value;
+        undo[made].record->absent = undo[made].absent;
     }
 }
 
 static lethe_status change(lethe_values *values, lethe_group *group,
                            const lethe_operation *operation, size_t change_at, bool *overflows,
                            lethe_detail *detail) {
-    const lethe_counters *counters = &values->counters;
+    lethe_counters *counters = &values->counters;
     const uint32_t *tags = counters->tags + change_at;
-    uint32_t stamp = lethe_counters_stamp(counters, group->number);
+    bool has_meters = values->meters.count > 0;
     *overflows = false;
-    for (size_t made = 0; made < operation->change_count; made++) {
+    counters->undo.size = 0;
+    size_t records = operation->change_count * (1 + values->meters.count);
+    if (!lethe_buffer_reserve(&counters->undo, records * sizeof(lethe_undo))) return LETHE_ENOMEM;
+    for (size_t i = 0; i < operation->change_count; i++) {
+        const lethe_change *change = &operation->changes[i];
         lethe_tally_record *record;
-        lethe_status status =
-            get_record(values, tags[made], operation->changes[made].key, &record, detail);
-        if (status == LETHE_OK) status = touch(group, record, stamp);
+        lethe_status status = get_record(values, tags[i], change->key, &record, detail);
+        if (status == LETHE_OK)
+            status = lethe_counters_add(values, group, &group->touched, record, change->delta,
+                                        overflows);
+        if (status == LETHE_OK && has_meters && !*overflows)
+            status =
+                lethe_buckets_change(values, group, operation, change, record, overflows, detail);
         if (status != LETHE_OK) return status;
-        int64_t value;
-        if (__builtin_add_overflow(record->value, operation->changes[made].delta, &value)) {
-            *overflows = true;
-            change_back(values, operation, tags, made);
+        if (*overflows) {
+            change_back(values);
             return LETHE_OK;
         }
-        counters->was_absent[made] = record->absent;
-        record->value = value;
-        record->absent = false;
     }
     return LETHE_OK;
 }
@@ -131,12 +123,12 @@ static lethe_status overwrite(lethe_values *values, lethe_group *group, lethe_by
     lethe_tally_record *record;
     lethe_status status = get_record(values, lethe_counters_tag(values, key), key, &record, detail);
     if (status != LETHE_OK) return status;
-    status = touch(group, record, lethe_counters_stamp(&values->counters, group->number));
+    status = lethe_counters_touch(values, group, &group->touched, record);
     if (status != LETHE_OK) return status;
     if (existed != NULL) *existed = !record->absent;
     record->value = value != NULL ? *value : 0;
     record->absent = value == NULL;
-    return LETHE_OK;
+    return value == NULL ? lethe_buckets_delete(values, group, key, detail) : LETHE_OK;
 }
 
 static lethe_status read(lethe_values *values, lethe_bytes key, int64_t *value, bool *found,
@@ -167,25 +159,41 @@ static void info(lethe_values *values, lethe_store_stats *out) {
     if (stored > 0) stored--; /* the record of how far is folded is no counter */
     bool all_in_memory = counters->is_complete || stored < out->counters_in_memory;
     out->counters = all_in_memory ? out->counters_in_memory : stored;
+    lethe_meters_describe(&values->meters, out);
+    if (values->meters.count == 0) return;
+    out->buckets_in_memory = lethe_tally_count(values->buckets.tally);
+    out->buckets_memory_bytes = lethe_tally_memory_bytes(values->buckets.tally);
+    out->buckets_bytes = lethe_disk_bytes(values->disk, LETHE_FAMILY_BUCKETS);
 }
 
 static lethe_status begin_segment(lethe_buffer *segment) {
     return lethe_changes_begin(segment);
 }
 
-static lethe_status end_segment(lethe_group *group) {
-    const struct touched *touched = (const void *)group->touched.data;
-    size_t count = group->touched.size / sizeof *touched;
+static lethe_status append_touched(const lethe_buffer *list, bool are_buckets,
+                                   lethe_buffer *segment) {
+    const lethe_touched *touched = (const void *)list->data;
+    size_t count = list->size / sizeof *touched;
     for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(touched[i + 8].record);
         const lethe_tally_record *record = touched[i].record;
         lethe_new_value change = {.key = {.data = record->key, .size = record->key_size},
                                   .value = record->value,
-                                  .deleted = record->absent};
-        lethe_status status = lethe_changes_append(&group->changes, &change);
+                                  .deleted = record->absent,
+                                  .is_bucket = are_buckets};
+        lethe_status status = lethe_changes_append(segment, &change);
         if (status != LETHE_OK) return status;
     }
-    lethe_changes_end(&group->changes, (uint32_t)count);
+    return LETHE_OK;
+}
+
+static lethe_status end_segment(lethe_group *group) {
+    /* A store whose meters have nothing to say writes what it wrote without them. */
+    if (group->touched_buckets.size > 0) lethe_changes_take_buckets(&group->changes);
+    lethe_status status = append_touched(&group->touched, false, &group->changes);
+    if (status == LETHE_OK) status = append_touched(&group->touched_buckets, true, &group->changes);
+    if (status != LETHE_OK) return status;
+    lethe_changes_end(&group->changes, group->change_count);
     return LETHE_OK;
 }
 

@@ -20,6 +20,45 @@ static inline uint32_t lethe_counters_tag(const lethe_values *values, lethe_byte
     return lethe_tally_tag(lethe_hash_bytes(values->seed, key.data, key.size));
 }
 
+/* A record that a group changes. */
+typedef struct lethe_touched {
+    lethe_tally_record *record;
+} lethe_touched;
+
+/* Lists a record as changed by the group, in `touched`: that of counters or of buckets. */
+LETHE_MUST_CHECK static inline lethe_status lethe_counters_touch(const lethe_values *values,
+                                                                 lethe_group *group,
+                                                                 lethe_buffer *touched,
+                                                                 lethe_tally_record *record) {
+    uint32_t stamp = lethe_counters_stamp(&values->counters, group->number);
+    if (record->stamp == stamp) return LETHE_OK;
+    lethe_touched entry = {.record = record};
+    if (!lethe_buffer_reserve(touched, sizeof entry)) return LETHE_ENOMEM;
+    lethe_buffer_append(touched, &entry, sizeof entry);
+    group->change_count++;
+    record->stamp = stamp;
+    return LETHE_OK;
+}
+
+/* Adds to a record, lists it, and notes how it was, for which there is room; or *overflows becomes
+ * true. */
+LETHE_MUST_CHECK static inline lethe_status
+lethe_counters_add(lethe_values *values, lethe_group *group, lethe_buffer *touched,
+                   lethe_tally_record *record, int64_t delta, bool *overflows) {
+    lethe_buffer *undo = &values->counters.undo;
+    lethe_status status = lethe_counters_touch(values, group, touched, record);
+    if (status != LETHE_OK) return status;
+    int64_t value;
+    *overflows = __builtin_add_overflow(record->value, delta, &value);
+    if (*overflows) return LETHE_OK;
+    lethe_undo *before = (void *)(undo->data + undo->size);
+    *before = (lethe_undo){.record = record, .value = record->value, .absent = record->absent};
+    undo->size += sizeof *before;
+    record->value = value;
+    record->absent = false;
+    return LETHE_OK;
+}
+
 lethe_status lethe_counters_open(lethe_values *values);
 void lethe_counters_close(lethe_values *values);
 lethe_status lethe_counters_prepare_writes(lethe_values *values, uint64_t next_commit);

@@ -17,7 +17,7 @@
 enum { RECORD_BYTES = 64 };
 
 lethe_status lethe_counters_open(lethe_values *values) {
-    return lethe_tally_new(values->allocator, &values->counters.tally);
+    return lethe_tally_new(values->allocator, values->meters.count, &values->counters.tally);
 }
 
 /* Tags: of a chunk. A chunk ends before it has more than LETHE_CHANGES_LIMIT, unless it is one
@@ -27,36 +27,40 @@ lethe_status lethe_counters_prepare_writes(lethe_values *values, uint64_t next_c
     counters->base_commit = next_commit - lethe_tune.first_stamp;
     counters->tags =
         lethe_alloc_zeroed(values->allocator, LETHE_CHANGES_LIMIT * sizeof *counters->tags);
-    counters->was_absent =
-        lethe_alloc_zeroed(values->allocator, LETHE_CHANGES_LIMIT * sizeof *counters->was_absent);
-    return counters->tags != NULL && counters->was_absent != NULL ? LETHE_OK : LETHE_ENOMEM;
+    return counters->tags != NULL ? LETHE_OK : LETHE_ENOMEM;
 }
 
 void lethe_counters_close(lethe_values *values) {
     lethe_counters *counters = &values->counters;
     lethe_tally_free(counters->tally);
     lethe_release(values->allocator, counters->tags, LETHE_CHANGES_LIMIT * sizeof *counters->tags);
-    lethe_release(values->allocator, counters->was_absent,
-                  LETHE_CHANGES_LIMIT * sizeof *counters->was_absent);
+    lethe_buffer_free(&counters->undo);
+}
+
+static lethe_status replay_change(lethe_values *values, const lethe_new_value *change) {
+    if (change->is_bucket)
+        return lethe_buckets_replay(values, change->key, change->value, change->deleted);
+    lethe_tally *tally = values->counters.tally;
+    uint32_t tag = lethe_counters_tag(values, change->key);
+    lethe_tally_record *record = lethe_tally_find(tally, tag, change->key);
+    if (record == NULL) record = lethe_tally_add(tally, tag, change->key);
+    if (record == NULL) return LETHE_ENOMEM;
+    record->value = change->value;
+    record->absent = change->deleted;
+    record->stamp = LETHE_REPLAYED_STAMP;
+    return LETHE_OK;
 }
 
 static lethe_status replay_segment(lethe_values *values, lethe_bytes segment, lethe_fold *fold) {
-    lethe_tally *tally = values->counters.tally;
     lethe_changes changes;
     lethe_status status = lethe_changes_open(segment, &changes);
     while (status == LETHE_OK && changes.left > 0) {
         lethe_new_value change;
         status = lethe_changes_next(&changes, &change);
-        if (status != LETHE_OK) break;
-        uint32_t tag = lethe_counters_tag(values, change.key);
-        lethe_tally_record *record = lethe_tally_find(tally, tag, change.key);
-        if (record == NULL) record = lethe_tally_add(tally, tag, change.key);
-        if (record == NULL) return LETHE_ENOMEM;
-        record->value = change.value;
-        record->absent = change.deleted;
-        record->stamp = LETHE_REPLAYED_STAMP;
+        if (status == LETHE_OK) status = replay_change(values, &change);
         fold->unfolded_changes++;
     }
+    if (status == LETHE_ENOMEM) return status;
     fold->unfolded_bytes += segment.size;
     return status;
 }
@@ -116,8 +120,7 @@ lethe_status lethe_counters_load(lethe_values *values, lethe_detail *detail) {
 
 lethe_status lethe_counters_check_begin(lethe_disk *disk, lethe_values_check *check,
                                         lethe_detail *detail) {
-    (void)disk, (void)check, (void)detail; /* records are checked one by one */
-    return LETHE_OK;
+    return lethe_meters_load(disk, &check->meters, detail); /* records are checked one by one */
 }
 
 lethe_status lethe_counters_check_segment(lethe_values_check *check, uint64_t commit,
@@ -129,7 +132,12 @@ lethe_status lethe_counters_check_segment(lethe_values_check *check, uint64_t co
     check->health->changes += changes.left;
     while (status == LETHE_OK && changes.left > 0) {
         lethe_new_value change;
+        lethe_bucket_name name;
         status = lethe_changes_next(&changes, &change);
+        if (status == LETHE_OK && change.is_bucket &&
+            !lethe_bucket_parse(change.key, check->meters.count, &name)) {
+            status = LETHE_ECORRUPT;
+        }
     }
     return status;
 }

@@ -13,10 +13,11 @@
 
 #include "engine/store.h"
 
-/* Drops counters from memory that COUNTERS has, when they take too much of it. */
+/* Drops counters from memory that COUNTERS has, when they take too much of it, and buckets of
+ * periods that are over. */
 static lethe_status evict(lethe_store *store) {
     lethe_values *values = &store->values;
-    if (!values->kind->is_too_large(values)) return LETHE_OK;
+    if (!values->kind->is_too_large(values) && !lethe_buckets_are_idle(values)) return LETHE_OK;
     /* The filling group points to records; a sealed one does not. */
     lethe_status status = lethe_log_seal(store);
     return status == LETHE_OK ? values->kind->evict(values) : status;
@@ -28,7 +29,8 @@ static lethe_status fold_once(lethe_store *store, lethe_detail *detail) {
     if (status != LETHE_OK) return status;
     lethe_fold *fold = &store->fold;
     lethe_values *values = &store->values;
-    lethe_fold_load load = {.foldings = {.allocator = store->allocator}};
+    lethe_fold_load load = {.foldings = {.allocator = store->allocator},
+                            .buckets = {.allocator = store->allocator}};
     status = values->kind->take_fold(values, fold, &load);
     fold->cut = store->log.sealed;
     fold->cut_segments = fold->segments;
@@ -41,6 +43,7 @@ static lethe_status fold_once(lethe_store *store, lethe_detail *detail) {
     }
     bool wrote = load.foldings.size > 0 || load.sketch != NULL;
     lethe_buffer_free(&load.foldings);
+    lethe_buffer_free(&load.buckets);
     lethe_sketch_free(load.sketch);
     if (status != LETHE_OK) return status;
     if (wrote) {

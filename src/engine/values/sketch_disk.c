@@ -84,7 +84,8 @@ lethe_status lethe_sketch_disk_save(lethe_disk *disk, const lethe_sketch *sketch
                                     lethe_detail *detail) {
     struct cutter cutter = {.piece = lethe_alloc_zeroed(allocator, PIECE_BYTES)};
     if (cutter.piece == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
-    lethe_status status = lethe_fold_table_begin(disk, cut, &cutter.table, detail);
+    lethe_status status =
+        lethe_fold_table_begin(disk, LETHE_FAMILY_COUNTERS, cut, &cutter.table, detail);
     if (status == LETHE_OK) {
         status = lethe_sketch_save(sketch, (lethe_sink){.context = &cutter, .write = take_bytes});
         if (status == LETHE_OK) {

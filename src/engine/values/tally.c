@@ -4,7 +4,7 @@
  *         tag and the record's place, 8 bytes together.
  * LAYOUT  slot:   [tag 32][place + 1, 32]           0: empty
  *         place:  [chunk][unit of 4 bytes within the chunk, 18 bits]
- *         chunk:  1 MiB of records: value, stamp, key size, key; each a multiple of 4 bytes
+ *         chunk:  1 MiB of records: value, stamp, key size, key, links; each a multiple of 4 bytes
  * I1      A slot's home is tag * slots / 2^32; it lies there or after, with no empty slot between.
  * I2      At most 5/8 of the slots are in use.
  * WHY     Value and key mostly share a cache line, so a counter costs two misses, and both can be
@@ -28,6 +28,7 @@ struct lethe_tally {
     char **chunks;  /* CHUNK_LIMIT pointers */
     uint32_t *used; /* units in use, of each chunk */
     uint32_t chunk_count;
+    uint32_t link_units; /* of each record */
 };
 
 static uint64_t home_of(uint32_t tag, uint64_t slot_count) {
@@ -39,15 +40,17 @@ static lethe_tally_record *record_at(const lethe_tally *tally, uint32_t place) {
     return (lethe_tally_record *)(void *)(chunk + (size_t)(place % CHUNK_UNITS) * UNIT_BYTES);
 }
 
-static uint32_t units_of(size_t key_size) {
-    return (uint32_t)((sizeof(lethe_tally_record) + key_size + UNIT_BYTES - 1) / UNIT_BYTES);
+static uint32_t units_of(const lethe_tally *tally, size_t key_size) {
+    size_t bytes = offsetof(lethe_tally_record, key) + key_size;
+    return (uint32_t)((bytes + UNIT_BYTES - 1) / UNIT_BYTES) + tally->link_units;
 }
 
-lethe_status lethe_tally_new(const lethe_allocator *allocator, lethe_tally **out) {
+lethe_status lethe_tally_new(const lethe_allocator *allocator, uint32_t links, lethe_tally **out) {
     *out = NULL;
     lethe_tally *tally = lethe_alloc_zeroed(allocator, sizeof *tally);
     if (tally == NULL) return LETHE_ENOMEM;
     tally->allocator = allocator;
+    tally->link_units = (uint32_t)(links * sizeof(lethe_tally_link) / UNIT_BYTES);
     tally->slot_count = FIRST_SLOTS;
     tally->slots = lethe_alloc_zeroed(allocator, FIRST_SLOTS * sizeof *tally->slots);
     tally->chunks = lethe_alloc_zeroed(allocator, CHUNK_LIMIT * sizeof *tally->chunks);
@@ -75,15 +78,17 @@ void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag) {
     __builtin_prefetch(&tally->slots[home_of(tag, tally->slot_count)]);
 }
 
-void lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag) {
+const lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag) {
     uint64_t at = home_of(tag, tally->slot_count);
     for (uint64_t slot = tally->slots[at]; slot != 0; slot = tally->slots[at]) {
         if (slot >> 32 == tag) {
-            __builtin_prefetch(record_at(tally, (uint32_t)slot - 1), 1);
-            return;
+            const lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
+            __builtin_prefetch(record, 1);
+            return record;
         }
         at = at + 1 == tally->slot_count ? 0 : at + 1;
     }
+    return NULL;
 }
 
 lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, lethe_bytes key) {
@@ -124,7 +129,7 @@ static bool grow(lethe_tally *tally) {
 
 /* Finds room for a record and returns its place, or UINT32_MAX. */
 static uint32_t allocate(lethe_tally *tally, size_t key_size) {
-    uint32_t units = units_of(key_size);
+    uint32_t units = units_of(tally, key_size);
     uint32_t chunk = tally->chunk_count - 1;
     if (tally->chunk_count == 0 || tally->used[chunk] + units > CHUNK_UNITS) {
         if (tally->chunk_count == CHUNK_LIMIT) return UINT32_MAX;
@@ -160,21 +165,22 @@ lethe_tally_record *lethe_tally_each(const lethe_tally *tally, uint64_t *positio
     }
     if (chunk >= tally->chunk_count) return NULL;
     lethe_tally_record *record = record_at(tally, (uint32_t)(chunk * CHUNK_UNITS + unit));
-    *position = chunk * CHUNK_UNITS + unit + units_of(record->key_size);
+    *position = chunk * CHUNK_UNITS + unit + units_of(tally, record->key_size);
     return record;
 }
 
-lethe_status lethe_tally_keep(lethe_tally *tally, uint32_t stamp, uint64_t seed) {
+lethe_status lethe_tally_keep(lethe_tally *tally, const lethe_tally_filter *filter) {
     lethe_tally *kept;
-    lethe_status status = lethe_tally_new(tally->allocator, &kept);
+    lethe_status status =
+        lethe_tally_new(tally->allocator,
+                        tally->link_units * UNIT_BYTES / (uint32_t)sizeof(lethe_tally_link), &kept);
     if (status != LETHE_OK) return status;
     uint64_t position = 0;
     const lethe_tally_record *record;
     while ((record = lethe_tally_each(tally, &position)) != NULL) {
-        if (record->stamp <= stamp) continue;
+        if (!filter->stays(filter->context, record)) continue;
         lethe_bytes key = {.data = record->key, .size = record->key_size};
-        uint32_t tag = lethe_tally_tag(lethe_hash_bytes(seed, key.data, key.size));
-        lethe_tally_record *copy = lethe_tally_add(kept, tag, key);
+        lethe_tally_record *copy = lethe_tally_add(kept, filter->tag(filter->context, key), key);
         if (copy == NULL) {
             lethe_tally_free(kept);
             return LETHE_ENOMEM;

@@ -25,7 +25,10 @@ typedef struct lethe_tally_record {
 
 typedef struct lethe_tally lethe_tally;
 
-LETHE_MUST_CHECK lethe_status lethe_tally_new(const lethe_allocator *allocator, lethe_tally **out);
+/* Each record has so many links to records of another table, all NULL at first and in records that
+ * were moved. 8 bytes each. */
+LETHE_MUST_CHECK lethe_status lethe_tally_new(const lethe_allocator *allocator, uint32_t links,
+                                              lethe_tally **out);
 void lethe_tally_free(lethe_tally *tally); /* takes NULL */
 
 /* The part of a key's hash that the table uses. */
@@ -33,9 +36,10 @@ static inline uint32_t lethe_tally_tag(lethe_hash hash) {
     return (uint32_t)(hash.high >> 32);
 }
 
-/* Two steps before find: fetch the slot, then the record. */
+/* Two steps before find: fetch the slot, then the record, which is returned. It has the tag, but
+ * may be another key's. NULL: none has. */
 void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag);
-void lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag);
+const lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag);
 
 /* NULL if it is not there. Cost: two cache misses. */
 lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, lethe_bytes key);
@@ -43,12 +47,28 @@ lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, let
  * amortised, the table grows. */
 lethe_tally_record *lethe_tally_add(lethe_tally *tally, uint32_t tag, lethe_bytes key);
 
+/* The links of a record, which need not be aligned. */
+typedef struct lethe_tally_link {
+    lethe_tally_record *record;
+} __attribute__((packed)) lethe_tally_link;
+static inline lethe_tally_link *lethe_tally_links(const lethe_tally_record *record) {
+    size_t size = (offsetof(lethe_tally_record, key) + record->key_size + 3) & ~(size_t)3;
+    return (lethe_tally_link *)(void *)((char *)(uintptr_t)record + size);
+}
+
 /* Every record, in the order in which they were added; *position starts at 0. NULL at the end. */
 lethe_tally_record *lethe_tally_each(const lethe_tally *tally, uint64_t *position);
 
-/* Drops the records whose stamp is `stamp` or less, and moves the others. On LETHE_ENOMEM nothing
- * changed. */
-LETHE_MUST_CHECK lethe_status lethe_tally_keep(lethe_tally *tally, uint32_t stamp, uint64_t seed);
+/* Which records stay, and how the tag of a key is computed. */
+typedef struct lethe_tally_filter {
+    bool (*stays)(const void *context, const lethe_tally_record *record);
+    uint32_t (*tag)(const void *context, lethe_bytes key);
+    const void *context;
+} lethe_tally_filter;
+
+/* Drops the records that do not stay, and moves the others. On LETHE_ENOMEM nothing changed. */
+LETHE_MUST_CHECK lethe_status lethe_tally_keep(lethe_tally *tally,
+                                               const lethe_tally_filter *filter);
 
 uint64_t lethe_tally_count(const lethe_tally *tally);
 uint64_t lethe_tally_memory_bytes(const lethe_tally *tally);

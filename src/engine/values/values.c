@@ -1,21 +1,44 @@
 /* engine/values/values.c - the steps that both kinds of values share. */
 #include "engine/values/values.h"
 
+#include "core/detail.h"
+
+/* Loads meters, and makes them what a writer asks for. Their family is made before a commit can
+ * say that there are any. */
+static lethe_status open_meters(lethe_values *values, const lethe_state *state,
+                                const lethe_store_options *options, lethe_detail *detail) {
+    lethe_status status = lethe_meters_load(values->disk, &values->meters, detail);
+    if (status != LETHE_OK || options->read_only) return status;
+    status = lethe_meters_resolve(&values->meters, options, state, detail);
+    if (status != LETHE_OK || values->meters.count == 0) return status;
+    return lethe_disk_has(values->disk, LETHE_FAMILY_BUCKETS)
+               ? LETHE_OK
+               : lethe_disk_add(values->disk, LETHE_FAMILY_BUCKETS, detail);
+}
+
 lethe_status lethe_values_open(lethe_values *values, lethe_disk *disk, const lethe_state *state,
-                               const lethe_store_options *options) {
+                               const lethe_store_options *options, lethe_detail *detail) {
     *values = (lethe_values){.kind = lethe_values_kind_of(state),
                              .allocator = options->allocator,
                              .disk = disk,
                              .seed = state->seed,
-                             .counters = {.memory_limit_bytes = options->counters_memory_bytes},
+                             .counters = {.memory_limit_bytes = options->counters_memory_bytes,
+                                          .undo = {.allocator = options->allocator}},
+                             .buckets = {.by_events = options->event_time == LETHE_SWITCH_ON},
                              .sketched = {.deltas = {.allocator = options->allocator},
                                           .bytes = state->sketch_bytes,
                                           .top = state->sketch_top}};
-    return values->kind->open(values);
+    lethe_status status = open_meters(values, state, options, detail);
+    if (status != LETHE_OK) return status;
+    status = values->kind->open(values);
+    if (status == LETHE_OK) status = lethe_buckets_open(values);
+    return status == LETHE_OK ? LETHE_OK : lethe_detail_fill(detail, status, "not enough memory");
 }
 
 void lethe_values_close(lethe_values *values) {
-    if (values->kind != NULL) values->kind->close(values);
+    if (values->kind == NULL) return;
+    values->kind->close(values);
+    lethe_buckets_close(values);
     values->kind = NULL;
 }
 
@@ -28,8 +51,10 @@ lethe_status lethe_values_replay(lethe_values *values, const lethe_state *state,
     return values->kind->replay(values, state, fold, detail);
 }
 
-lethe_status lethe_values_load(lethe_values *values, lethe_detail *detail) {
-    return values->kind->load(values, detail);
+lethe_status lethe_values_load(lethe_values *values, const lethe_state *state,
+                               lethe_detail *detail) {
+    lethe_status status = values->kind->load(values, detail);
+    return status == LETHE_OK ? lethe_buckets_load(values, state->clock_ms, detail) : status;
 }
 
 lethe_status lethe_values_overwrite(lethe_values *values, lethe_group *group, lethe_bytes key,

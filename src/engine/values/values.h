@@ -11,6 +11,7 @@
 #define LETHE_ENGINE_VALUES_VALUES_H
 
 #include "engine/log/group.h"
+#include "engine/meters/buckets.h"
 #include "engine/values/sketch_disk.h"
 #include "engine/values/tally.h"
 #include "engine/values/walk.h"
@@ -23,6 +24,7 @@ typedef struct lethe_fold lethe_fold;
 /* What a fold takes with the lock, to write it without. */
 typedef struct lethe_fold_load {
     lethe_buffer foldings; /* lethe_folding each */
+    lethe_buffer buckets;  /* the same, of buckets */
     lethe_sketch *sketch;
 } lethe_fold_load;
 
@@ -32,6 +34,7 @@ typedef struct lethe_values_check {
     lethe_store_health *health;
     /* COUNTERS includes everything up to this commit. */
     uint64_t folded;
+    lethe_meters meters;
     /* The sketch, with the changes that were examined so far. */
     lethe_sketch *sketch;
 } lethe_values_check;
@@ -79,6 +82,13 @@ typedef struct lethe_values_kind {
     lethe_status (*check_record)(lethe_values_check *check, lethe_bytes key, lethe_bytes value);
 } lethe_values_kind;
 
+/* A record as it was before the operation at hand changed it. */
+typedef struct lethe_undo {
+    lethe_tally_record *record;
+    int64_t value;
+    bool absent;
+} lethe_undo;
+
 /* Exact counters: counters.c. */
 typedef struct lethe_counters {
     lethe_tally *tally;
@@ -87,7 +97,7 @@ typedef struct lethe_counters {
     uint64_t memory_limit_bytes;
     /* Of the changes of a chunk, and of one operation. */
     uint32_t *tags;
-    bool *was_absent;
+    lethe_buffer undo; /* lethe_undo each */
     /* The stamp of commit n is n - base_commit. Records with a stamp above folded_stamp are not in
      * COUNTERS. */
     uint64_t base_commit;
@@ -118,6 +128,9 @@ struct lethe_values {
     lethe_disk *disk;
     uint64_t seed;
     lethe_counters counters;
+    /* Of counters, where the store has meters. */
+    lethe_meters meters;
+    lethe_buckets buckets;
     lethe_sketched sketched;
 };
 
@@ -128,11 +141,13 @@ static inline const lethe_values_kind *lethe_values_kind_of(const lethe_state *s
     return state->sketch_bytes > 0 ? &lethe_sketch_values : &lethe_counters_values;
 }
 
-/* Makes empty values of the kind that the state says. The disk is borrowed. Errors: LETHE_ENOMEM;
- * close frees what there is. */
+/* Makes empty values of the kind that the state says, and with the meters that the store has and,
+ * for a writer, those that the options add. The disk is borrowed. Errors: LETHE_ENOMEM, those of
+ * lethe_meters_load and lethe_meters_resolve; close frees what there is. */
 LETHE_MUST_CHECK lethe_status lethe_values_open(lethe_values *values, lethe_disk *disk,
                                                 const lethe_state *state,
-                                                const lethe_store_options *options);
+                                                const lethe_store_options *options,
+                                                lethe_detail *detail);
 /* Takes values that were never opened, too. */
 void lethe_values_close(lethe_values *values);
 /* What only a writer needs, whose first commit is next_commit. Errors: LETHE_ENOMEM. */
@@ -144,7 +159,8 @@ LETHE_MUST_CHECK lethe_status lethe_values_prepare_writes(lethe_values *values,
 LETHE_MUST_CHECK lethe_status lethe_values_replay(lethe_values *values, const lethe_state *state,
                                                   lethe_fold *fold, lethe_detail *detail);
 /* After replay, for a writer: reads from disk what may be needed soon. */
-LETHE_MUST_CHECK lethe_status lethe_values_load(lethe_values *values, lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_values_load(lethe_values *values, const lethe_state *state,
+                                                lethe_detail *detail);
 
 /* Has what is known of the keys of a chunk fetched from memory, so that the cache misses of all of
  * them overlap. Operations whose outcome is LETHE_OUTCOME_INVALID are left out. */

@@ -44,27 +44,78 @@ void lethe_value_walk_sort(lethe_value_walk *walk) {
     if (count > 0) qsort(entries, count, sizeof *entries, by_key);
 }
 
+static void step_stored(lethe_value_walk *walk) {
+    walk->has_stored = lethe_walk_next(walk->stored, &walk->stored_key, &walk->stored_value);
+}
+
+/* The record with the empty key only says how far COUNTERS is folded. */
+static void begin(lethe_value_walk *walk) {
+    if (walk->begun) return;
+    walk->begun = true;
+    step_stored(walk);
+    if (walk->has_stored && walk->stored_key.size == 0) step_stored(walk);
+}
+
+static size_t entry_count(const lethe_value_walk *walk) {
+    return walk->entries.size / sizeof(lethe_value_entry);
+}
+
+lethe_status lethe_value_walk_next(lethe_value_walk *walk, lethe_bytes *key, int64_t *value,
+                                   bool *found) {
+    const lethe_value_entry *entries = (const void *)walk->entries.data;
+    size_t count = entry_count(walk);
+    if (walk->steps && walk->has_stored) step_stored(walk); /* what was given out last is used up */
+    walk->steps = false;
+    begin(walk);
+    while (walk->has_stored || walk->at < count) {
+        const lethe_value_entry *entry = entries + walk->at;
+        int order = !walk->has_stored   ? -1
+                    : walk->at == count ? 1
+                                        : lethe_compare_keys(entry->key, walk->stored_key);
+        if (order > 0) {
+            *key = walk->stored_key;
+            *found = walk->steps = true;
+            return lethe_value_load(walk->stored_value, value) == LETHE_OK ? LETHE_OK
+                                                                           : LETHE_ECORRUPT;
+        }
+        walk->at++;
+        if (order == 0) step_stored(walk); /* where a key is in both, the copy counts */
+        if (entry->absent) continue;
+        *key = entry->key;
+        *value = entry->value;
+        *found = true;
+        return LETHE_OK;
+    }
+    *found = false;
+    return LETHE_OK;
+}
+
+void lethe_value_walk_seek(lethe_value_walk *walk, lethe_bytes key) {
+    const lethe_value_entry *entries = (const void *)walk->entries.data;
+    size_t low = walk->at, high = entry_count(walk);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lethe_compare_keys(entries[middle].key, key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    walk->at = low;
+    lethe_walk_seek(walk->stored, key);
+    walk->steps = walk->begun = false;
+}
+
 lethe_status lethe_value_walk_visit(lethe_value_walk *walk, lethe_store_visit visit,
                                     void *context) {
-    const lethe_value_entry *entry = (const void *)walk->entries.data;
-    const lethe_value_entry *end = entry + walk->entries.size / sizeof *entry;
-    lethe_bytes key, value;
-    bool has_stored = lethe_walk_next(walk->stored, &key, &value), goes_on = true;
-    /* The record with the empty key only says how far COUNTERS is folded. */
-    if (has_stored && key.size == 0) has_stored = lethe_walk_next(walk->stored, &key, &value);
-    while (goes_on && (has_stored || entry < end)) {
-        int order = !has_stored ? -1 : entry == end ? 1 : lethe_compare_keys(entry->key, key);
-        if (order <= 0) { /* where a key is in both, the copy counts */
-            if (!entry->absent) goes_on = visit(context, entry->key, entry->value);
-            entry++;
-        } else {
-            int64_t number;
-            if (lethe_value_load(value, &number) != LETHE_OK) return LETHE_ECORRUPT;
-            goes_on = visit(context, key, number);
-        }
-        if (order >= 0 && goes_on) has_stored = lethe_walk_next(walk->stored, &key, &value);
+    lethe_bytes key;
+    int64_t value;
+    bool found;
+    for (;;) {
+        lethe_status status = lethe_value_walk_next(walk, &key, &value, &found);
+        if (status != LETHE_OK || !found) return status;
+        if (!visit(context, key, value)) return LETHE_OK;
     }
-    return LETHE_OK;
 }
 
 lethe_status lethe_value_walk_end(lethe_value_walk *walk, lethe_detail *detail) {

@@ -12,6 +12,12 @@ typedef struct lethe_value_walk {
     lethe_buffer entries; /* lethe_value_entry each */
     lethe_buffer keys;    /* their bytes */
     lethe_walk *stored;
+    /* How far it has come: the next entry, and the next stored record, if has_stored. */
+    size_t at;
+    bool has_stored, begun;
+    /* The stored record was given out, and the next one comes after it. */
+    bool steps;
+    lethe_bytes stored_key, stored_value;
 } lethe_value_walk;
 
 /* A value, and where in `keys` its key begins. */
@@ -28,6 +34,11 @@ LETHE_MUST_CHECK lethe_status lethe_value_walk_add(lethe_value_walk *walk, lethe
 /* Sorts what was added: the walk can begin. */
 void lethe_value_walk_sort(lethe_value_walk *walk);
 
+/* The next one, valid until the next call; *found false at the end. Errors: LETHE_ECORRUPT. */
+LETHE_MUST_CHECK lethe_status lethe_value_walk_next(lethe_value_walk *walk, lethe_bytes *key,
+                                                    int64_t *value, bool *found);
+/* The next one is the first whose key is not below this one, which is ahead. */
+void lethe_value_walk_seek(lethe_value_walk *walk, lethe_bytes key);
 /* Visits all, until visit returns false. Errors: LETHE_ECORRUPT. */
 LETHE_MUST_CHECK lethe_status lethe_value_walk_visit(lethe_value_walk *walk,
                                                      lethe_store_visit visit, void *context);

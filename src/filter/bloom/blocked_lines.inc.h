@@ -7,11 +7,15 @@
  * on one round of one line (line_add returns whether the bits were all set before), and OPERATIONS,
  * the name of the table that this file ends with. blocked.c describes the layout. */
 #include "core/bits.h"
+#include "core/inline.h"
 #include "filter/bloom/blocked_layout.h"
 #include "filter/bloom/bloom.h"
 
-/* How many keys ahead a batch asks for lines: about as many as a core can wait for at once. */
-enum { AHEAD = 24 };
+/* A batch asks for lines NEAR keys ahead: about as many as a core can wait for at once. In a filter
+ * of LARGE_LINES and more, it asks for them FAR keys ahead as well, to have them in the second
+ * cache by then: more lines can be on their way to that one. In a smaller filter this would only
+ * cost time. */
+enum { NEAR = 16, FAR = 64, LARGE_LINES = 1 << 19, FIRST_CACHE = 3, SECOND_CACHE = 2 };
 
 static inline uint64_t *line_of(const struct lethe_bloom_bits *bits, lethe_hash hash) {
     return bits->words + lethe_multiply_high(hash.high, bits->range) * LETHE_BLOOM_LINE_WORDS;
@@ -35,13 +39,24 @@ static inline bool add_one(const struct lethe_bloom_bits *bits, lethe_hash hash,
     return all;
 }
 
+/* Asks for the lines of the first keys. Returns from which key on they are asked for twice: count
+ * if none are. */
+LETHE_INLINE size_t begin_many(const struct lethe_bloom_bits *bits, const lethe_hash *hashes,
+                               size_t count) {
+    for (size_t i = 0; i < NEAR && i < count; i++)
+        __builtin_prefetch(line_of(bits, hashes[i]), 1, FIRST_CACHE);
+    if (bits->range < LARGE_LINES) return count;
+    for (size_t i = NEAR; i < FAR && i < count; i++)
+        __builtin_prefetch(line_of(bits, hashes[i]), 0, SECOND_CACHE);
+    return FAR;
+}
+
 static inline void test_many(const struct lethe_bloom_bits *bits, const lethe_hash *hashes,
                              size_t count, uint8_t *present, uint32_t k) {
-    for (size_t i = 0; i < AHEAD && i < count; i++)
-        __builtin_prefetch(line_of(bits, hashes[i]));
-    size_t i = 0;
-    for (; i + AHEAD < count; i++) {
-        __builtin_prefetch(line_of(bits, hashes[i + AHEAD]));
+    size_t far = begin_many(bits, hashes, count), i = 0;
+    for (; i + NEAR < count; i++) {
+        if (i + far < count) __builtin_prefetch(line_of(bits, hashes[i + far]), 0, SECOND_CACHE);
+        __builtin_prefetch(line_of(bits, hashes[i + NEAR]), 0, FIRST_CACHE);
         present[i] = test_one(bits, hashes[i], k);
     }
     for (; i < count; i++)
@@ -50,10 +65,10 @@ static inline void test_many(const struct lethe_bloom_bits *bits, const lethe_ha
 
 static inline void add_many(const struct lethe_bloom_bits *bits, const lethe_hash *hashes,
                             size_t count, uint8_t *present, uint32_t k) {
-    for (size_t i = 0; i < AHEAD && i < count; i++)
-        __builtin_prefetch(line_of(bits, hashes[i]), 1);
+    size_t far = begin_many(bits, hashes, count);
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) __builtin_prefetch(line_of(bits, hashes[i + AHEAD]), 1);
+        if (i + far < count) __builtin_prefetch(line_of(bits, hashes[i + far]), 0, SECOND_CACHE);
+        if (i + NEAR < count) __builtin_prefetch(line_of(bits, hashes[i + NEAR]), 1, FIRST_CACHE);
         bool was = add_one(bits, hashes[i], k);
         if (present != NULL) present[i] = was;
     }

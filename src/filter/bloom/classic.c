@@ -9,14 +9,26 @@
  *         1/m^2 instead of 1/m^k: with a million keys that is 1e-10, more than a small error
  *         allows. Multiplying by M spreads any difference over the high bits at each step.
  * BATCH   A test of absent keys needs two of its k probes on average. So a batch goes probe by
- *         probe: prefetch one word for each key, then test them all and keep only the keys that
- *         passed, without a branch. An add needs all its words, so they are prefetched a few keys
- *         ahead.
+ *         probe: prefetch one word for each key of a chunk, then test them all and keep only the
+ *         keys that passed, without a branch. Chunks follow each other as through a pipeline: in
+ *         one step, one chunk is at its last probe, the next at the probe before, and so on, and a
+ *         new one begins. So the words of a chunk are fetched while all others are tested. An add
+ *         needs all its words, so they are prefetched a few keys ahead.
  * PAPER   B. Bloom, Space/time trade-offs in hash coding with allowable errors, 1970. */
+#include "core/inline.h"
 #include "filter/bloom/bloom.h"
 #include "filter/bloom/probe.h"
 
-enum { TEST_CHUNK = 128, ADD_AHEAD = 8, MAX_HASHES = 64 };
+enum {
+    TEST_CHUNK = 32,
+    ADD_AHEAD = 8,
+    MAX_HASHES = 64,
+    /* The bits of a large filter are fetched into the second cache only: more lines can be on their
+     * way to that one. */
+    LARGE_BITS = 1 << 28,
+    FIRST_CACHE = 3,
+    SECOND_CACHE = 2
+};
 
 static void classic_add(const struct lethe_bloom_bits *bits, lethe_hash hash) {
     for (uint32_t i = 0; i < bits->hashes; i++) {
@@ -44,58 +56,79 @@ static bool classic_add_and_test(const struct lethe_bloom_bits *bits, lethe_hash
     return all;
 }
 
-/* Keys of a chunk that have passed all probes so far. */
+/* The keys of a chunk that have passed all probes so far: their numbers in the batch, and the bits
+ * of their next probe, which are being fetched. */
 struct survivors {
-    uint64_t state[TEST_CHUNK];
-    uint64_t high[TEST_CHUNK];
+    size_t count;
+    size_t index[TEST_CHUNK];
     uint64_t position[TEST_CHUNK];
-    uint8_t index[TEST_CHUNK]; /* which key of the chunk */
 };
 
-static void test_chunk(const struct lethe_bloom_bits *bits, const lethe_hash *hashes, size_t count,
-                       uint8_t *present) {
-    struct survivors keys;
-    /* Entries below left are always set: left starts as count and only shrinks. The analyzer
-     * can't follow that, hence the two marks below. */
-    for (size_t i = 0; i < count; i++) {
-        uint64_t state = hashes[i].low;
-        uint64_t position = lethe_bloom_next_position(&state, hashes[i].high, bits->range);
-        __builtin_prefetch(&bits->words[position / 64]);
-        keys.state[i] = state;
-        keys.high[i] = hashes[i].high;
-        keys.position[i] = position;
-        keys.index[i] = (uint8_t)i;
-        present[i] = 0;
-    }
-    size_t left = count;
-    for (uint32_t probe = 1;; probe++) {
-        size_t passed = 0;
-        for (size_t i = 0; i < left; i++) {
-            uint64_t position = keys.position[i];
-            uint64_t bit = bits->words[position / 64] >> (position % 64) & 1;
-            keys.state[passed] = keys.state[i];
-            keys.high[passed] = keys.high[i];
-            keys.index[passed] = keys.index[i];
-            passed += bit;
+/* Asks for the bits of a probe; power is the multiplier's, M^(probe + 1). */
+LETHE_INLINE void ask(const struct lethe_bloom_bits *bits, const lethe_hash *hashes, uint64_t power,
+                      struct survivors *keys) {
+    for (size_t i = 0; i < keys->count; i++) {
+        /* All below count are set. The analyzer can't follow that.
+         * NOLINTNEXTLINE(clang-analyzer-core.*) */
+        lethe_hash hash = hashes[keys->index[i]];
+        uint64_t position = lethe_multiply_high(hash.low * power + hash.high, bits->range);
+        if (bits->range < LARGE_BITS) {
+            __builtin_prefetch(&bits->words[position / 64], 0, FIRST_CACHE);
+        } else {
+            __builtin_prefetch(&bits->words[position / 64], 0, SECOND_CACHE);
         }
-        left = passed;
-        if (probe >= bits->hashes || left == 0) break;
-        for (size_t i = 0; i < left; i++) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.*) */
-            keys.position[i] = lethe_bloom_next_position(&keys.state[i], keys.high[i], bits->range);
-            __builtin_prefetch(&bits->words[keys.position[i] / 64]);
-        }
-    }
-    for (size_t i = 0; i < left; i++) {
-        present[keys.index[i]] = 1; /* NOLINT(clang-analyzer-core.*) */
+        keys->position[i] = position;
     }
 }
 
-static void classic_test_batch(const struct lethe_bloom_bits *bits, const lethe_hash *hashes,
+LETHE_INLINE uint64_t bit_at(const struct lethe_bloom_bits *bits, uint64_t position) {
+    return bits->words[position / 64] >> (position % 64) & 1;
+}
+
+/* Tests the keys of a chunk and hands on those that pass. */
+LETHE_INLINE void test_probe(const struct lethe_bloom_bits *bits, const struct survivors *keys,
+                             struct survivors *passed) {
+    size_t count = 0;
+    for (size_t i = 0; i < keys->count; i++) {
+        passed->index[count] = keys->index[i];
+        count += bit_at(bits, keys->position[i]);
+    }
+    passed->count = count;
+}
+
+static void classic_test_batch(const struct lethe_bloom_bits *shared, const lethe_hash *hashes,
                                size_t count, uint8_t *present) {
-    for (size_t done = 0; done < count; done += TEST_CHUNK) {
-        size_t chunk = count - done < TEST_CHUNK ? count - done : TEST_CHUNK;
-        test_chunk(bits, hashes + done, chunk, present + done);
+    const struct lethe_bloom_bits bits = *shared; /* no store below can be taken to change it */
+    const uint32_t last = bits.hashes - 1;
+    struct survivors chunks[MAX_HASHES]; /* at each probe */
+    uint64_t powers[MAX_HASHES], power = 1;
+    for (uint32_t i = 0; i <= last; i++)
+        powers[i] = power *= LETHE_BLOOM_MULTIPLIER;
+    /* Only chunks at probes first to end - 1 exist. */
+    uint32_t first = 0, end = 0;
+    for (size_t done = 0; done < count || first < end;) {
+        if (end > last) {
+            const struct survivors *keys = &chunks[last];
+            for (size_t i = 0; i < keys->count; i++)
+                present[keys->index[i]] = (uint8_t)bit_at(&bits, keys->position[i]);
+            end = last;
+        }
+        for (uint32_t i = end; i-- > first;) {
+            test_probe(&bits, &chunks[i], &chunks[i + 1]);
+            ask(&bits, hashes, powers[i + 1], &chunks[i + 1]);
+        }
+        end++;
+        if (done == count) {
+            first++;
+            continue;
+        }
+        chunks[0].count = count - done < TEST_CHUNK ? count - done : TEST_CHUNK;
+        for (size_t i = 0; i < chunks[0].count; i++) {
+            chunks[0].index[i] = done + i;
+            present[done + i] = 0;
+        }
+        ask(&bits, hashes, powers[0], &chunks[0]);
+        done += chunks[0].count;
     }
 }
 

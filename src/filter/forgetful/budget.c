@@ -20,7 +20,12 @@
  *         ids would be refused, or kept too long, merely because time passes. In i periods, the
  *         members still needed will take u_i bytes, and i more members will have been made. So a
  *         new member may take min over i of (M - u_i) / (i + 1), and the next one will have as
- *         much. */
+ *         much.
+ * EXPECTED The ids expected in a period determine the size of the next member, and are saved. A
+ *         forged number must not make a member of any size, so it is bounded by what is there: the
+ *         capacity option, and the bits of the two members that are being filled. Without a cap
+ *         those were made for more ids than that. With one they may be smaller; then the bound
+ *         holds for a running filter too, so that saving and loading it change nothing. */
 #include <math.h>
 
 #include "filter/forgetful/forgetful.h"
@@ -81,6 +86,13 @@ struct lethe_forgetful_size lethe_forgetful_size_for(double ids, double limit) {
     }
     size.bits = (uint64_t)fmin(fmax(ceil(best), FEWEST_BITS), MOST_BITS);
     return size;
+}
+
+double lethe_forgetful_most_expected(const lethe_forgetful *filter) {
+    double most = lethe_forgetful_hinted_ids(&filter->plan);
+    for (size_t i = 0; filter->is_open && i < 2; i++)
+        most += (double)filter->members[i]->bits.range;
+    return most;
 }
 
 static uint64_t add_saturated(uint64_t a, uint64_t b) {

@@ -209,7 +209,7 @@ static lethe_status begin_period(lethe_forgetful *filter, const struct beginning
     unsigned wanted = beginning->is_start ? 2 : 1;
     size_t usual = filter->plan.periods + 8;
     size_t count = filter->count + wanted;
-    lethe_status status = lethe_forgetful_reserve(filter, count > usual ? count : usual);
+    lethe_status status = lethe_forgetful_fit(filter, count > usual ? count : usual);
     if (status != LETHE_OK) return status;
     uint64_t room_bytes = lethe_forgetful_room(filter, wanted, now_ms);
     if (!is_room_enough(filter, beginning, room_bytes)) return LETHE_EFULL;
@@ -221,6 +221,7 @@ static lethe_status begin_period(lethe_forgetful *filter, const struct beginning
         limit = fmin(limit, share / fmax(second->limit, lethe_member_error(second)));
     }
     bool was_strained = filter->is_strained;
+    uint64_t salts = filter->salts;
     filter->is_strained = false;
     struct member *first, *second = NULL;
     status = make_member(filter, 2 * beginning->ids, limit, room_bytes, &first);
@@ -230,6 +231,7 @@ static lethe_status begin_period(lethe_forgetful *filter, const struct beginning
     if (status != LETHE_OK) {
         lethe_forgetful_drop_member(filter, first);
         filter->is_strained = was_strained;
+        filter->salts = salts; /* a replica may have failed at another of the two */
         return status;
     }
     if (second != NULL) lethe_forgetful_push_front(filter, second);
@@ -237,7 +239,7 @@ static lethe_status begin_period(lethe_forgetful *filter, const struct beginning
     first->is_paired = true;
     filter->is_open = true;
     filter->period_began_ms = now_ms;
-    filter->period_ids = beginning->ids;
+    filter->period_ids = fmin(beginning->ids, lethe_forgetful_most_expected(filter));
     return LETHE_OK;
 }
 

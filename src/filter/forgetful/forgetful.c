@@ -77,12 +77,12 @@ void lethe_forgetful_free(lethe_forgetful *filter) {
     lethe_release(allocator, filter, sizeof *filter);
 }
 
-lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count) {
-    if (count > LETHE_FORGETFUL_MOST_MEMBERS) return LETHE_EFULL;
-    if (count <= filter->room) return LETHE_OK;
-    size_t room = filter->room == 0 ? FIRST_ROOM : filter->room;
+/* Gives the list the length that a list of so many members has. It must hold those that it has. */
+static lethe_status resize(lethe_forgetful *filter, size_t count) {
+    size_t room = FIRST_ROOM;
     while (room < count)
         room *= 2;
+    if (room == filter->room) return LETHE_OK;
     struct member **members = lethe_alloc_zeroed(filter->allocator, room * sizeof(struct member *));
     if (members == NULL) return LETHE_ENOMEM;
     if (filter->count > 0)
@@ -92,6 +92,18 @@ lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count) {
     filter->members = members;
     filter->room = room;
     return LETHE_OK;
+}
+
+lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count) {
+    if (count > LETHE_FORGETFUL_MOST_MEMBERS) return LETHE_EFULL;
+    return count <= filter->room ? LETHE_OK : resize(filter, count);
+}
+
+lethe_status lethe_forgetful_fit(lethe_forgetful *filter, size_t count) {
+    lethe_status status = lethe_forgetful_reserve(filter, count);
+    /* A list that cannot be made shorter stays as it is. */
+    if (status == LETHE_OK) (void)resize(filter, count);
+    return status;
 }
 
 /* An odd number that depends on every bit of the seed and on how many salts came before. */

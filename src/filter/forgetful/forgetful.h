@@ -46,7 +46,7 @@ struct lethe_forgetful {
     bool is_open;
     /* Elastic: whether the cap was a limit since the last period began. */
     bool is_strained;
-    /* Elastic: ids expected in a period. */
+    /* Elastic: ids expected in a period, at most lethe_forgetful_most_expected. */
     double period_ids;
 
     /* Paper: the current N and t, and when Algorithm 3 last ran. */
@@ -67,6 +67,11 @@ LETHE_MUST_CHECK lethe_status lethe_forgetful_from_plan(const struct lethe_forge
 /* Makes room for that many members in all. Errors, with nothing changed: LETHE_ENOMEM,
  * LETHE_EFULL. */
 LETHE_MUST_CHECK lethe_status lethe_forgetful_reserve(lethe_forgetful *filter, size_t count);
+
+/* The same, and shortens a list that is longer than one that was loaded with so many members would
+ * be: under a cap its length decides on the room that is left, and a filter that was saved and
+ * loaded must make the same members as the original. count is at least that of the members. */
+LETHE_MUST_CHECK lethe_status lethe_forgetful_fit(lethe_forgetful *filter, size_t count);
 
 /* Makes an empty member with the next salt, and counts its memory. NULL if out of memory. */
 struct member *lethe_forgetful_make_member(lethe_forgetful *filter, uint64_t bits, uint32_t hashes);
@@ -125,6 +130,8 @@ bool lethe_forgetful_elastic_confirm(const lethe_forgetful *filter, size_t hub, 
 
 /* The ids per period according to the capacity option; 0 without it. */
 double lethe_forgetful_hinted_ids(const struct lethe_forgetful_plan *plan);
+/* budget.c: the most ids that a period is expected to bring, given the members. */
+double lethe_forgetful_most_expected(const lethe_forgetful *filter);
 
 /* Makes room for one hash at now_ms: adding it then can't fail. No room counts as a refusal.
  * Errors: LETHE_EFULL, LETHE_ENOMEM. */

@@ -253,15 +253,6 @@ static bool is_linked(const lethe_forgetful *filter) {
     return true;
 }
 
-/* period_ids determines the size of the next member, so a forged value must not count. This
- * limits it to the capacity option plus what the bits of the members can justify. */
-static void bound_expectation(lethe_forgetful *filter) {
-    double most = lethe_forgetful_hinted_ids(&filter->plan);
-    for (size_t i = 0; i < filter->count; i++)
-        most += (double)filter->members[i]->bits.range;
-    filter->period_ids = fmin(filter->period_ids, most);
-}
-
 static lethe_status get_filter(lethe_decoder *decoder, const lethe_allocator *allocator,
                                lethe_forgetful **out) {
     struct lethe_forgetful_plan plan;
@@ -285,7 +276,9 @@ static lethe_status get_filter(lethe_decoder *decoder, const lethe_allocator *al
     for (size_t i = 0; status == LETHE_OK && i < count; i++)
         status = get_member(decoder, filter);
     if (status == LETHE_OK && !is_linked(filter)) status = LETHE_ECORRUPT;
-    bound_expectation(filter);
+    /* A forged expectation must not count: EXPECTED in budget.c. */
+    if (status == LETHE_OK)
+        filter->period_ids = fmin(filter->period_ids, lethe_forgetful_most_expected(filter));
     return status;
 }
 

@@ -117,6 +117,7 @@ lethe_status lethe_quotient_test_batch(const lethe_quotient *filter, const lethe
 static void prefetch(const lethe_quotient *filter, lethe_hash hash) {
     uint64_t fingerprint = lethe_quotient_fingerprint_of(filter, hash);
     uint64_t block = (fingerprint >> filter->table.bits) / LETHE_QUOTIENT_BLOCK;
+    __builtin_prefetch(&filter->table.carry[block], 1);
     __builtin_prefetch(&filter->table.marks[block], 1);
     __builtin_prefetch(filter->table.remainders + block * 8 * filter->table.bits, 1);
 }

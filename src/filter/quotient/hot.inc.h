@@ -18,13 +18,14 @@
 /* How many keys ahead a batch asks for memory: about as many as a core can wait for at once. */
 enum { AHEAD = 16, LINE_BYTES = 64 };
 
-/* Asks for a block's marks and, where they are a line or two, its remainders, so that neither waits
- * for the other. Batches ask twice: when the marks are there, for just those lines of wide
+/* Asks for a block's carry, its marks and, where they are a line or two, its remainders, so that
+ * none waits for another. Batches ask twice: when the marks are there, for just those lines of wide
  * remainders that will be needed. */
 LETHE_INLINE void prefetch(const struct lethe_quotient_table *table, uint64_t fingerprint,
                            unsigned bits, int for_writing) {
     struct place place = place_of(fingerprint, bits);
     const unsigned char *fields = block_fields(table, place.block, bits);
+    __builtin_prefetch(&table->carry[place.block]);
     if (for_writing) {
         __builtin_prefetch(&table->marks[place.block], 1);
     } else {

@@ -84,7 +84,8 @@ static int sim_SelectDb(redis_context *context, int database) {
 }
 static int sim_GetContextFlags(redis_context *context) {
     (void)context;
-    return (current->is_replica ? REDIS_FLAG_REPLICA : REDIS_FLAG_MASTER) |
+    return (current->is_full ? REDIS_FLAG_OOM : 0) |
+           (current->is_replica ? REDIS_FLAG_REPLICA : REDIS_FLAG_MASTER) |
            (current->is_loading ? REDIS_FLAG_LOADING : 0) |
            (current->is_replicated ? REDIS_FLAG_REPLICATED : 0);
 }
@@ -185,6 +186,7 @@ static int sim_RegisterNumericConfig(redis_context *context, const char *name, l
     (void)get;
     (void)apply;
     redis_string *problem = NULL;
+    if (strcmp(name, "kept-replies") == 0) initial = SIMULATED_KEPT_BYTES;
     return set(name, initial, data, &problem);
 }
 static int

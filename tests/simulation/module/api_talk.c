@@ -87,14 +87,16 @@ static int sim_ReplyWithSimpleString(redis_context *context, const char *text) {
     return REDIS_OK;
 }
 static int sim_ReplyWithStringBuffer(redis_context *context, const char *data, size_t size) {
-    (void)context;
-    (void)data;
-    (void)size;
+    reply *answer = context->answer;
+    if (answer == NULL) return REDIS_OK;
+    answer->has_buffer = true;
+    snprintf(answer->buffer, sizeof answer->buffer, "%.*s", (int)size, data);
     return REDIS_OK;
 }
 static int sim_ReplyWithLongLong(redis_context *context, long long value) {
     reply *answer = context->answer;
-    if (answer != NULL && answer->count < 4) answer->numbers[answer->count++] = value;
+    const int room = (int)(sizeof answer->numbers / sizeof answer->numbers[0]);
+    if (answer != NULL && answer->count < room) answer->numbers[answer->count++] = value;
     return REDIS_OK;
 }
 static int sim_ReplyWithDouble(redis_context *context, double value) {
@@ -231,6 +233,7 @@ const struct api_row api_rows_of_talk[] = {
     {"RedisModule_CallReplySetElement", (void *)sim_CallReplyArrayElement},
     API_ROW(CallReplyMapElement),
     API_ROW(CallReplyStringPtr),
+    {"RedisModule_CallReplyProto", (void *)sim_CallReplyStringPtr},
     API_ROW(Replicate),
     API_ROW(ReplicateVerbatim),
     {NULL, NULL},

@@ -10,7 +10,12 @@
  *            (model.h), over crashes, restarts of machines, clocks that are set, logs that are
  *            cut off, promotions, payloads that are kept and restored;
  *   witness  each id of a once-table has a counter of its own, whose value is how often it was
- *            applied;
+ *            applied, and whose buckets say in which periods of its master's wall clock (meters.c);
+ *   limits   all ids of a table also take from one counter, whose total or whose present bucket
+ *            never passes its limit, fixed or sliding, and which refuses only what would pass it;
+ *   holds    and what was counted never pass a limit together, except by FORCE; their sums agree;
+ *            leases end, and never early; takes that go down stop at a floor (holds.c);
+ *   claims   have one holder at a time, are completed once, and keep their first reply (claims.c);
  *   replicas that have the whole stream have their master's digests; refused an operation that
  *   finds no memory changes nothing; work a command calls a bounded number of server functions.
  * A failure prints its seed, what is wrong and a shortened list of steps. */
@@ -46,6 +51,8 @@ static void begin(uint64_t seed) {
     }
     world.master = 0;
     world.set_count = 0;
+    world.births = world.replies = 0;
+    world.promoted_at = 0;
     world.taken = world.history_count = world.payload_count = 0;
     make_table(0, false);
     make_table(1, false);

@@ -60,7 +60,7 @@ static reply run(server *of, const command *words) {
             exit(2);
         }
         redis_context context = {.find = api_find, .answer = &answer, .words = words};
-        redis_string *arguments[8];
+        redis_string *arguments[MOST_WORDS];
         for (int i = 0; i < words->count; i++) {
             arguments[i] = api_string(words->words[i].data, words->words[i].size);
         }

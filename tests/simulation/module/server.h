@@ -16,7 +16,17 @@
 
 #include "../../../module/server/redis_api.h"
 
-enum { MOST_KEYS = 32, MOST_COMMANDS = 160, MOST_TYPES = 8, MOST_TIMERS = 8, MOST_HOSTS = 3 };
+enum {
+    MOST_KEYS = 32,
+    MOST_COMMANDS = 160,
+    MOST_TYPES = 8,
+    MOST_TIMERS = 8,
+    MOST_HOSTS = 3,
+    MOST_WORDS = 20
+};
+
+/* lethe.kept-replies, here. */
+enum { SIMULATED_KEPT_BYTES = 60 };
 
 /* --- Bytes and commands */
 
@@ -30,7 +40,7 @@ void bytes_free(bytes *these);
 bytes bytes_copy(bytes these);
 
 typedef struct command {
-    bytes words[8];
+    bytes words[MOST_WORDS];
     int count;
 } command;
 
@@ -87,8 +97,11 @@ typedef struct timer {
 typedef struct reply {
     bool is_error;
     char text[256];
-    long long numbers[4];
+    long long numbers[8];
     int count;
+    /* The last string, or its beginning. */
+    bool has_buffer;
+    char buffer[128];
 } reply;
 
 struct server {
@@ -109,6 +122,7 @@ struct server {
     redis_event_function *on_event[16];
     redis_notification_function *on_move;
     bool is_replica, is_loading;
+    bool is_full;       /* it says that it has used up its memory */
     bool is_replicated; /* the command under way comes from a master */
     stream log;         /* since the snapshot */
     bytes snapshot;

@@ -38,6 +38,7 @@ static void judge(unsigned table, unsigned id, bool is_applied, bool counts) {
               (long long)known->fast_ms, (long long)known->slow_ms);
     }
     if (is_applied) model_note(known, id, now_ms(), counts);
+    if (is_applied && counts) meters_note(known, id, host_wall_ms(master()->at));
 }
 
 static void judge_witness(unsigned table, unsigned id, long long found) {
@@ -48,6 +49,7 @@ static void judge_witness(unsigned table, unsigned id, long long found) {
 static void judge_operation(unsigned table, unsigned id, const long long *numbers) {
     judge(table, id, numbers[0] == 1, true);
     judge_witness(table, id, numbers[1]);
+    meters_check(table, id);
 }
 
 /* Sends it, and says what came back. */
@@ -83,6 +85,77 @@ static void forget(unsigned table, unsigned id, const char *key, const char *nam
     model_forget(&world.now.tables[table], id);
 }
 
+static void remove_witness(unsigned table, unsigned id, const char *key, const char *counter) {
+    model_table *known = &world.now.tables[table];
+    long long removed = ask(command_of("ONCE.DEL", key, counter, NULL), false).numbers[0];
+    if (removed > 1 || (known->times[id] > 0 && removed == 0))
+        wrong("%s %s: DEL says %lld", key, counter, removed);
+    known->times[id] = 0;
+    meters_drop(known, id);
+    meters_check(table, id);
+}
+
+enum { TAKEN_IN_ALL = 60, TAKEN_PER_PERIOD = 5 };
+
+/* The limit of a take: on the total, or on the present period where there is one; sliding for every
+ * second id. */
+struct limit {
+    bool is_per, is_sliding;
+    long long most, value;
+    char words[3][16];
+};
+
+static struct limit limit_of(const model_table *known, unsigned id) {
+    int64_t wall_ms = host_wall_ms(master()->at);
+    struct limit limit = {.is_per = known->period_ms[0] > 0, .most = TAKEN_IN_ALL};
+    limit.is_sliding = limit.is_per && id % 2 == 1;
+    limit.value = known->times[MODEL_SHARED];
+    if (limit.is_per) {
+        limit.most = TAKEN_PER_PERIOD;
+        limit.value = limit.is_sliding ? meters_sliding(known, MODEL_SHARED, 0, wall_ms)
+                                       : meters_present(known, MODEL_SHARED, 0, wall_ms);
+    }
+    snprintf(limit.words[0], sizeof limit.words[0], "w-%u", MODEL_SHARED);
+    snprintf(limit.words[1], sizeof limit.words[1], "%lld", limit.most);
+    snprintf(limit.words[2], sizeof limit.words[2], "%u", known->period_ms[0]);
+    return limit;
+}
+
+static void judge_standing(const char *key, const struct limit *limit, const long long *numbers) {
+    long long left = limit->value < limit->most ? limit->most - limit->value : 0;
+    if (numbers[0] != limit->value || numbers[1] != left)
+        wrong("%s: %lld are taken and %lld left, not %lld", key, numbers[0], numbers[1],
+              limit->value);
+    if ((numbers[2] >= 0) != limit->is_per) wrong("%s: reset in %lld ms", key, numbers[2]);
+}
+
+/* Takes one of what all ids take from. */
+static void take(unsigned table, unsigned id, const char *key, const char *name) {
+    model_table *known = &world.now.tables[table];
+    struct limit limit = limit_of(known, id);
+    const char *per = limit.is_per ? "PER" : NULL, *sliding = limit.is_sliding ? "SLIDING" : NULL;
+    reply answer = ask(command_of("ONCE.TAKE", key, name, limit.words[0], "1", "LIMIT",
+                                  limit.words[1], per, limit.words[2], sliding, NULL),
+                       false);
+    bool is_limited = answer.numbers[0] == -1, is_applied = answer.numbers[0] == 1;
+    model_answer expected = model_expect(known, id, now_ms());
+    if (is_limited && (expected == MODEL_DUPLICATE || limit.value + 1 <= limit.most))
+        wrong("%s %s: limited at %lld of %lld", key, name, limit.value, limit.most);
+    if (is_applied && limit.value + 1 > limit.most) wrong("%s %s: passes its limit", key, name);
+    if (!is_limited) judge(table, id, is_applied, false);
+    if (is_applied) {
+        known->times[MODEL_SHARED]++;
+        meters_note(known, MODEL_SHARED, host_wall_ms(master()->at));
+        limit.value++;
+    }
+    judge_standing(key, &limit, answer.numbers + 1);
+    answer = ask(command_of("ONCE.PEEK", key, limit.words[0], "LIMIT", limit.words[1], per,
+                            limit.words[2], sliding, NULL),
+                 false);
+    judge_standing(key, &limit, answer.numbers);
+    meters_check(table, MODEL_SHARED);
+}
+
 static void operate(unsigned table, unsigned id, bool lacks_memory) {
     char key[16], name[16], counter[16], name_2[16], counter_2[16];
     unsigned other = (unsigned)draw(MODEL_IDS);
@@ -98,6 +171,10 @@ static void operate(unsigned table, unsigned id, bool lacks_memory) {
         if (!answer.is_error) judge(table, id, answer.numbers[0] == 1, false);
     } else if (kind == 0 && !lacks_memory) {
         forget(table, id, key, name);
+    } else if (kind == 4 && other % 4 == 0 && !lacks_memory) {
+        remove_witness(table, id, key, counter);
+    } else if (kind >= 8 && !lacks_memory) {
+        take(table, id, key, name);
     } else if (kind == 1) {
         answer = ask(command_of("ONCE.ADD", key, name, NULL), lacks_memory);
         if (!answer.is_error) judge(table, id, answer.numbers[0] == 1, false);
@@ -114,15 +191,35 @@ static void operate(unsigned table, unsigned id, bool lacks_memory) {
     gather();
 }
 
+/* Lets a table's clock catch up. At the start of a period a window may make another part, and what
+ * memory was missing then its replicas do not know. */
+static void move_clock(unsigned table) {
+    char key[16];
+    key_of(table, key);
+    (void)ask(command_of("ONCE.DEL", key, "nothing", NULL), false);
+    gather();
+}
+
 static void step_operate(bool lacks_memory) {
     unsigned table = draw_table();
-    world.now.tables[table].lacked_memory |= lacks_memory;
+    bool is_filter = world.now.tables[table].is_filter;
+    world.now.tables[table].lacked_memory |= lacks_memory && is_filter;
     for (uint64_t i = 1 + draw(24); i > 0; i--) {
-        operate(table, (unsigned)draw(MODEL_IDS), lacks_memory && draw(3) == 0);
+        bool lacks_now = lacks_memory && draw(3) == 0;
+        if (lacks_now && !is_filter) move_clock(table);
+        operate(table, (unsigned)draw(MODEL_IDS), lacks_now);
     }
 }
 
+static bool has_timer_due(const server *of) {
+    for (unsigned i = 0; i < of->timer_count; i++) {
+        if (of->timers[i].due_us <= true_us) return true;
+    }
+    return false;
+}
+
 static void run_timers(void) {
+    bool is_stamped = has_timer_due(master());
     for (unsigned i = 0; i < SERVERS; i++) {
         if (world.servers[i].library == NULL) continue;
         world.servers[i].work = 0;
@@ -130,7 +227,7 @@ static void run_timers(void) {
         check_work(&world.servers[i], "a tick");
     }
     if (master()->library == NULL) return;
-    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+    for (unsigned i = 0; i < MODEL_TABLES && is_stamped; i++) {
         world.now.tables[i].is_unstamped = false;
     }
     gather();
@@ -145,6 +242,9 @@ static void pass_time(int64_t ms) {
     }
     true_us += 150000;
     run_timers();
+    for (unsigned i = 0; i < MODEL_TABLES && master()->library != NULL; i++) {
+        if (world.now.tables[i].exists && !world.now.tables[i].is_filter) holds_check_ended(i);
+    }
 }
 
 static int64_t draw_time(void) {
@@ -165,16 +265,31 @@ static void step_wall(void) {
     pass_time(200); /* so that the timers have seen it */
 }
 
-/* When the machine starts again, nobody knows what happened to a wall clock after the log's end. */
-static void forget_sets(const server *at) {
+/* When the machine starts again, nobody knows what happened to a wall clock after the log's end.
+ * The same if it did so before, and the log is cut off before that. */
+static void forget_sets(const server *at, bool is_machine) {
     int64_t end_ms =
         at->log.count > 0 && world.lineage.count > 0 ? world.told_ms[world.lineage.count - 1] : 0;
+    bool has_started = at->at->starts > 0 && at->at->off_ms >= end_ms;
+    if (!is_machine && !has_started) return;
     for (unsigned i = 0; i < world.set_count; i++) {
         if (world.sets[i].of != at->at || world.sets[i].at_ms < end_ms) continue;
         slow_all(world.sets[i].step_ms);
         for (unsigned table = 0; table < MODEL_TABLES; table++) {
             world.now.tables[table].fast_ms += world.sets[i].step_ms;
         }
+    }
+}
+
+/* A master goes down whose log has no stamp of its host, because it was cut off or the server was
+ * promoted since: the time since the end of its log is lost. */
+static void lose_stamps(void) {
+    size_t position = world.lineage.count;
+    int64_t since_ms = position > 0 ? now_ms() - world.told_ms[position - 1] : now_ms();
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        model_table *table = &world.now.tables[i];
+        table->is_unstamped |= position <= world.promoted_at;
+        if (table->is_unstamped) table->slow_ms += since_ms;
     }
 }
 
@@ -198,7 +313,8 @@ static void step_crash(bool is_machine, bool is_cut) {
             world.follows[i] = world.follows[i] && world.offset[i] <= world.lineage.count;
         }
     }
-    if (is_machine) forget_sets(at);
+    lose_stamps();
+    forget_sets(at, is_machine);
     if (draw(2) == 0) {
         int64_t ms = draw_time();
         true_us += ms * 1000;
@@ -299,6 +415,8 @@ static void step_promote(void) {
     for (unsigned i = 0; i < MODEL_TABLES; i++) {
         world.now.tables[i].is_unstamped = true;
     }
+    gather();
+    world.promoted_at = world.lineage.count;
     for (unsigned i = 0; i < SERVERS; i++) {
         world.follows[i] =
             world.follows[i] && i != number && world.offset[i] <= world.lineage.count;
@@ -329,6 +447,7 @@ static void step_restore(void) {
         return;
     }
     world.now.tables[table] = world.payloads[which].table;
+    world.now.tables[table].born = ++world.births;
     /* Its time stood still in the payload, and begins at its last change. */
     world.now.tables[table].base_ms -= now_ms() - world.payloads[which].at_ms;
     world.now.tables[table].is_unstamped = true;
@@ -342,24 +461,37 @@ void make_table(unsigned table, bool is_filter) {
     /* Not drawn, so that the seeds do with other tables what they did. */
     bool is_forgetful = !is_filter && (chance >> 33) % 3 == 0;
     *made = (model_table){.exists = true,
+                          .born = ++world.births,
                           .is_filter = is_filter,
                           .is_forgetful = is_forgetful,
                           .window_ms = (uint32_t)(draw(2) == 0 ? 20000 : 3600000)};
     for (unsigned id = 0; id < MODEL_IDS; id++) {
         model_forget(made, id);
     }
+    if (!is_filter && (chance >> 37) % 2 == 0) meters_draw(made);
     snprintf(window, sizeof window, "%u", made->window_ms);
     command words = command_of(is_filter ? "FBF.RESERVE" : "ONCE.CREATE", key, "WINDOW", window,
                                "ERROR", draw(2) == 0 ? "1e-9" : "1e-12",
                                made->is_forgetful ? "KIND" : NULL, "forgetful", NULL);
+    meters_words(made, &words);
     reply answer = server_call(master(), &words);
     if (answer.is_error) wrong("a table cannot be made: %s", answer.text);
     command_free(&words);
     gather();
 }
 
+static void step_claims(void) {
+    unsigned table = draw_table();
+    if (!world.now.tables[table].is_filter) claims_step(table);
+}
+
+static void step_holds(void) {
+    unsigned table = draw_table();
+    if (!world.now.tables[table].is_filter) holds_step(table);
+}
+
 void step(void) {
-    switch (draw(20)) {
+    switch (draw(27)) {
     case 0:
     case 1:
     case 2:
@@ -400,6 +532,17 @@ void step(void) {
         return;
     case 18:
         step_dump();
+        return;
+    case 19:
+    case 20:
+    case 21:
+    case 22:
+        step_claims();
+        return;
+    case 23:
+    case 24:
+    case 25:
+        step_holds();
         return;
     default:
         step_restore();

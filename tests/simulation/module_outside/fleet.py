@@ -24,17 +24,21 @@ class Wrong(Exception):
 class Table:
     """What a once-table has applied: id -> (how often, when last, by the table's time)."""
 
-    def __init__(self, window_ms, now_ms):
+    def __init__(self, window_ms, now_ms, is_metered=False):
         self.window_ms = window_ms
+        self.is_metered = is_metered  # it counts per period, too
         self.base_ms = -now_ms  # the table's time is the true time and this
         self.slow_ms = self.fast_ms = 0  # by how much it may be behind or ahead of that
         self.applied = {}
         self.counters = {}
+        self.claims = {}  # claims.py
+        self.holds = {}  # holds.py
 
     def copy(self):
-        other = Table(self.window_ms, 0)
+        other = Table(self.window_ms, 0, self.is_metered)
         other.base_ms, other.slow_ms, other.fast_ms = self.base_ms, self.slow_ms, self.fast_ms
-        other.applied, other.counters = dict(self.applied), dict(self.counters)
+        other.applied, other.counters, other.claims = dict(self.applied), dict(self.counters), dict(self.claims)
+        other.holds = dict(self.holds)
         return other
 
     def expected(self, identity, now_ms):
@@ -62,6 +66,9 @@ class Host:
                                      appendonly="yes", appendfsync="always", repl_timeout=3600,
                                      repl_diskless_load="disabled").start()
         self.number = number
+
+    def wall_ms(self):
+        return int(time.time() * 1000) + self.clock.wall_ms + self.clock.passed_ms
 
 
 class Fleet:

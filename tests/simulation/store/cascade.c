@@ -63,6 +63,7 @@ static void *work(void *context) {
 
 struct opening {
     struct holding *holding;
+    const char *folder; /* NULL: the cascade's own */
     lethe_status status;
     uint64_t sequence, counts[KEYS];
 };
@@ -72,7 +73,8 @@ static void open_cascade(void *context) {
     struct holding *holding = opening->holding = machine_allocate(sizeof *holding);
     lethe_cascade_options options = all.options;
     options.allocator = machine_allocator();
-    opening->status = lethe_cascade_open(FOLDER, &options, &holding->cascade, NULL);
+    opening->status = lethe_cascade_open(opening->folder != NULL ? opening->folder : FOLDER,
+                                         &options, &holding->cascade, NULL);
     if (opening->status != LETHE_OK) return;
     size_t note_bytes;
     lethe_cascade_last_checkpoint(holding->cascade, &opening->sequence, NULL, &note_bytes);
@@ -295,6 +297,63 @@ static void secure(bool checkpoints) {
     if (checkpoints) all.checkpoint = all.submitted;
 }
 
+/* --- from outside, while the process goes on --- */
+
+struct outside {
+    lethe_status status;
+    lethe_detail detail;
+    lethe_backup backup;
+    lethe_cascade_health health;
+};
+
+static void check_and_back_up(void *context) {
+    struct outside *outside = context;
+    outside->health.size = sizeof outside->health;
+    outside->backup.size = sizeof outside->backup;
+    outside->status = lethe_cascade_check(FOLDER, &outside->health, &outside->detail);
+    if (outside->status != LETHE_OK) return;
+    outside->status =
+        lethe_cascade_backup(FOLDER, "/backups", NULL, &outside->backup, &outside->detail);
+}
+
+static void restore_it(void *context) {
+    struct opening *opening = context;
+    opening->status = lethe_cascade_restore("/backups", opening->sequence, "/restored", NULL, NULL);
+    opening->folder = "/restored";
+    if (opening->status == LETHE_OK) open_cascade(opening);
+}
+
+/* In a copy of the world: the backup has what was acknowledged, and nothing that was not sent. */
+static void try_restored(struct world *world, const void *context) {
+    static struct opening opening;
+    (void)world;
+    opening = (struct opening){.sequence = *(const uint64_t *)context};
+    calm_down();
+    all.workers = 0;
+    all.least = is_checkpointed() ? all.checkpoint : all.returned;
+    all.most = is_checkpointed() ? all.under_way : all.submitted;
+    if (all.most < all.least) all.most = all.least;
+    (void)machine_call(READER, restore_it, &opening, 0);
+    if (opening.status != LETHE_OK)
+        verdict_fail("restore", "a backup is not restored: %s", lethe_strerror(opening.status));
+    (void)find_point(opening.counts);
+}
+
+static void back_up(void) {
+    static struct outside outside;
+    open_if_closed();
+    outside = (struct outside){.status = LETHE_OK};
+    enum machine_end end = machine_call(READER, check_and_back_up, &outside, 0);
+    machine_kill(READER);
+    system_end_process(READER);
+    if (end != MACHINE_RETURNED) return;
+    if (outside.status == LETHE_OK) {
+        harm_in_copy(&all.world, try_restored, &outside.backup.number);
+    } else if (!is_impaired() && all.holding->worst == LETHE_OK) {
+        verdict_fail("backup", "a backup failed without a fault: %s", outside.detail.text);
+    }
+}
+
 static void close_cascade(void *context) {
     struct asking *asking = context;
     struct holding *holding = asking->holding;
@@ -356,8 +415,11 @@ static void do_step(const struct step *step) {
         return;
     case STEP_SET:
     case STEP_FOLLOW:
-    case STEP_BACKUP:
         secure(true);
+        return;
+    case STEP_BACKUP:
+    case STEP_RESTORE:
+        back_up();
         return;
     case STEP_CLOSE:
     case STEP_REBOOT:

@@ -4,7 +4,7 @@
  *   rocksdb_options.c    those of them that do nothing
  *   database.c   opening, the log, flushes      manifest.c  which tables there are
  *   tables.c     tables and compactions         records.c   records in order
- *   files.c      whole files                    database_backup.c  copies of a database */
+ *   files.c      whole files */
 #ifndef LETHE_SIMULATION_STORE_DATABASE_H
 #define LETHE_SIMULATION_STORE_DATABASE_H
 
@@ -124,6 +124,8 @@ char *database_load(struct database *database, unsigned family);
 char *database_ingest(struct database *database, unsigned family, struct run *run);
 void database_delete_files(struct database *database, unsigned family, struct slice from,
                            struct slice to);
+/* One more family, which is durable on return. */
+char *database_add_family(struct database *database, const char *name);
 char *database_families(const char *folder, char ***names, size_t *count);
 /* What is seen of a key; NULL: it is not there. Everything is loaded. */
 const struct record *database_find(const struct database *database, unsigned family,
@@ -157,11 +159,5 @@ char *message_of(const char *text);
 char *message_of_corruption(const char *what, const char *path);
 char *file_read_opened(int descriptor, const char *path, struct bytes *out);
 bool file_write_at(int descriptor, uint64_t offset, const unsigned char *data, size_t size);
-
-/* --- database_backup.c --- */
-char *backup_make(struct database *database, const char *folder);
-char *backup_restore(const char *folder, const char *to, uint64_t number);
-size_t backup_count(const char *folder, uint64_t *numbers, size_t room);
-char *backup_verify(const char *folder, uint64_t number);
 
 #endif

@@ -238,6 +238,7 @@ int disk_link(struct disk_node *node, const char *path) {
     char *own = last_name(name);
     put_entry(&parent->names, own, node);
     note(parent, (struct disk_change){.kind = ADD, .name = own, .node = node});
+    node->links++;
     return 0;
 }
 
@@ -259,7 +260,12 @@ int disk_remove(const char *path, bool is_folder) {
         free(own);
         return error;
     }
-    if (entry->node->opened == 0) disk.used_bytes -= entry->node->seen.size;
+    if (entry->node->links > 0) {
+        entry->node->links--; /* it has another name */
+    } else if (entry->node->opened == 0) {
+        assert(entry->node->seen.size <= disk.used_bytes);
+        disk.used_bytes -= entry->node->seen.size;
+    }
     take_entry(&parent->names, own);
     note(parent, (struct disk_change){.kind = REMOVE, .name = own});
     return 0;
@@ -359,6 +365,19 @@ static void reach(struct disk_node *node) {
     }
 }
 
+/* How many names each file has: a power cut may have brought some back. */
+static void count_links(void) {
+    for (struct disk_node *node = disk.nodes; node != NULL; node = node->next)
+        node->links = 0;
+    for (struct disk_node *node = disk.nodes; node != NULL; node = node->next) {
+        for (size_t i = 0; i < node->names.count; i++)
+            node->names.entries[i].node->links++;
+    }
+    for (struct disk_node *node = disk.nodes; node != NULL; node = node->next) {
+        if (node->links > 0) node->links--; /* the first does not count */
+    }
+}
+
 void disk_collect(void) {
     for (struct disk_node *node = disk.nodes; node != NULL; node = node->next)
         node->is_reached = false;
@@ -381,6 +400,7 @@ void disk_collect(void) {
         free(node->kept.data);
         free(node);
     }
+    count_links();
     disk.used_bytes = 0;
     for (struct disk_node *node = disk.nodes; node != NULL; node = node->next)
         disk.used_bytes += node->seen.size;

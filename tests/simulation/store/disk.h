@@ -32,6 +32,7 @@ struct disk_node {
     struct disk_node *next; /* of all nodes */
     uint64_t number, written_ms;
     bool is_folder, is_reached;
+    unsigned links;                /* names besides the first */
     unsigned opened;               /* descriptors that have it */
     unsigned locked_by;            /* descriptor with the lock of the file, plus 1 */
     struct disk_bytes seen, kept;  /* of a file */

@@ -124,6 +124,18 @@ char *manifest_read(struct database *database) {
     return message;
 }
 
+char *database_add_family(struct database *database, const char *name) {
+    (void)system_mutex_lock(&database->changing);
+    char *message = database->error != NULL ? message_of(database->error) : NULL;
+    if (message == NULL) {
+        database->family_names[database->family_count++] = message_of(name);
+        message = manifest_write(database);
+        if (message != NULL) database->error = message_of(message);
+    }
+    (void)system_mutex_unlock(&database->changing);
+    return message;
+}
+
 char *database_families(const char *folder, char ***names, size_t *count) {
     struct database *probe = machine_allocate(sizeof *probe);
     probe->folder = message_of(folder);

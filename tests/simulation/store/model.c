@@ -30,11 +30,14 @@ void model_compose(const struct model *model, struct sent *sent, uint32_t id, ui
     size_t count = 1 + (size_t)test_random_below(&random, MODEL_CHANGES);
     sent->id = id;
     sent->variant = variant;
+    sent->may_be_limited = sent->must_be_limited = false;
     for (size_t i = 0; i < count; i++) {
+        sent->changes[i].flags = 0;
         uint32_t key = (uint32_t)test_random_below(&random, MODEL_KEYS);
         int64_t delta = (int64_t)test_random_below(&random, 2001) - 1000;
         /* Some are so large that two of them do not fit. */
-        if (test_random_below(&random, 30) == 0) delta = INT64_MAX / 2 + 5;
+        bool is_large = test_random_below(&random, 30) == 0;
+        if (is_large && !model->is_modest) delta = INT64_MAX / 2 + 5;
         if (i > 0) sent->changes[i].delta = delta + variant;
         if (i > 0) sent->changes[i].key.size = model_key_name(sent->keys[i], key);
         sent->changes[i].key.data = sent->keys[i];
@@ -51,6 +54,10 @@ static uint32_t number_in(lethe_bytes name, size_t prefix) {
     char text[MODEL_NAME] = "";
     memcpy(text, name.data, name.size < sizeof text ? name.size : sizeof text - 1);
     return (uint32_t)strtoul(text + prefix, NULL, 10);
+}
+
+uint32_t model_key_number(lethe_bytes name) {
+    return number_in(name, 7);
 }
 
 static bool begins(lethe_bytes name, const char *prefix) {
@@ -73,8 +80,10 @@ static void apply_changes(const struct model *model, struct state *state, uint32
 static void make(const struct model *model, struct state *state, const struct effect *effect) {
     switch (effect->kind) {
     case EFFECT_APPLY:
-        apply_changes(model, state, effect->which, effect->variant);
-        state->ids[effect->which].witness++;
+        if (effect->variant != VARIANT_GIVEN_UP) {
+            apply_changes(model, state, effect->which, effect->variant);
+            state->ids[effect->which].witness++;
+        }
         state->ids[effect->which].is_applied = true;
         state->ids[effect->which].may_be_forgotten = false;
         state->ids[effect->which].may_be_remembered = false;
@@ -84,6 +93,12 @@ static void make(const struct model *model, struct state *state, const struct ef
         return;
     case EFFECT_SET:
     case EFFECT_DELETE:
+        if (effect->kind == EFFECT_SET)
+            /* Modulo 2^64: a rest may be as large as the difference of two values. */
+            state->rests[effect->which] +=
+                (uint64_t)effect->value - (uint64_t)state->values[effect->which];
+        else
+            state->rests[effect->which] = 0; /* its buckets go as well */
         state->values[effect->which] = effect->value;
         state->exists[effect->which] = effect->kind == EFFECT_SET;
         return;
@@ -102,6 +117,16 @@ static void add_effect(struct model *model, struct effect effect) {
     effect.client = model->client;
     model->effects[model->effect_count++] = effect;
     make(model, &model->submitted, &effect);
+}
+
+void model_meter(struct model *model) {
+    assert(model->effect_count == 0);
+    struct state *state = &model->submitted;
+    state->has_meters = true;
+    memcpy(state->rests, state->values, sizeof state->rests);
+    for (uint32_t i = 0; i < model->id_count; i++)
+        state->ids[i].unmetered = state->ids[i].witness;
+    model->acknowledged = *state;
 }
 
 void model_set(struct model *model, uint32_t key, int64_t value, bool deletes) {
@@ -139,9 +164,10 @@ static bool overflows(const struct model *model, const struct sent *sent) {
 }
 
 static const char *name_of(unsigned outcome) {
-    static const char *const names[] = {"applied",  "duplicate", "late",    "future",
-                                        "overflow", "invalid",   "refused", "mismatch"};
-    return outcome < 8 ? names[outcome] : "nothing";
+    static const char *const names[] = {"applied",  "duplicate",   "late",    "future",
+                                        "overflow", "invalid",     "refused", "mismatch",
+                                        "limited",  "applied late"};
+    return outcome < 10 ? names[outcome] : "nothing";
 }
 
 __attribute__((noreturn)) static void blame(const struct sent *sent, unsigned said,
@@ -158,9 +184,8 @@ __attribute__((noreturn)) static void blame(const struct sent *sent, unsigned sa
 enum age { YOUNG, BETWEEN, OLD };
 
 /* By the rules of now alone. */
-static enum age age_by_rules(const struct model *model, const struct memory *memory,
+static enum age age_by_rules(const struct rules *rules, const struct memory *memory,
                              struct moment now) {
-    const struct rules *rules = &model->rules;
     if (rules->forever) return YOUNG;
     uint64_t most =
         now.most_ms > memory->applied.least_ms ? now.most_ms - memory->applied.least_ms : 0;
@@ -172,9 +197,22 @@ static enum age age_by_rules(const struct model *model, const struct memory *mem
 }
 
 static enum age age_of(const struct model *model, const struct memory *memory, struct moment now) {
-    enum age age = age_by_rules(model, memory, now);
+    enum age age = age_by_rules(&model->rules, memory, now);
     if (age == YOUNG && memory->may_be_forgotten) return BETWEEN;
     return age == OLD && memory->may_be_remembered ? BETWEEN : age;
+}
+
+static bool counts_late(const struct sent *sent) {
+    return (sent->operation.flags & LETHE_OPERATION_COUNT_LATE) != 0;
+}
+
+/* The same of an operation that is counted although it is late: whatever is left of its id makes it
+ * a duplicate. The index may have the id at any age, and is asked whenever the window hints at it:
+ * an operation with the same id that was not applied (overflow) leaves such a hint. */
+static enum age age_if_late(const struct model *model, const struct memory *memory,
+                            struct moment now) {
+    enum age age = age_of(model, memory, now);
+    return age == OLD && model->rules.exact ? BETWEEN : age;
 }
 
 static void check_values(const struct model *model, const struct sent *sent,
@@ -204,16 +242,18 @@ static bool is_out_of_time(struct model *model, const struct sent *sent, uint8_t
         time_ms > clock_ms && (jumps || time_ms > wall.least_ms + rules->max_future_ms);
     if (!lenient && ahead && outcome != LETHE_OUTCOME_FUTURE)
         blame(sent, outcome, "ahead", memory, *now);
-    if (!lenient && late && outcome != LETHE_OUTCOME_LATE)
+    bool is_late = outcome == LETHE_OUTCOME_LATE || outcome == LETHE_OUTCOME_APPLIED_LATE;
+    if (!lenient && late && !counts_late(sent) && outcome != LETHE_OUTCOME_LATE)
         blame(sent, outcome, "late", memory, *now);
+    if (!lenient && counts_late(sent) &&
+        (outcome == LETHE_OUTCOME_LATE || (late && outcome == LETHE_OUTCOME_APPLIED)))
+        blame(sent, outcome, "applied late", memory, *now);
     if (!lenient && outcome == LETHE_OUTCOME_FUTURE && !may_be_ahead)
         blame(sent, outcome, "not ahead", memory, *now);
     bool is_known = rules->forever && memory->is_applied && age_of(model, memory, *now) == YOUNG;
     bool may_be_late = late || (time_ms < model->forgotten_ms && !is_known);
-    if (!lenient && outcome == LETHE_OUTCOME_LATE && !may_be_late)
-        blame(sent, outcome, "not late", memory, *now);
-    if (ahead || late || outcome == LETHE_OUTCOME_FUTURE || outcome == LETHE_OUTCOME_LATE)
-        return true;
+    if (!lenient && is_late && !may_be_late) blame(sent, outcome, "not late", memory, *now);
+    if (ahead || outcome == LETHE_OUTCOME_FUTURE || outcome == LETHE_OUTCOME_LATE) return true;
     if (time_ms > clock_ms) model->clock_ms = time_ms;
     *now = (struct moment){model->clock_ms, model->clock_ms};
     return false;
@@ -223,7 +263,10 @@ static void judge_fresh(struct model *model, const struct sent *sent, uint8_t ou
                         struct moment now) {
     struct memory *memory = &model->submitted.ids[sent->id];
     bool too_large = overflows(model, sent);
-    if (outcome == (too_large ? LETHE_OUTCOME_OVERFLOW : LETHE_OUTCOME_APPLIED)) {
+    bool is_applied = outcome == LETHE_OUTCOME_APPLIED || outcome == LETHE_OUTCOME_APPLIED_LATE;
+    bool crosses = bounds_are_crossed(model, sent);
+    if (outcome == LETHE_OUTCOME_LIMITED && (crosses || sent->may_be_limited)) return;
+    if (!crosses && (too_large ? outcome == LETHE_OUTCOME_OVERFLOW : is_applied)) {
         if (!too_large)
             add_effect(model, (struct effect){.kind = EFFECT_APPLY,
                                               .which = sent->id,
@@ -233,7 +276,8 @@ static void judge_fresh(struct model *model, const struct sent *sent, uint8_t ou
     }
     bool may_be_wrong =
         outcome == LETHE_OUTCOME_DUPLICATE && !model->rules.exact && model->rules.error > 1e-8;
-    if (!may_be_wrong) blame(sent, outcome, too_large ? "overflow" : "applied", memory, now);
+    const char *expected = crosses ? "limited" : too_large ? "overflow" : "applied";
+    if (!may_be_wrong) blame(sent, outcome, expected, memory, now);
     model->wrongly_duplicates++;
 }
 
@@ -241,7 +285,8 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
                  struct moment wall, const int64_t *values, bool lenient) {
     const struct memory *memory = &model->submitted.ids[sent->id];
     if (lenient) { /* beyond what is durable: only what may be there matters */
-        if (outcome != LETHE_OUTCOME_APPLIED || overflows(model, sent)) return;
+        bool is_applied = outcome == LETHE_OUTCOME_APPLIED || outcome == LETHE_OUTCOME_APPLIED_LATE;
+        if (!is_applied || overflows(model, sent) || bounds_are_crossed(model, sent)) return;
         if (model->rules.event_time && sent->operation.time_ms > model->clock_ms)
             model->clock_ms = sent->operation.time_ms;
         if (model->rules.event_time) now = (struct moment){model->clock_ms, model->clock_ms};
@@ -253,13 +298,18 @@ void model_judge(struct model *model, const struct sent *sent, uint8_t outcome, 
         return;
     }
     enum age age = memory->is_applied ? age_of(model, memory, now) : OLD;
+    uint64_t time_ms = sent->operation.time_ms;
+    bool is_late = model->rules.event_time && (time_ms + model->rules.window_ms < now.least_ms ||
+                                               time_ms < model->forgotten_ms);
+    if (memory->is_applied && counts_late(sent) && is_late) age = age_if_late(model, memory, now);
     /* Where the store takes such an event at all, it has forgotten nothing. */
-    if (memory->is_applied && sent->operation.time_ms < model->forgotten_ms &&
-        age_by_rules(model, memory, now) == YOUNG)
+    if (memory->is_applied && time_ms < model->forgotten_ms && !counts_late(sent) &&
+        age_by_rules(&model->rules, memory, now) == YOUNG)
         age = YOUNG;
     /* The witness alone is the same in all variants. */
     bool differs = model->rules.check_payload && memory->is_compared &&
-                   memory->variant != sent->variant && sent->operation.change_count > 1;
+                   memory->variant != sent->variant &&
+                   (sent->operation.change_count != 1 || memory->variant == VARIANT_GIVEN_UP);
     uint8_t repeated = differs ? LETHE_OUTCOME_MISMATCH : LETHE_OUTCOME_DUPLICATE;
     if (age == YOUNG) {
         if (outcome != repeated) blame(sent, outcome, name_of(repeated), memory, now);
@@ -314,6 +364,31 @@ void model_show(struct shown *shown, lethe_bytes key, int64_t value) {
     }
 }
 
+void model_show_bucket(struct shown *shown, lethe_bytes key, int64_t value) {
+    if (begins(key, "w-") && number_in(key, 2) < MODEL_IDS) {
+        shown->witness_sums[number_in(key, 2)] += (uint32_t)value;
+    } else if (begins(key, "shared-") && number_in(key, 7) < MODEL_KEYS) {
+        shown->sums[number_in(key, 7)] += value;
+    } else {
+        verdict_fail("meters", "there are buckets of \"%.*s\", which nobody made", (int)key.size,
+                     (const char *)key.data);
+    }
+}
+
+/* A witness is never set: all of it is in buckets, except what was there before there were any. */
+static void check_meters(const struct model *model, const struct shown *shown) {
+    if (!model->acknowledged.has_meters) return;
+    if (!shown->has_meters) verdict_fail("meters", "the store has lost its meters");
+    for (uint32_t i = 0; i < model->id_count; i++) {
+        uint32_t unmetered = model->acknowledged.ids[i].unmetered;
+        uint32_t most = shown->witness[i] - unmetered, sum = shown->witness_sums[i];
+        if (sum == most || (shown->drops && sum < most)) continue;
+        verdict_fail("meters",
+                     "id-%u is there %u times, %u of them without meters, and %u in buckets", i,
+                     shown->witness[i], unmetered, sum);
+    }
+}
+
 void model_show_mark(struct shown *shown, const lethe_mark *mark) {
     if (!begins(mark->name, "source-") || number_in(mark->name, 7) >= MODEL_MARKS)
         verdict_fail("marks", "there is a mark \"%.*s\" that nobody made", (int)mark->name.size,
@@ -321,7 +396,14 @@ void model_show_mark(struct shown *shown, const lethe_mark *mark) {
     shown->marks[number_in(mark->name, 7)] = number_in(mark->value, 0);
 }
 
+/* What is set by hand is in no bucket, and what is deleted is in none either. */
+static bool rest_differs(const struct state *state, const struct shown *shown, uint32_t key) {
+    return state->has_meters && !shown->drops &&
+           (uint64_t)shown->values[key] - (uint64_t)shown->sums[key] != state->rests[key];
+}
+
 static bool key_differs(const struct state *state, const struct shown *shown, uint32_t key) {
+    if (rest_differs(state, shown, key)) return true;
     return state->values[key] != shown->values[key] || state->exists[key] != shown->exists[key];
 }
 
@@ -341,10 +423,12 @@ static unsigned count_differences(const struct model *model, const struct state 
         if (!key_differs(state, shown, i)) continue;
         count++;
         if (text != NULL && count < 6 && used < size)
-            used += (size_t)snprintf(text + used, size - used,
-                                     "; shared-%u is %" PRId64 "%s, and should be %" PRId64 "%s", i,
-                                     shown->values[i], shown->exists[i] ? "" : " (missing)",
-                                     state->values[i], state->exists[i] ? "" : " (missing)");
+            used += (size_t)snprintf(
+                text + used, size - used,
+                "; shared-%u is %" PRId64 "%s, %" PRId64 " in buckets, and should be %" PRId64
+                "%s, %" PRId64 " not in buckets",
+                i, shown->values[i], shown->exists[i] ? "" : " (missing)", shown->sums[i],
+                state->values[i], state->exists[i] ? "" : " (missing)", (int64_t)state->rests[i]);
     }
     for (uint32_t i = 0; i < MODEL_MARKS; i++) {
         if (state->marks[i] == shown->marks[i]) continue;
@@ -359,6 +443,7 @@ static unsigned count_differences(const struct model *model, const struct state 
 
 void model_match_submitted(const struct model *model, const struct shown *shown) {
     char text[1024] = "";
+    check_meters(model, shown);
     if (count_differences(model, &model->submitted, shown, text, sizeof text) > 0)
         verdict_fail("reads", "a writer does not see what it submitted%s", text);
 }
@@ -397,6 +482,7 @@ static size_t find_point(const struct model *model, const struct shown *shown, u
 
 void model_match(struct model *model, const struct shown *shown, bool settles, const char *who) {
     unsigned differences;
+    check_meters(model, shown);
     model_order(model, shown);
     size_t found = find_point(model, shown, &differences), under_way = model->effect_count;
     if (differences > 0) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "lethe/store.h"
+#include "simulation/store/claims.h"
 
 enum { MODEL_IDS = 40000, MODEL_KEYS = 24, MODEL_MARKS = 4, MODEL_CHANGES = 5, MODEL_NAME = 40 };
 
@@ -25,6 +26,7 @@ struct moment {
 struct memory {
     struct moment applied; /* when last */
     uint32_t witness;      /* how often */
+    uint32_t unmetered;    /* of these, before the store had meters */
     uint8_t variant;       /* which changes it had */
     bool is_applied;
     /* It was old when W became longer, or when ids were first kept for ever. */
@@ -38,6 +40,9 @@ struct state {
     int64_t values[MODEL_KEYS];
     bool exists[MODEL_KEYS];
     uint64_t marks[MODEL_MARKS];
+    /* The store counts per period: what the values have beyond that. */
+    bool has_meters;
+    uint64_t rests[MODEL_KEYS];
 };
 
 struct effect {
@@ -61,6 +66,8 @@ struct rules {
 struct model {
     struct rules rules;
     uint64_t seed; /* of the changes that ids have */
+    /* No delta is so large that two do not fit: buckets would overflow, which are not modelled. */
+    bool is_modest;
     struct state acknowledged, submitted;
     struct effect *effects; /* from the one state to the other */
     size_t effect_count, effect_room;
@@ -73,10 +80,15 @@ struct model {
     uint64_t fresh, wrongly_duplicates;
 };
 
+/* Of an id that was given up: no changes. */
+enum { VARIANT_GIVEN_UP = 255 };
+
 /* An operation as it is sent, with its names. */
 struct sent {
     uint32_t id;
     uint8_t variant;
+    /* It has a bound on a bucket; and one that nothing passes. */
+    bool may_be_limited, must_be_limited;
     char id_name[MODEL_NAME], keys[MODEL_CHANGES][MODEL_NAME];
     lethe_change changes[MODEL_CHANGES];
     lethe_operation operation;
@@ -103,8 +115,16 @@ struct shown {
     int64_t values[MODEL_KEYS];
     bool exists[MODEL_KEYS];
     uint64_t marks[MODEL_MARKS];
+    /* The store has meters: the sums of buckets. */
+    bool has_meters, drops;
+    uint32_t witness_sums[MODEL_IDS];
+    int64_t sums[MODEL_KEYS];
+    struct claims_shown claims;
 };
 void model_show(struct shown *shown, lethe_bytes key, int64_t value);
+void model_show_bucket(struct shown *shown, lethe_bytes key, int64_t value);
+/* The store has meters from now on. */
+void model_meter(struct model *model);
 void model_show_mark(struct shown *shown, const lethe_mark *mark);
 /* Finds the point of the list that is shown; fails if there is none. With `settles` the store is
  * there from now on, and what came after it was lost; otherwise nothing changes. */
@@ -112,7 +132,10 @@ void model_match(struct model *model, const struct shown *shown, bool settles, c
 /* The store is known to be as submitted: what a writer shows. */
 void model_match_submitted(const struct model *model, const struct shown *shown);
 size_t model_key_name(char *out, uint32_t key);
+uint32_t model_key_number(lethe_bytes name);
 size_t model_mark_name(char *out, uint32_t mark);
+/* bounds.c: whether an operation that is fresh must be limited. */
+bool bounds_are_crossed(const struct model *model, const struct sent *sent);
 /* Other rules from now on. What the old ones have forgotten stays so. */
 void model_switch(struct model *model, struct rules rules, struct moment now);
 /* Puts effects of several clients into an order that what is shown may come from: clients.c. */

@@ -106,6 +106,34 @@ static void draw_more(struct plan *plan, uint64_t seed) {
     if (one_in(&random, 3)) plan->options.forgetful = LETHE_SWITCH_ON;
     if (plan->tunables.first_stamp < 2 || plan->tunables.first_stamp > UINT32_MAX)
         plan->tunables.first_stamp = 2;
+    if (one_in(&random, 3))
+        plan->options.scale = 1 + (int32_t)test_random_below(&random, LETHE_SCALE_LIMIT);
+    plan->count_late_percent = one_in(&random, 2) ? 50 : 0;
+    if (one_in(&random, 2)) plan->tunables.fill_thread_ids = 0;
+}
+
+/* By itself, too. */
+static void draw_meters(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(3, &seed, sizeof seed).low};
+    if (one_in(&random, 2)) {
+        static const char *const per[] = {"1h,1mo", "1mo,1h", "1mo,1h,1d,15m"};
+        plan->options.per = per[test_random_below(&random, 3)];
+        plan->options.zone = "+05:45";
+        if (one_in(&random, 4)) plan->options.keep = one_in(&random, 2) ? "1h=3h" : "1mo=1d,1h=1h";
+        plan->adds_meters = one_in(&random, 3);
+    }
+}
+
+/* By itself, too. */
+static void draw_bounds(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(4, &seed, sizeof seed).low};
+    if (one_in(&random, 3)) plan->bounds_percent = 10 + (uint32_t)test_random_below(&random, 60);
+}
+
+/* And this. */
+static void draw_claims(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(5, &seed, sizeof seed).low};
+    plan->claims = one_in(&random, 3);
 }
 
 /* How often each kind of step comes. */
@@ -133,6 +161,9 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
     draw_options(plan, &random);
     draw_machine(plan, &random);
     draw_more(plan, seed);
+    draw_meters(plan, seed);
+    draw_bounds(plan, seed);
+    draw_claims(plan, seed);
     uint32_t weights[STEP_KINDS], sum = 0;
     draw_weights(&random, plan->options.event_time, weights);
     for (unsigned i = 0; i < STEP_KINDS; i++)
@@ -155,10 +186,15 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
 
 void plan_describe(const struct plan *plan) {
     const lethe_store_options *options = &plan->options;
-    verdict_tell("  %u clients at once%s%s, first stamp %llu", plan->clients,
-                 plan->switches ? ", modes that change" : "",
+    verdict_tell("  %u clients at once%s%s%s, first stamp %llu, scale %d", plan->clients,
+                 plan->switches ? ", modes that change" : "", plan->claims ? ", claims" : "",
                  options->forgetful ? ", forgetful window" : "",
-                 (unsigned long long)plan->tunables.first_stamp);
+                 (unsigned long long)plan->tunables.first_stamp, (int)options->scale);
+    if (plan->bounds_percent > 0) verdict_tell("  %u%% with bounds", plan->bounds_percent);
+    if (options->per != NULL)
+        verdict_tell("  meters %s%s%s%s", options->per, plan->adds_meters ? " (later)" : "",
+                     options->keep != NULL ? ", kept " : "",
+                     options->keep != NULL ? options->keep : "");
     verdict_tell("  a store by %s, window %llu ms, error %g%s%s%s%s, commits of %u after %llu ms",
                  options->event_time ? "event time" : "wall clock",
                  (unsigned long long)options->window_ms, options->error,

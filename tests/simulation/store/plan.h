@@ -59,9 +59,14 @@ struct plan {
     uint32_t batch; /* operations of a step at most */
     uint32_t duplicates_percent, late_percent, ahead_percent, jump_percent, variant_percent;
     uint32_t marks_percent;
-    bool adds_forever; /* the mode comes only with a later open */
-    bool switches;     /* windows and modes change between openings */
-    unsigned clients;  /* that submit at once in some steps */
+    /* Of all operations with event time: counted even if they are late. */
+    uint32_t count_late_percent;
+    bool adds_forever;       /* the mode comes only with a later open */
+    bool switches;           /* windows and modes change between openings */
+    unsigned clients;        /* that submit at once in some steps */
+    bool adds_meters;        /* the store gets its meters only with a later open */
+    uint32_t bounds_percent; /* of operations that carry bounds */
+    bool claims;             /* work is begun and done between the steps */
     struct step *steps;
     size_t step_count;
 };

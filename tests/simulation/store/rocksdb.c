@@ -12,6 +12,7 @@
 
 #include "simulation/store/database.h"
 #include "simulation/store/machine.h"
+#include "simulation/store/system.h"
 
 struct rocksdb_compactionfilter_t {
     void *state;
@@ -50,12 +51,8 @@ struct rocksdb_sstfilewriter_t {
     struct run run;
 };
 
-struct rocksdb_backup_engine_t {
-    char *folder;
-};
-
-struct rocksdb_backup_engine_info_t {
-    uint64_t numbers[256];
+struct rocksdb_livefiles_t {
+    char (*names)[32];
     size_t count;
 };
 
@@ -106,6 +103,14 @@ void rocksdb_compactionfilter_destroy(rocksdb_compactionfilter_t *filter) {
 
 /* --- opening --- */
 
+/* Families have the order in which they were made. */
+static unsigned family_of(const struct database *database, const char *name) {
+    unsigned i = 0;
+    while (i + 1 < database->family_count && strcmp(database->family_names[i], name) != 0)
+        i++;
+    return i;
+}
+
 static rocksdb_t *open_in(const char *folder, bool creates, bool reads, bool follows, int count,
                           const char *const *names, const rocksdb_options_t *const *options,
                           rocksdb_column_family_handle_t **handles, char **message) {
@@ -114,11 +119,11 @@ static rocksdb_t *open_in(const char *folder, bool creates, bool reads, bool fol
     if (*message != NULL) return NULL;
     for (int i = 0; i < count; i++) {
         handles[i] = new_thing(sizeof *handles[i]);
-        handles[i]->number = (unsigned)i;
+        handles[i]->number = family_of(database, names[i]);
         if (options[i]->filter == NULL) continue;
         database->filter = options[i]->filter->filter;
         database->filter_state = options[i]->filter->state;
-        database->filter_family = (unsigned)i;
+        database->filter_family = handles[i]->number;
     }
     rocksdb_t *opened = new_thing(sizeof *opened);
     opened->database = database;
@@ -151,6 +156,17 @@ rocksdb_t *rocksdb_open_for_read_only_column_families(
     (void)options;
     (void)error_if_log;
     return open_in(name, false, true, false, count, names, family_options, handles, message);
+}
+
+rocksdb_column_family_handle_t *rocksdb_create_column_family(rocksdb_t *database,
+                                                             const rocksdb_options_t *options,
+                                                             const char *name, char **message) {
+    (void)options;
+    *message = database_add_family(database->database, name);
+    if (*message != NULL) return NULL;
+    rocksdb_column_family_handle_t *handle = new_thing(sizeof *handle);
+    handle->number = database->database->family_count - 1;
+    return handle;
 }
 
 void rocksdb_close(rocksdb_t *database) {
@@ -385,53 +401,27 @@ void rocksdb_ingest_external_file_cf(rocksdb_t *database, rocksdb_column_family_
     bytes_drop(&bytes);
 }
 
-/* --- backups --- */
+/* --- which tables there are --- */
 
-rocksdb_backup_engine_t *rocksdb_backup_engine_open(const rocksdb_options_t *options,
-                                                    const char *path, char **message) {
-    (void)options;
-    (void)message;
-    rocksdb_backup_engine_t *engine = new_thing(sizeof *engine);
-    engine->folder = message_of(path);
-    return engine;
+const rocksdb_livefiles_t *rocksdb_livefiles(rocksdb_t *database) {
+    rocksdb_livefiles_t *files = new_thing(sizeof *files);
+    struct database *inner = database->database;
+    (void)system_mutex_lock(&inner->changing);
+    files->count = inner->table_count;
+    files->names = machine_allocate((files->count + 1) * sizeof *files->names);
+    for (size_t i = 0; i < files->count; i++)
+        (void)snprintf(files->names[i], sizeof *files->names, "/%06llu.sst",
+                       (unsigned long long)inner->tables[i]->number);
+    (void)system_mutex_unlock(&inner->changing);
+    return files;
 }
-void rocksdb_backup_engine_close(rocksdb_backup_engine_t *engine) {
-    machine_release(engine->folder);
-    machine_release(engine);
+int rocksdb_livefiles_count(const rocksdb_livefiles_t *files) {
+    return (int)files->count;
 }
-void rocksdb_backup_engine_create_new_backup_flush(rocksdb_backup_engine_t *engine,
-                                                   rocksdb_t *database, unsigned char flushes,
-                                                   char **message) {
-    *message = flushes ? database_flush(database->database) : NULL;
-    if (*message == NULL) *message = backup_make(database->database, engine->folder);
+const char *rocksdb_livefiles_name(const rocksdb_livefiles_t *files, int index) {
+    return files->names[index];
 }
-const rocksdb_backup_engine_info_t *
-rocksdb_backup_engine_get_backup_info(rocksdb_backup_engine_t *engine) {
-    rocksdb_backup_engine_info_t *all = new_thing(sizeof *all);
-    all->count = backup_count(engine->folder, all->numbers, 256);
-    return all;
-}
-int rocksdb_backup_engine_info_count(const rocksdb_backup_engine_info_t *all) {
-    return (int)all->count;
-}
-uint32_t rocksdb_backup_engine_info_backup_id(const rocksdb_backup_engine_info_t *all, int index) {
-    return (uint32_t)all->numbers[index];
-}
-void rocksdb_backup_engine_info_destroy(const rocksdb_backup_engine_info_t *all) {
-    machine_release((void *)(uintptr_t)all);
-}
-void rocksdb_backup_engine_verify_backup(rocksdb_backup_engine_t *engine, uint32_t number,
-                                         char **message) {
-    *message = backup_verify(engine->folder, number);
-}
-void rocksdb_backup_engine_restore_db_from_latest_backup(rocksdb_backup_engine_t *engine,
-                                                         const char *folder, const char *log_folder,
-                                                         const rocksdb_restore_options_t *options,
-                                                         char **message) {
-    (void)log_folder;
-    (void)options;
-    uint64_t numbers[256];
-    size_t count = backup_count(engine->folder, numbers, 256);
-    *message = count == 0 ? message_of("NotFound: no backups")
-                          : backup_restore(engine->folder, folder, numbers[count - 1]);
+void rocksdb_livefiles_destroy(const rocksdb_livefiles_t *files) {
+    machine_release(files->names);
+    machine_release((void *)(uintptr_t)files);
 }

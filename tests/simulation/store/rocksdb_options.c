@@ -27,7 +27,6 @@ THING(rocksdb_readoptions)
 THING(rocksdb_writeoptions)
 THING(rocksdb_envoptions)
 THING(rocksdb_ingestexternalfileoptions)
-THING(rocksdb_restore_options)
 
 struct rocksdb_block_based_table_options_t {
     int nothing;

@@ -74,6 +74,8 @@ struct sending {
     lethe_operation operations[LARGEST];
     uint8_t outcomes[LARGEST];
     int64_t values[LARGEST * MODEL_CHANGES];
+    bool wants_limits;
+    lethe_limit limits[LARGEST * MODEL_CHANGES];
     size_t mark_count;
     lethe_mark mark;
     char mark_name[MODEL_NAME], mark_value[MODEL_NAME];
@@ -87,6 +89,7 @@ static struct sending sending;
 static void compose(struct world *world, size_t count) {
     struct model *model = &world->model;
     uint64_t clock_ms = model->clock_ms;
+    sending.mark_count = percent(world, world->plan.marks_percent);
     for (size_t i = 0; i < count; i++) {
         uint32_t id = 0;
         bool repeats = model->id_count > 0 && (percent(world, world->plan.duplicates_percent) ||
@@ -100,11 +103,14 @@ static void compose(struct world *world, size_t count) {
         uint8_t variant = repeats && percent(world, world->plan.variant_percent) ? 7 : 0;
         model_compose(model, &sending.sent[i], id, variant);
         sending.sent[i].operation.time_ms = choose_time(world, &clock_ms);
+        if (world->plan.count_late_percent > 0 && percent(world, world->plan.count_late_percent))
+            sending.sent[i].operation.flags = LETHE_OPERATION_COUNT_LATE;
+        if (world->plan.bounds_percent > 0) bounds_draw(world, &sending.sent[i]);
+        if (sending.mark_count > 0) bounds_give_up(world, &sending.sent[i]);
         sending.operations[i] = sending.sent[i].operation;
     }
     sending.count = count;
     memset(sending.outcomes, NO_ANSWER, count);
-    sending.mark_count = percent(world, world->plan.marks_percent);
     sending.mark_number = (uint32_t)random_below(world, MODEL_MARKS);
     sending.mark.name =
         (lethe_bytes){sending.mark_name, model_mark_name(sending.mark_name, sending.mark_number)};
@@ -115,6 +121,13 @@ static void compose(struct world *world, size_t count) {
 
 static void send_operations(void *context) {
     struct sending *own = context;
+    if (own->wants_limits) {
+        own->ticket = 0;
+        own->answer.status = lethe_store_apply_bounded(own->store, own->operations, own->count,
+                                                       own->outcomes, own->limits);
+        own->waited.status = own->answer.status;
+        return;
+    }
     own->answer.status =
         lethe_store_submit(own->store, own->operations, own->count, &own->mark, own->mark_count,
                            own->outcomes, own->wants_values ? own->values : NULL, &own->ticket);
@@ -126,11 +139,15 @@ static void send_operations(void *context) {
 
 static void judge_all(struct world *world, struct moment now, struct moment wall, bool lenient) {
     const int64_t *values = sending.wants_values && !lenient ? sending.values : NULL;
+    const lethe_limit *limits = sending.wants_limits && !lenient ? sending.limits : NULL;
     for (size_t i = 0; i < sending.count; i++) {
         if (sending.outcomes[i] == NO_ANSWER) break;
         model_judge(&world->model, &sending.sent[i], sending.outcomes[i], now, wall, values,
                     lenient);
         if (values != NULL) values += sending.operations[i].change_count;
+        if (limits == NULL) continue;
+        bounds_check(&sending.sent[i], sending.outcomes[i], limits);
+        limits += sending.operations[i].change_count;
     }
     if (sending.mark_count > 0) model_mark(&world->model, sending.mark_number, ++world->next_mark);
     if (!world->model.rules.event_time) return;
@@ -161,7 +178,9 @@ void talk_apply(struct world *world, uint32_t most, bool waits) {
     compose(world, 1 + (size_t)random_below(world, most));
     sending.store = world->store;
     sending.waits = waits;
-    sending.wants_values = world_one_in(world, 2);
+    sending.wants_limits = world->plan.bounds_percent > 0 && waits && sending.mark_count == 0 &&
+                           world_one_in(world, 2);
+    sending.wants_values = world_one_in(world, 2) && !sending.wants_limits;
     /* Those that come with a mark go into one commit. */
     uint32_t limit = world->plan.options.commit_operations;
     if (sending.mark_count > 0 && limit > 0 && sending.count > limit) sending.count = limit;

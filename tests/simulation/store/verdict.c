@@ -5,6 +5,7 @@
  *         which rule: shrinking keeps to it. */
 #include "simulation/store/verdict.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -25,6 +26,10 @@ void verdict_fail(const char *rule, const char *format, ...) {
     printf("rule %s, in step %u: %s\n", rule, step, text);
     (void)fflush(stdout);
     _exit(1);
+}
+
+const char *verdict_of_signal(int number) {
+    return number == SIGALRM || number == SIGXCPU ? "hang" : "crash";
 }
 
 void verdict_tell(const char *format, ...) {

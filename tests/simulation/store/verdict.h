@@ -12,5 +12,8 @@ __attribute__((format(printf, 1, 2))) void verdict_tell(const char *format, ...)
 extern bool verdict_is_told;
 /* The step that is being done, for the message. */
 void verdict_at_step(unsigned number);
+/* The rule that a process has broken which a signal ended: main.c says which end a run that does
+ * not end by itself. */
+const char *verdict_of_signal(int number);
 
 #endif

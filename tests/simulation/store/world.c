@@ -57,6 +57,7 @@ void world_start(struct world *world, uint64_t seed, size_t step_count) {
     plan_draw(&world->plan, seed, step_count);
     const lethe_store_options *options = &world->plan.options;
     world->model.seed = seed;
+    world->model.is_modest = options->per != NULL;
     world->model.rules = (struct rules){
         .window_ms = options->window_ms,
         .max_future_ms = options->max_future_ms > 0 ? options->max_future_ms : 60000,
@@ -197,11 +198,47 @@ static bool show_mark(void *context, const lethe_mark *mark) {
     return true;
 }
 
+static bool show_bucket(void *context, const lethe_usage_row *row) {
+    if (!row->is_rest) model_show_bucket(context, row->key, (int64_t)row->value);
+    return true;
+}
+
+/* All buckets of months; and of hours, which may be many, those of a few keys. */
+static lethe_status look_at_buckets(lethe_store *store, struct shown *shown) {
+    static struct shown by_hour;
+    static lethe_store_stats stats;
+    static const lethe_bytes few[] = {{"w-0", 3}, {"w-7", 3}, {"w-13", 4}, {"shared-3", 8}};
+    stats = (lethe_store_stats){.size = sizeof stats};
+    lethe_status status = lethe_store_info(store, &stats);
+    if (status != LETHE_OK || stats.per[0] == '\0') return status;
+    shown->has_meters = true;
+    shown->drops = stats.keep[0] != '\0';
+    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    query.by = "1mo";
+    status = lethe_store_usage(store, &query, show_bucket, shown);
+    if (status != LETHE_OK || shown->drops) return status;
+    memset(&by_hour, 0, sizeof by_hour);
+    query.by = "1h";
+    query.keys = few;
+    query.key_count = sizeof few / sizeof few[0];
+    status = lethe_store_usage(store, &query, show_bucket, &by_hour);
+    static const unsigned ids[] = {0, 7, 13};
+    for (size_t i = 0; i < 3 && status == LETHE_OK; i++) {
+        if (by_hour.witness_sums[ids[i]] != shown->witness_sums[ids[i]])
+            verdict_fail("meters", "id-%u is %u in months and %u in hours", ids[i],
+                         shown->witness_sums[ids[i]], by_hour.witness_sums[ids[i]]);
+    }
+    if (status == LETHE_OK && by_hour.sums[3] != shown->sums[3])
+        verdict_fail("meters", "shared-3 is not the same in months and in hours");
+    return status;
+}
+
 lethe_status world_look(lethe_store *store, struct shown *shown) {
     memset(shown, 0, sizeof *shown);
     lethe_status status = lethe_store_each(store, (lethe_bytes){0}, show_counter, shown);
     if (status == LETHE_OK) status = lethe_store_marks(store, show_mark, shown);
-    return status;
+    if (status == LETHE_OK) status = look_at_buckets(store, shown);
+    return status == LETHE_OK ? claims_look(store, &shown->claims) : status;
 }
 
 struct opening {
@@ -225,10 +262,18 @@ static void open_store(void *context) {
         opening->answer.status = world_look(opening->store, opening->shown);
 }
 
+/* A scale may be left out, or repeated; that of whole numbers has a name of its own. */
+static int32_t scale_of(const struct world *world) {
+    int32_t scale = world->plan.options.scale;
+    if (world->opens % 3 == 2) return 0;
+    return scale == 0 && world->opens % 3 == 1 ? LETHE_SCALE_WHOLE : scale;
+}
+
 /* The options of the plan, some of those left out that the store remembers. */
 static lethe_store_options options_of(struct world *world) {
     lethe_store_options options = world->plan.options;
     options.allocator = machine_allocator();
+    options.scale = scale_of(world);
     if (world->opens > 0 && !world->is_switching) {
         if (world_one_in(world, 4)) options.window_ms = 0;
         if (world_one_in(world, 4)) options.error = 0;
@@ -237,6 +282,10 @@ static lethe_store_options options_of(struct world *world) {
         if (world_one_in(world, 3)) options.check_payload = LETHE_SWITCH_KEEP;
         if (world->opens % 3 == 1) options.forgetful = LETHE_SWITCH_KEEP;
     }
+    /* Meters belong to the store: some opens leave them out. */
+    bool has_meters = world->model.submitted.has_meters;
+    if (has_meters ? world->opens % 2 == 1 : world->plan.adds_meters && world->opens < 2)
+        options.per = options.zone = options.keep = NULL;
     if (world->plan.adds_forever && world->opens > 1) world->asks_forever = true;
     options.forever = world->asks_forever ? LETHE_SWITCH_ON : LETHE_SWITCH_KEEP;
     if (world->opens > 0 && world->model.rules.forever && !world->is_switching) {
@@ -271,9 +320,14 @@ static bool try_to_open(struct world *world) {
         (world->plan.options.forgetful == LETHE_SWITCH_ON)) {
         verdict_fail("kind", "the store's window is not of its kind");
     }
+    if (opening.stats.scale != (uint32_t)world->plan.options.scale)
+        verdict_fail("scale", "the store's scale is %u", opening.stats.scale);
     check_clock(world, from_ms, machine_true_ms(), opening.stats.clock_ms);
     world->first_try_ms = 0;
     model_match(&world->model, &shown, true, "the store");
+    claims_match(world, &shown, true, "the store");
+    if (opening.options.per != NULL && !world->model.submitted.has_meters)
+        model_meter(&world->model);
     world_switched(world, world_moment(world, from_ms, machine_true_ms()));
     return true;
 }

@@ -3,14 +3,16 @@
  *   world.c   opening, the end of processes, clocks        run.c    the steps in their order
  *   talk.c    operations, reads, waits                     harm.c   flips, checks, backups, readers
  *   clients.c several clients at once                      switches.c  other windows and modes
+ *   bounds.c  bounds of operations, and giving up          claims.c   work that must happen once
  *   cascade.c a cascade by itself, in place of a store */
 #ifndef LETHE_SIMULATION_STORE_WORLD_H
 #define LETHE_SIMULATION_STORE_WORLD_H
 
+#include "simulation/store/claims.h"
 #include "simulation/store/model.h"
 #include "simulation/store/plan.h"
 
-enum { WRITER = 1, READER = 2, TICKETS = 512 };
+enum { WRITER = 1, READER = 2, TICKETS = 512, KEPT_BACKUPS = 3 };
 
 #define STORE "/store"
 
@@ -39,8 +41,13 @@ struct world {
     uint64_t committed_ms;  /* the store's clock was at least that in its last commit */
     uint64_t latest_ms;     /* and at most that, ever */
     uint64_t next_mark;
-    bool has_backup;
-    struct state backup;
+    /* Backups whose content is known exactly, the latest last. */
+    struct kept_backup {
+        uint64_t number;
+        struct state state;
+    } backups[KEPT_BACKUPS];
+    size_t backup_count;
+    struct claims_model claims;
 };
 
 /* How a call into the store ended. */
@@ -73,8 +80,21 @@ void world_switch(struct world *world);
 /* The store has opened with what was asked for. */
 void world_switched(struct world *world, struct moment now);
 
+/* bounds.c: gives an operation bounds, or has its id given up, as is drawn. */
+void bounds_draw(struct world *world, struct sent *sent);
+void bounds_give_up(struct world *world, struct sent *sent);
+/* What the store says of the bounds of an operation. */
+void bounds_check(const struct sent *sent, uint8_t outcome, const lethe_limit *limits);
+
 /* clients.c: several threads at once. */
 void clients_apply(struct world *world);
+
+/* claims.c: a call, as is drawn; and what a store shows of claims, against what is known of them.
+ * With `settles` the store is as it shows itself from now on. */
+void claims_talk(struct world *world);
+void claims_match(struct world *world, const struct shown *shown, bool settles, const char *who);
+/* Nothing is known of them any more. */
+void claims_give_up(struct world *world);
 
 /* talk.c */
 void talk_apply(struct world *world, uint32_t most, bool waits);
@@ -84,6 +104,9 @@ void talk_read(struct world *world);
 void talk_list(struct world *world);
 
 /* harm.c */
+/* Runs something in a copy of the world; fails as it does. */
+void harm_in_copy(struct world *world, void (*main)(struct world *world, const void *context),
+                  const void *context);
 void harm_flip(struct world *world);
 void harm_follow(struct world *world);
 void harm_check(struct world *world);

@@ -4,6 +4,8 @@ Two memories, A and B, read logs that grow and are rotated, and write into one f
 well. The rule: of a run that ends with 0 every line is delivered, and none twice, over kills too where --out says
 so; what others wrote is never touched."""
 
+import shutil
+
 from inputs import LINE_ENDS, PACKS
 from model import Wrong
 from world import World
@@ -17,6 +19,7 @@ class Memory:
         self.delivered = []  # in order
         self.printed = set()  # those of them that did not go to the file
         self.logs = []
+        self.backups = {}  # by number: how many of the delivered it has for certain, and at most
 
 
 class DedupSimulation:
@@ -126,6 +129,7 @@ class DedupSimulation:
                     self.next_log += 1
                     rotated = path.rename(self.files / f"rotated-{self.next_log}")
                     path.touch()
+        number = self.back_up(memory) if memory.delivered and draw.random() < 0.4 else None
         results = [self.world.finish(words, process)]
         for again in (rotated, path):
             if again is not None:
@@ -134,8 +138,42 @@ class DedupSimulation:
         for result in results:
             if result.code != 0:
                 raise Wrong(str(result))
+        least = len(memory.delivered)
         memory.delivered += [line for line in dict.fromkeys(lines) if line not in memory.delivered]
+        if number is not None:
+            memory.backups[number] = (least, len(memory.delivered))
         self.check()
+
+    def back_up(self, memory):
+        """Beside a process that may be writing; returns its number."""
+        result = self.world.lethe("backup", "--json", "--db", memory.name, "--to", f"backups-{memory.name}")
+        if result.code != 0:
+            raise Wrong(str(result))
+        return result.json()["number"]
+
+    def step_backup(self, draw):
+        memory = draw.choice(self.memories)
+        if memory.delivered:
+            memory.backups[self.back_up(memory)] = (len(memory.delivered), len(memory.delivered))
+
+    def step_restore(self, draw):
+        """What was delivered by then is known to the restored folder, and nothing that came later."""
+        memory = draw.choice(self.memories)
+        if not memory.backups:
+            return
+        number = draw.choice(sorted(memory.backups))
+        least, most = memory.backups[number]
+        shutil.rmtree(self.world.folder / "restored", ignore_errors=True)
+        data = "".join(line + "\n" for line in memory.delivered).encode()
+        for words, content in ((["restore", "-q", "--from", f"backups-{memory.name}", "--number", number, "--db", "restored"],
+                                None), (["check", "--db", "restored"], None), (["dedup", "-q", "--db", "restored"], data)):
+            result = self.world.lethe(*words, data=content)
+            if result.code != 0:
+                raise Wrong(str(result))
+        printed = result.output.splitlines()
+        known = len(memory.delivered) - len(printed)
+        if not least <= known <= most or (least == most and printed != memory.delivered[known:]):
+            raise Wrong(f"backup {number} of {memory.name} knows {known} lines, and {least} to {most} were delivered")
 
     def step_other(self, draw):
         """Somebody else appends to the file."""
@@ -155,6 +193,7 @@ class DedupSimulation:
             raise Wrong("lines of somebody else are lost")
 
     def step(self, draw):
-        name = draw.choices(["step_run", "step_growing", "step_compressed", "step_other"], [6, 2, 2, 1])[0]
+        name = draw.choices(["step_run", "step_growing", "step_compressed", "step_other", "step_backup", "step_restore"],
+                            [6, 2, 2, 1, 1, 1])[0]
         self.trace(f"-- {name[5:]}")
         getattr(self, name)(draw)

@@ -36,6 +36,7 @@ class Input:
         self.pending = b""  # the begun line at its end
         if style.has_header():
             names = style.columns() + [f"column_of_no_interest_{i:04d}" for i in range(self.padding)]
+            names += ["note"] if style.has_note else []
             self.content += (style.separator().join(names) + self.line_end).encode()
         self.write()
 
@@ -51,16 +52,21 @@ class Input:
         style, values = self.style, [] if event.is_broken else self.style.values(event)
         if style.form == "jsonl":
             if event.is_broken:
-                return ('{"id": "broken", ' + self.line_end).encode()
+                return (f'{{"id": "{event.identity}", ' + self.line_end).encode()
             record = dict(zip(style.columns(), values))
-            if style.delta == "1":
-                record["delta"] = 1
+            if style.delta == style.amount:
+                record["delta"] = json.loads(style.delta)
             elif style.delta == "":
                 record["delta"] = None
-            return (json.dumps({"meta": record} if style.is_nested else record) + self.line_end).encode()
+            note = {"note": {"id": "nobody", "text": 'he said: "\u20ac\n', "size": 1 << 64}} if style.has_note else {}
+            return (json.dumps(note | ({"meta": record} if style.is_nested else record)) + self.line_end).encode()
         if event.is_broken:
-            return ("broken" + self.line_end).encode()
-        return (style.separator().join(values) + style.separator() * self.padding + self.line_end).encode()
+            return (event.identity + self.line_end).encode()
+        line = style.separator().join(values) + style.separator() * self.padding
+        if style.has_note:  # lines in quotes that look like events
+            row = style.separator().join(["nobody", "nothing", "1"])
+            line += f'{style.separator()}"see:\n{row}\n""{row}""{self.line_end}"'
+        return (line + self.line_end).encode()
 
     def words(self):
         """How lethe is told to read it."""
@@ -87,5 +93,5 @@ class Input:
         return path
 
 
-def broken():
-    return Event("broken", is_broken=True)
+def broken(number):
+    return Event(f"broken-{number}", is_broken=True)

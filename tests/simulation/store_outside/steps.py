@@ -3,32 +3,44 @@
 The rule: exit 0 means the model's numbers. Anything else comes with a message, and changes nothing that was
 acknowledged."""
 
+import decimal
 import shutil
 
+from backup_steps import BackupSteps
+from claim_steps import Claim, ClaimSteps
+from follow_steps import FollowSteps
 from inputs import LINE_ENDS, PACKS, Input, broken
-from model import Event, Expectation, Model, Modes, Wrong, compare
+from meter_steps import MeterSteps
+from model import Event, Expectation, Model, Modes, Wrong, compare, merge
 from styles import Style, draw_style
+from take_steps import TakeSteps
 from world import World
 
 HOUR_MS = 3_600_000
 START_MS = 1_600_000_000_000  # of the events' time: long ago, as in a replay
 
 
-class Simulation:
+class Simulation(BackupSteps, ClaimSteps, FollowSteps, MeterSteps, TakeSteps):
     def __init__(self, draw, trace):
         self.world = World(trace)
         self.trace = trace
+        self.taken_keys = set()
         self.files = self.world.base / "files"
         self.files.mkdir()
-        self.inputs, self.backups = [], []
+        self.inputs, self.backups, self.numbered = [], [], {}
         self.next_id = self.next_file = 0
         self.modes = self.draw_modes(draw)
         self.model = Model(self.modes)
+        self.forget_claims()
+        self.claims = {name: [Claim()] for name in self.claims}
         self.time_ms = START_MS  # of the latest event that was drawn
         self.exists = False
+        self.was_cut_off = False  # the last run, perhaps before it could report what it skipped
         self.error = draw.choice(["1e-9", "1e-10", "1e-12"])
         self.has_joined_ids = draw.random() < 0.3
         trace(f"modes: {self.modes}, error {self.error}")
+        if not self.modes.has_sketch and draw.random() < 0.4:
+            self.begin_meters(draw)
 
     @staticmethod
     def draw_modes(draw):
@@ -39,6 +51,9 @@ class Simulation:
             modes.check_payload = modes.exact and draw.random() < 0.5
         modes.has_sketch = draw.random() < 0.2
         modes.is_forgetful = draw.random() < 0.33
+        if draw.random() < 0.4:
+            modes.scale = draw.choice([1, 2, 4])
+            modes.amount = draw.choice(["1", "0.1", "-0.2" if not modes.has_sketch else "0.2"])
         return modes
 
     def close(self):
@@ -54,6 +69,7 @@ class Simulation:
         pairs += [["--check-payload"]] if self.modes.check_payload else []
         pairs += [["--sketch", "4MiB"]] if self.modes.has_sketch else []
         pairs += [["--window-kind", "forgetful"]] if self.modes.is_forgetful else []
+        pairs += [["--scale", str(self.modes.scale)]] if self.modes.scale > 0 else []
         pairs += [["--forever"], ["--ledger-memory", "8MiB"]] if self.modes.forever else []
         return [word for pair in pairs if not self.exists or draw.random() < 0.2 for word in pair]
 
@@ -69,8 +85,17 @@ class Simulation:
             result = self.world.lethe("get", "--db", folder, "sum", *keys)
             if result.code == 1:  # some have no estimate above zero
                 result.code = 0
-        return result, {key: int(value) for key, value in
-                        (line.split("\t") for line in result.output.splitlines())}
+        return result, self.read_counters(result.output)
+
+    def read_counters(self, output):
+        """What was printed, as the model has it: of witnesses and their sum how often they were counted."""
+        amount, found = decimal.Decimal(self.modes.amount), {}
+        for key, text in (line.split("\t") for line in output.splitlines()):
+            if len(text.partition(".")[2]) != self.modes.scale:
+                raise Wrong(f"{key} is printed as {text}, at a scale of {self.modes.scale}")
+            value = decimal.Decimal(text)
+            found[key] = value if key.startswith("s-") else value / amount
+        return found
 
     def totals(self, folder="store"):
         result, found = self.list(folder)
@@ -104,7 +129,8 @@ class Simulation:
         for _ in range(draw.randint(1, most)):
             kind = draw.random()
             if kind < 0.04:
-                events.append(broken())
+                self.next_id += 1
+                events.append(broken(self.next_id))
             elif kind < 0.25 and (seen or events):
                 copied = draw.choice((seen + [event for event in events if not event.is_broken]) or
                                      [self.fresh(draw, style)])
@@ -122,31 +148,45 @@ class Simulation:
 
     def check_run(self, result, expectation, is_rerun):
         code = self.expected_code(expectation)
-        # A run after a fault may begin after what was skipped.
-        if result.code != code and not (is_rerun and result.code == 0):
+        if result.code == 5 and result.json()["unreported"] > 0 and (is_rerun or self.was_cut_off):
+            code = 5
+        self.was_cut_off = False
+        # A run after a fault may begin after what was skipped, or before it.
+        if result.code != code and not (is_rerun and result.code in (0, 5)):
             raise Wrong(f"{result}\nexpected exit {code}; {expectation.outcomes}")
         if not expectation.open and not is_rerun:
             summary = result.json()
-            for name, outcome in (("applied", "applied"), ("duplicates", "duplicate"),
-                                  ("late", "late"), ("unreadable", "unreadable")):
-                if summary[name] != expectation.counts(outcome):
-                    raise Wrong(f"{name} is {summary[name]}, should be {expectation.counts(outcome)}\n{result}")
+            late = expectation.counts("applied late")
+            for name, expected in (("applied", expectation.counts("applied") + late), ("applied_late", late),
+                                   ("duplicates", expectation.counts("duplicate")),
+                                   ("late", expectation.counts("late")),
+                                   ("unreadable", expectation.counts("unreadable"))):
+                if summary[name] != expected:
+                    raise Wrong(f"{name} is {summary[name]}, should be {expected}\n{result}")
         expectation.settle(self.totals())
+        self.check_meters()
 
-    def count(self, draw, words, events, data=None, faults=None, is_rerun=False):
-        """One run, with or without faults. Returns whether it came to its end."""
+    def draws_late(self, draw):
+        """Whether late events are to be counted."""
+        return self.modes.event_time and draw.random() < 0.3
+
+    def count(self, draw, words, events, data=None, faults=None, is_rerun=False, counts_late=False):
+        """One run, with or without faults. Returns whether it came to its end; self.outcomes is what should have become of
+        the events, and self.rest those that were not read, unless they come through a pipe."""
         command = ["count", "--db", "store", "--json", *self.mode_words(draw), *self.other_words(draw),
-                   *words]
+                   *(["--late", "count"] if counts_late else []), *words]
         self.model.clock.begin(self.world)
         cuts = faults is not None and faults.pop("cut", None) is not None
         if cuts:
             faults.update(self.world.shadow_begin())
         result = self.world.lethe(*command, data=data, faults=faults)
-        expectation = Expectation(self.model, events, *self.model.clock.end(self.world, faults is None))
+        expectation = Expectation(self.model, events, *self.model.clock.end(self.world, faults is None), counts_late)
+        self.outcomes = expectation.outcomes
         if faults is None:
             self.exists = True
             self.check_run(result, expectation, is_rerun)
             return True
+        self.was_cut_off = True
         if result.code in (0, 5) and not cuts:
             self.exists = True
             expectation.settle(self.totals())
@@ -166,7 +206,8 @@ class Simulation:
         if acknowledged:
             expectation.settle(found)
             return
-        self.model = expectation.settle_killed(found)
+        self.model, self.rest = expectation.settle_killed(found)
+        self.check_meters()
 
     def draw_faults(self, draw):
         kind = draw.random()
@@ -181,15 +222,16 @@ class Simulation:
 
     def step_pipe(self, draw):
         """Events through a pipe, sent again after a fault."""
-        style = draw_style(draw, self.modes.event_time, self.has_joined_ids)
+        style = draw_style(draw, self.modes.event_time, self.has_joined_ids, self.modes.amount)
         source = Input(self.files / "pipe", style, False, draw.choice(LINE_ENDS), draw.random() < 0.2)
         for event in self.draw_events(draw, style):
             source.add(event)
         data = source.content[:-1] if draw.random() < 0.2 else source.content
         events = source.events_from(0)
         faults = self.draw_faults(draw) if draw.random() < 0.4 else None
-        if not self.count(draw, source.words(), events, data, faults):
-            self.count(draw, source.words(), events, data, is_rerun=True)
+        counts_late = self.draws_late(draw)
+        if not self.count(draw, source.words(), events, data, faults, counts_late=counts_late):
+            self.count(draw, source.words(), events, data, is_rerun=True, counts_late=counts_late)
 
     def step_file(self, draw):
         """A file that is new, has grown, has another name, or is read again."""
@@ -206,17 +248,57 @@ class Simulation:
                     source.add(event)
                 source.write()
         from_start = draw.random() < 0.1 and bool(self.exists)
+        counts_late = self.draws_late(draw) and not from_start
         words = [*source.words(), *(["--from-start"] if from_start else []), source.path]
-        offset = 0 if from_start else self.model.resume_at(source.key(), source.content)
+        offset = 0 if from_start else self.model.resume_at(source.key(), source.content, counts_late)
         events = source.events_from(offset)
         faults = self.draw_faults(draw) if draw.random() < 0.35 else None
-        if not self.count(draw, words, events, faults=faults):
-            self.count(draw, words, events, is_rerun=True)
-        self.model.note_read(source.key(), source.content)
+        is_done = self.count(draw, words, events, faults=faults, counts_late=counts_late)
+        outcomes = self.outcomes
+        if not is_done:
+            self.count(draw, words, events if from_start else self.rest, is_rerun=True, counts_late=counts_late)
+        self.model.note_read(source.key(), source.content, outcomes)
+
+    def step_files(self, draw):
+        """Several files in one run, some of them known: merged by time, or one after the other."""
+        first = self.new_input(draw)
+        alike = [source for source in self.inputs if source is not first and source.key() == first.key()]
+        sources = [first, *draw.sample(alike, min(len(alike), draw.randrange(3)))]
+        for _ in range(draw.randint(1, 3)):
+            self.next_file += 1
+            source = Input(self.files / f"events-{self.next_file}.{first.style.form}", first.style,
+                           draw.random() < 0.5, draw.choice(LINE_ENDS), draw.random() < 0.2)
+            sources.append(source)
+            self.inputs.append(source)
+        # The same hours, in all of them.
+        before_ms, latest_ms = self.time_ms, self.time_ms
+        for source in sources[1:]:
+            self.time_ms = before_ms if draw.random() < 0.8 else latest_ms
+            for event in self.draw_events(draw, source.style):
+                source.add(event)
+            latest_ms = max(latest_ms, self.time_ms)
+            source.write()
+        self.time_ms = latest_ms
+        draw.shuffle(sources)
+        counts_late = self.draws_late(draw)
+        lists = [source.events_from(self.model.resume_at(source.key(), source.content, counts_late))
+                 for source in sources]
+        order = merge(lists) if self.modes.event_time else [
+            (number, event) for number, events in enumerate(lists) for event in events]
+        events = [event for _, event in order]
+        words = [*sources[0].words(), *(source.path for source in sources)]
+        faults = self.draw_faults(draw) if draw.random() < 0.4 else None
+        is_done = self.count(draw, words, events, faults=faults, counts_late=counts_late)
+        outcomes = self.outcomes
+        if not is_done:
+            self.count(draw, words, self.rest, is_rerun=True, counts_late=counts_late)
+        for number, source in enumerate(sources):
+            self.model.note_read(source.key(), source.content, [
+                outcome for (of, _), outcome in zip(order, outcomes) if of == number])
 
     def new_input(self, draw):
         self.next_file += 1
-        style = draw_style(draw, self.modes.event_time, self.has_joined_ids)
+        style = draw_style(draw, self.modes.event_time, self.has_joined_ids, self.modes.amount)
         source = Input(self.files / f"events-{self.next_file}.{style.form}", style,
                        draw.random() < 0.5, draw.choice(LINE_ENDS), draw.random() < 0.2)
         twin = next((other for other in self.inputs if other.lines and other.looks() == source.looks()), None)
@@ -234,14 +316,29 @@ class Simulation:
         self.inputs.append(source)
         return source
 
+    def refuse_damaged(self, draw, words, path):
+        """A compressed file that is cut, or whose checksum is wrong, is refused, and nothing of it is counted."""
+        sound = path.read_bytes()
+        before = self.list()[1] if self.exists else None
+        if path.suffix == ".gz" and draw.random() < 0.5:
+            path.write_bytes(sound[:-8] + bytes([sound[-8] ^ 1]) + sound[-7:])
+        else:
+            path.write_bytes(sound[:draw.randint(0, len(sound) - 1)])
+        result = self.world.lethe("count", "--db", "store", *words)
+        if result.code != 3 or (self.exists and self.list()[1] != before):
+            raise Wrong(f"{result}\nof a damaged file; before {before}")
+        path.write_bytes(sound)
+
     def step_compressed(self, draw):
         source = self.new_input(draw)
         self.inputs.remove(source)
         path = source.compressed(draw.choice(sorted(PACKS)))
+        if draw.random() < 0.3:
+            self.refuse_damaged(draw, [*source.words(), path], path)
         # What is in it counts, not how it is packed.
         offset = self.model.resume_at(source.key(), source.content)
         self.count(draw, [*source.words(), path], source.events_from(offset))
-        self.model.note_read(source.key(), source.content)
+        self.model.note_read(source.key(), source.content, self.outcomes)
 
     def step_growing(self, draw):
         """A file that somebody appends to while it is read, in pieces that do not end with lines."""
@@ -266,15 +363,16 @@ class Simulation:
         if result.code not in (0, 5):
             raise Wrong(str(result))
         expectation = Expectation(self.model, before + more, *self.model.clock.end(self.world))
-        self.model = expectation.settle_killed(self.totals())
+        self.model, _ = expectation.settle_killed(self.totals())
         # What was not read then is read now; what was read is not read again, however late that is.
         self.count(draw, [*source.words(), source.path], before + more, is_rerun=True)
-        self.model.note_read(source.key(), source.content)
+        self.model.note_read(source.key(), source.content, expectation.outcomes)
 
     def step_set(self, draw):
         if not self.exists:
             return
-        key, value = f"s-{draw.randrange(6)}", draw.randint(-1000, 1000)
+        key = f"s-{draw.randrange(6)}"
+        value = decimal.Decimal(draw.randint(-1000, 1000)).scaleb(-self.modes.scale)
         if self.modes.has_sketch:
             result = self.world.lethe("set", "--db", "store", key, str(value))
             if result.code != 2:
@@ -291,6 +389,7 @@ class Simulation:
         if result.code not in (0, 1):
             raise Wrong(str(result))
         compare(self.model.totals(), self.totals())
+        self.check_meters()
 
     def step_read(self, draw):
         if not self.exists:
@@ -303,10 +402,12 @@ class Simulation:
             kind = "forgetful" if self.modes.is_forgetful else "quotient"
             if words[0] == "stat" and result.json()["window_kind"] != kind:
                 raise Wrong(f"the window is not {kind}: {result}")
+            if words[0] == "stat" and result.json()["scale"] != self.modes.scale:
+                raise Wrong(f"the scale is not {self.modes.scale}: {result}")
         if expected:
             key = draw.choice(sorted(expected))
             result = self.world.lethe("get", "--db", "store", key)
-            if result.code != 0 or result.output != f"{key}\t{expected[key]}\n":
+            if result.code != 0 or self.read_counters(result.output) != {key: expected[key]}:
                 raise Wrong(f"{result}\n{result.output}")
         compare(expected, self.totals())
 
@@ -322,7 +423,7 @@ class Simulation:
 
     def step_wrong_time(self, draw):
         """A run that leaves out the events' time, or adds it, would switch the store's clock: refused."""
-        if not self.exists:
+        if not self.exists or not self.model.known:  # the first event that is applied decides on the kind of time
             return
         source = Input(self.files / "pipe", Style("tsv", not self.modes.event_time, has_names=False))
         event = Event("wrong", None if self.modes.event_time else START_MS)
@@ -342,40 +443,25 @@ class Simulation:
             raise Wrong(f"another kind of window is not refused: {result}")
         compare(self.model.totals(), self.totals())
 
-    # Backups and damage.
-
-    def step_backup(self, draw):
+    def step_wrong_scale(self, draw):
+        """Another scale than the store has is refused, and so is a delta that is finer."""
         if not self.exists:
             return
-        faults = {"LETHE_FAULT_AT": str(draw.randint(1, 40)), "LETHE_FAULT_ACTION": "kill"} \
-            if draw.random() < 0.3 else None
-        result = self.world.lethe("backup", "--db", "store", "--to", "backups", faults=faults)
-        if result.code == 0:
-            self.backups = [self.model.snapshot()]
-        elif faults is None:
-            raise Wrong(str(result))
-        elif self.backups:
-            self.backups.append(self.model.snapshot())  # it may be there or not
+        other = draw.choice([scale for scale in (0, 1, 2, 4, 18) if scale != self.modes.scale])
+        result = self.world.lethe("count", "--db", "store", "--scale", str(other), data=b"")
+        if result.code != 2:
+            raise Wrong(f"another scale is not refused: {result}")
+        finer = "0." + "0" * self.modes.scale + "1"
+        source = Input(self.files / "pipe", Style("tsv", self.modes.event_time, has_names=False, delta=finer))
+        source.add(Event("finer", self.time_ms))
+        self.model.clock.begin(self.world)
+        result = self.world.lethe("count", "--db", "store", "--json", *source.words(), data=source.content)
+        self.model.clock.end(self.world)
+        if result.code != 5 or result.json()["unreadable"] != 1:
+            raise Wrong(f"a delta of {finer} is not refused: {result}")
+        compare(self.model.totals(), self.totals())
 
-    def step_restore(self, draw):
-        if not self.backups:
-            return
-        shutil.rmtree(self.world.folder / "restored", ignore_errors=True)
-        result = self.world.lethe("restore", "--from", "backups", "--db", "restored")
-        if result.code != 0:
-            raise Wrong(str(result))
-        found = self.totals("restored")
-        fitting = [model for model in self.backups if model.totals() == found]
-        if not fitting:
-            compare(self.backups[-1].totals(), found)
-        checked = self.world.lethe("check", "--db", "restored")
-        if checked.code != 0:
-            raise Wrong(str(checked))
-        if draw.random() < 0.4 and len(fitting) == len(self.backups) == 1:
-            shutil.rmtree(self.world.folder / "store")
-            (self.world.folder / "restored").rename(self.world.folder / "store")
-            self.model = fitting[0].snapshot()
-            self.trace("the restored store takes the place of the other")
+    # Backups and damage: backup_steps.py has the backups.
 
     def step_damage(self, draw):
         """A copy of the store, damaged: whatever exits with 0 has the right numbers."""
@@ -407,12 +493,9 @@ class Simulation:
             if result.code not in (0, 3, 4) or (result.code != 0 and not result.errors.strip()):
                 raise Wrong(f"damage is met with {result}")
             if result.code == 0 and words[0] in ("list", "top"):
-                compare(expected, {key: int(value) for key, value in
-                                   (line.split("\t") for line in result.output.splitlines())})
+                compare(expected, self.read_counters(result.output))
             if result.code == 0 and words[0] == "get":
-                compare({key: expected[key] for key in words[1:]}, {
-                    key: int(value) for key, value in
-                    (line.split("\t") for line in result.output.splitlines())})
+                compare({key: expected[key] for key in words[1:]}, self.read_counters(result.output))
         shutil.rmtree(self.world.folder / "damaged-backups", ignore_errors=True)
         result = self.world.lethe("backup", "--db", "damaged", "--to", "damaged-backups")
         if result.code == 0:
@@ -423,9 +506,10 @@ class Simulation:
                 raise Wrong(f"a backup of a damaged store was made, and {restored}; {listed}")
             compare(expected, found)
 
-    WEIGHTS = {"step_pipe": 4, "step_file": 8, "step_compressed": 1, "step_growing": 1, "step_set": 1,
-               "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_wrong_kind": 0.3, "step_backup": 1,
-               "step_restore": 1, "step_damage": 1}
+    WEIGHTS = {"step_pipe": 4, "step_file": 8, "step_files": 4, "step_compressed": 1, "step_growing": 1, "step_follow": 1,
+               "step_set": 1, "step_meter": 1, "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_wrong_kind": 0.3,
+               "step_wrong_scale": 0.3, "step_take": 3, "step_limit": 0.7, "step_backup": 1,
+               "step_restore": 1, "step_older": 0.6, "step_prune": 0.4, "step_beside": 0.7, "step_damage": 1, "step_claim": 2}
 
     def step(self, draw):
         names = list(self.WEIGHTS)

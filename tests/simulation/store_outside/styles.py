@@ -4,7 +4,9 @@ import dataclasses
 import datetime
 
 FORMS = ["tsv", "csv", "jsonl"]
-DELTAS = ["1", "1", "1.0", "10e-1", ""]  # each is 1; the last one is missing
+# Ways to write the amount of a store; a delta that is missing is 1.
+DELTAS = {"1": ["1", "1", "1.0", "10e-1", ""], "0.1": ["0.1", "0.1", "0.100", "1E-1", "+0.1"],
+          "0.2": ["0.2", "0.20", "2e-1"], "-0.2": ["-0.2", "-0.20", "-2E-1"]}
 TOKYO = datetime.timezone(datetime.timedelta(hours=9))
 
 
@@ -34,10 +36,12 @@ class Style:
     is_joined: bool = False
     time: str = "ms"
     delta: str = "1"
+    amount: str = "1"
     is_strict: bool = False
     has_names: bool = True
     delimiter: str = ","
     is_nested: bool = False
+    has_note: bool = False  # more in each record than is asked for: lines in quotes, large numbers
     doubles: str = "none"  # which operations also change "sum": none, some (by further columns), all (a literal key)
 
     def columns(self):
@@ -59,7 +63,7 @@ class Style:
         """The fields of an event, as texts."""
         ids = [event.identity[0], event.identity[1:]] if self.is_joined else [event.identity]
         times = [TIMES[self.time][0](event.time_ms)] if self.has_time else []
-        extra = ["sum", "1"] if event.is_double and self.doubles == "some" else []
+        extra = ["sum", self.amount] if event.is_double and self.doubles == "some" else []
         return ids + [event.witness, self.delta] + extra + times
 
     def place(self, number, name):
@@ -80,12 +84,14 @@ class Style:
         return words + (["--strict"] if self.is_strict else []) + (TIMES[self.time][1] if self.has_time else [])
 
 
-def draw_style(draw, has_time, is_joined):
-    style = Style(draw.choice(FORMS), has_time, is_joined, time=draw.choice(list(TIMES)), delta=draw.choice(DELTAS))
+def draw_style(draw, has_time, is_joined, amount):
+    style = Style(draw.choice(FORMS), has_time, is_joined, time=draw.choice(list(TIMES)),
+                  delta=draw.choice(DELTAS[amount]), amount=amount)
     style.is_strict = style.delta != "" and draw.random() < 0.3
     style.has_names = draw.random() < 0.5 if style.form == "tsv" else True
     style.delimiter = draw.choice([",", ",", ";", "|", "\t"])
     style.is_nested = draw.random() < 0.3
+    style.has_note = style.form != "tsv" and draw.random() < 0.3
     if draw.random() < 0.25:
         style.doubles = "all"
     elif style.in_order():

@@ -1,0 +1,315 @@
+/* module/once/holds_save.c - holds as bytes, in saved tables and in effects; and what is due.
+ * docs/format/module.md has every byte.
+ *
+ * LAYOUT  A hold is a head of 65 bytes (state 1, amount 8, limit 8, period 8, wall clock 8,
+ *         deadline 8, until 8, actual 8, sizes of id 4 and counter 4), then these two. A saved
+ *         table has how often FORCE has passed a limit, 8, and the number of its holds, 8, first.
+ * I1      A hold that is over is not saved (sections.c, I2). A loader takes none that commands
+ *         could not have left. */
+#include <string.h>
+
+#include "change/effect.h"
+#include "once/holds.h"
+#include "once/once.h"
+
+/* How many leases the timer ends at once. */
+enum { ENDED_PER_TICK = 1000, BODY_HEAD_BYTES = 16 };
+
+/* --- A hold as bytes */
+
+size_t hold_saved_bytes(const struct hold_facts *facts) {
+    return HOLD_HEAD_BYTES + facts->id.size + facts->counter.size;
+}
+
+void hold_write_head(const struct hold_facts *facts, unsigned char head[HOLD_HEAD_BYTES]) {
+    uint32_t sizes[2] = {(uint32_t)facts->id.size, (uint32_t)facts->counter.size};
+    head[0] = facts->state;
+    memcpy(head + 1, &facts->amount, 8);
+    memcpy(head + 9, &facts->most, 8);
+    memcpy(head + 17, &facts->period_ms, 8);
+    memcpy(head + 25, &facts->wall_ms, 8);
+    memcpy(head + 33, &facts->deadline_ms, 8);
+    memcpy(head + 41, &facts->until_ms, 8);
+    memcpy(head + 49, &facts->actual, 8);
+    memcpy(head + 57, sizes, 8);
+}
+
+/* Everything except where the bytes are. */
+static struct hold_facts read_head(const unsigned char head[HOLD_HEAD_BYTES]) {
+    uint32_t sizes[2];
+    struct hold_facts facts = {.state = head[0]};
+    memcpy(&facts.amount, head + 1, 8);
+    memcpy(&facts.most, head + 9, 8);
+    memcpy(&facts.period_ms, head + 17, 8);
+    memcpy(&facts.wall_ms, head + 25, 8);
+    memcpy(&facts.deadline_ms, head + 33, 8);
+    memcpy(&facts.until_ms, head + 41, 8);
+    memcpy(&facts.actual, head + 49, 8);
+    memcpy(sizes, head + 57, 8);
+    facts.id.size = sizes[0];
+    facts.counter.size = sizes[1];
+    return facts;
+}
+
+static bool is_head(const struct hold_facts *facts) {
+    const uint64_t most_ms = VALUE_MAX_TIME_MS + LEASE_MOST_MS + 1;
+    bool has_times = facts->wall_ms >= 0 && facts->wall_ms <= WALL_MOST_MS &&
+                     facts->deadline_ms > 0 && facts->deadline_ms <= most_ms &&
+                     facts->until_ms > 0 && facts->until_ms <= most_ms;
+    bool is_open = facts->state == HOLD_OPEN;
+    return facts->state >= HOLD_OPEN && facts->state <= HOLD_EXPIRED && has_times &&
+           facts->amount > 0 && facts->actual >= 0 &&
+           (facts->state == HOLD_SETTLED || facts->actual == 0) &&
+           (!is_open || facts->until_ms == facts->deadline_ms) && facts->id.size > 0 &&
+           facts->id.size <= HOLD_ID_MOST;
+}
+
+/* The rest of a hold, which has come from bytes. */
+static void place(struct hold_facts *facts, const char *data) {
+    facts->id.data = data;
+    facts->counter.data = data + facts->id.size;
+}
+
+/* Whether it belongs into the table. */
+static bool fits(const struct once *table, const struct hold_facts *facts) {
+    bool has_period =
+        facts->period_ms == 0 || resolutions_find(&table->resolutions, facts->period_ms) >= 0;
+    return has_period &&
+           (facts->state != HOLD_OPEN || holds_can_add(table, facts->counter, facts->amount));
+}
+
+/* --- Saving */
+
+struct saving {
+    const struct once *table;
+    lethe_sink sink;
+    lethe_status status;
+    uint64_t count, bytes;
+};
+
+static bool is_over(const struct once *table, const struct hold *hold) {
+    return hold->state != HOLD_OPEN && hold->head.due_ms <= table->head.clock_ms;
+}
+
+static void measure(void *context, struct record *record) {
+    struct saving *saving = context;
+    const struct hold *hold = (const struct hold *)record;
+    if (is_over(saving->table, hold)) return;
+    struct hold_facts facts = hold_facts_of(hold);
+    saving->count++;
+    saving->bytes += hold_saved_bytes(&facts);
+}
+
+static uint64_t saved_bytes(const struct once *table) {
+    struct saving saving = {.table = table};
+    records_each(&table->holds.records, measure, &saving);
+    bool is_used = saving.count > 0 || table->holds.forced > 0;
+    return is_used ? BODY_HEAD_BYTES + saving.bytes : 0;
+}
+
+static void save_bytes(struct saving *saving, const void *data, size_t size) {
+    if (saving->status == LETHE_OK && size > 0)
+        saving->status = saving->sink.write(saving->sink.context, data, size);
+}
+
+static void save_hold(void *context, struct record *record) {
+    struct saving *saving = context;
+    const struct hold *hold = (const struct hold *)record;
+    if (is_over(saving->table, hold)) return;
+    struct hold_facts facts = hold_facts_of(hold);
+    unsigned char head[HOLD_HEAD_BYTES];
+    hold_write_head(&facts, head);
+    save_bytes(saving, head, sizeof head);
+    save_bytes(saving, facts.id.data, facts.id.size);
+    save_bytes(saving, facts.counter.data, facts.counter.size);
+}
+
+static lethe_status save(const struct once *table, lethe_sink sink) {
+    struct saving saving = {.table = table, .sink = sink};
+    records_each(&table->holds.records, measure, &saving);
+    save_bytes(&saving, &table->holds.forced, sizeof table->holds.forced);
+    save_bytes(&saving, &saving.count, sizeof saving.count);
+    records_each(&table->holds.records, save_hold, &saving);
+    return saving.status;
+}
+
+/* --- Loading */
+
+/* One that commands could have left, as of the table's clock. */
+static bool is_possible(const struct once *table, const struct hold_facts *facts) {
+    uint64_t now_ms = table->head.clock_ms;
+    if (facts->deadline_ms > now_ms + 1 + LEASE_MOST_MS) return false;
+    return facts->state == HOLD_OPEN ||
+           (facts->until_ms <= now_ms + 1 && facts->until_ms + table->window_ms > now_ms);
+}
+
+static lethe_status load_hold(struct once *table, struct chunk_reader *reader) {
+    lethe_source source = chunk_reader_source(reader);
+    unsigned char head[HOLD_HEAD_BYTES];
+    lethe_status status = source.read(source.context, head, sizeof head);
+    if (status != LETHE_OK) return status;
+    struct hold_facts facts = read_head(head);
+    size_t size = hold_saved_bytes(&facts) - HOLD_HEAD_BYTES;
+    if (!is_head(&facts) || !is_possible(table, &facts) || size > reader->left)
+        return LETHE_ECORRUPT;
+    char *data = redis.Alloc(size);
+    status = source.read(source.context, data, size);
+    place(&facts, data);
+    if (status == LETHE_OK && (!fits(table, &facts) || holds_find(table, facts.id) != NULL))
+        status = LETHE_ECORRUPT;
+    if (status == LETHE_OK) holds_put(table, &facts);
+    redis.Free(data);
+    return status;
+}
+
+static lethe_status load(struct once *table, struct chunk_reader *reader, uint64_t bytes) {
+    lethe_source source = chunk_reader_source(reader);
+    uint64_t count;
+    if (bytes < BODY_HEAD_BYTES) return LETHE_ECORRUPT;
+    lethe_status status = source.read(source.context, &table->holds.forced, 8);
+    if (status == LETHE_OK) status = source.read(source.context, &count, sizeof count);
+    if (status == LETHE_OK && count == 0 && table->holds.forced == 0) return LETHE_ECORRUPT;
+    for (uint64_t i = 0; status == LETHE_OK && i < count; i++)
+        status = load_hold(table, reader);
+    return status;
+}
+
+/* --- Digests and memory */
+
+struct digesting {
+    const struct once *table;
+    redis_digest *digest;
+};
+
+static void digest_hold(void *context, struct record *record) {
+    const struct digesting *digesting = context;
+    const struct hold *hold = (const struct hold *)record;
+    if (is_over(digesting->table, hold)) return;
+    struct hold_facts facts = hold_facts_of(hold);
+    unsigned char head[HOLD_HEAD_BYTES];
+    hold_write_head(&facts, head);
+    redis.DigestAddStringBuffer(digesting->digest, (const char *)head, sizeof head);
+    redis.DigestAddStringBuffer(digesting->digest, facts.id.data, facts.id.size);
+    redis.DigestAddStringBuffer(digesting->digest, facts.counter.data, facts.counter.size);
+    redis.DigestEndSequence(digesting->digest);
+}
+
+static void digest(const struct once *table, redis_digest *digest) {
+    struct digesting digesting = {table, digest};
+    records_each(&table->holds.records, digest_hold, &digesting);
+    if (table->holds.forced == 0) return;
+    redis.DigestAddLongLong(digest, (long long)table->holds.forced);
+    redis.DigestEndSequence(digest);
+}
+
+static size_t memory(const struct once *table) {
+    const struct holds *holds = &table->holds;
+    return holds->bytes + records_memory(&holds->records) + counters_memory(&holds->held);
+}
+
+static size_t allocations(const struct once *table) {
+    const struct holds *holds = &table->holds;
+    uint64_t held = holds->held.count * (1 + table->resolutions.count);
+    return (size_t)(2 * records_count(&holds->records) + held);
+}
+
+/* --- Effects */
+
+static bool repeat_hold(struct once *table, struct effect_reader *reader, bool apply) {
+    uint64_t forced = effect_read_u64(reader);
+    const unsigned char *head = effect_read_bytes(reader, HOLD_HEAD_BYTES);
+    if (head == NULL) return false;
+    struct hold_facts facts = read_head(head);
+    const char *data = effect_read_bytes(reader, hold_saved_bytes(&facts) - HOLD_HEAD_BYTES);
+    /* No command sets two. They would be checked one by one, and might not fit together. */
+    if (data == NULL || !is_head(&facts) || (reader->seen & SEEN_HOLD) != 0) return false;
+    reader->seen |= SEEN_HOLD;
+    place(&facts, data);
+    /* A table that the effect makes is not there yet while the effect is only checked; one that a
+     * hold makes has no periods. */
+    if (!apply) return table == NULL ? facts.period_ms == 0 : fits(table, &facts);
+    if (!fits(table, &facts)) return false;
+    table->holds.forced = forced;
+    holds_put(table, &facts);
+    return true;
+}
+
+static bool repeat_expiry(struct once *table, struct effect_reader *reader, bool apply) {
+    uint32_t size = effect_read_u32(reader);
+    const char *id = effect_read_bytes(reader, size);
+    if (id == NULL || !apply) return id != NULL;
+    struct hold *hold = holds_find(table, (struct slice){id, size});
+    if (hold != NULL && hold->state == HOLD_OPEN) holds_expire(table, hold);
+    return true;
+}
+
+static bool repeat(struct once *table, uint8_t code, struct effect_reader *reader, bool apply,
+                   bool *is_known) {
+    *is_known = code == 'H' || code == 'h';
+    if (code == 'H') return repeat_hold(table, reader, apply);
+    return code == 'h' && repeat_expiry(table, reader, apply);
+}
+
+/* --- Time */
+
+static bool is_due(const struct once *table, uint64_t now_ms) {
+    return records_due(&table->holds.records, now_ms) != NULL;
+}
+
+/* What is over is in the way of what is due. */
+static void end_due(struct once *table, struct effect *effect) {
+    struct record *record;
+    for (unsigned i = 0; i < ENDED_PER_TICK; i++) {
+        record = records_due(&table->holds.records, table->head.clock_ms);
+        if (record == NULL) return;
+        struct hold *hold = (struct hold *)record;
+        if (hold->state != HOLD_OPEN) {
+            holds_take_out(table, hold);
+            continue;
+        }
+        effect_u8(effect, 'h');
+        effect_u32(effect, record->entry->size);
+        effect_bytes(effect, record->entry->name, record->entry->size);
+        holds_expire(table, hold);
+    }
+}
+
+/* An open hold whose lease is over stays until its end has been said. */
+static void give_back(struct once *table, unsigned budget) {
+    struct record *record;
+    while (budget-- > 0 &&
+           (record = records_due(&table->holds.records, table->head.clock_ms)) != NULL &&
+           ((struct hold *)record)->state != HOLD_OPEN)
+        holds_take_out(table, (struct hold *)record);
+}
+
+static void init(struct once *table) {
+    records_init(&table->holds.records, table->seed);
+    counters_init(&table->holds.held, table->seed);
+}
+
+static void release(void *context, struct record *record) {
+    (void)context;
+    redis.Free(record);
+}
+
+static void drop(struct once *table) {
+    records_drop(&table->holds.records, release, NULL);
+    counters_drop(&table->holds.held);
+}
+
+const struct once_section holds_section = {
+    .tag = 2,
+    .init = init,
+    .drop = drop,
+    .saved_bytes = saved_bytes,
+    .save = save,
+    .load = load,
+    .digest = digest,
+    .memory = memory,
+    .allocations = allocations,
+    .repeat = repeat,
+    .is_due = is_due,
+    .end_due = end_due,
+    .give_back = give_back,
+};

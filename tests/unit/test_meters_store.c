@@ -1,0 +1,348 @@
+/* Goal:   a store is asked for meters, and refuses what it can't have; its periods are those of its
+ *         zone; and what it has, it has after a kill.
+ * Method: small stores; texts that are wrong in every way; days at which clocks are changed; a copy
+ *         of the folder while the store is open. */
+#include "support/test.h"
+
+#include <rocksdb/c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/tunables.h"
+#include "engine/meters/date.h"
+#include "support/store.h"
+
+static const lethe_store_options usual = {
+    .window_ms = 30 * 86400000ULL, .error = 1e-12, .event_time = LETHE_SWITCH_ON, .create = true};
+
+static lethe_store_options metered(const char *per, const char *zone, const char *keep) {
+    lethe_store_options options = usual;
+    options.per = per;
+    options.zone = zone;
+    options.keep = keep;
+    return options;
+}
+
+static uint64_t utc_ms(int64_t year, int64_t month, int64_t day, int64_t hour) {
+    return (uint64_t)(lethe_day_of_date(year, month, day) * 24 + hour) * 3600000;
+}
+
+/* What usage shows of one key. */
+struct shown {
+    size_t count;
+    int64_t values[64];
+    uint64_t from_ms[64], to_ms[64];
+    int32_t offset_s[64];
+    bool has_rest;
+    int64_t rest;
+};
+
+static bool note_row(void *context, const lethe_usage_row *row) {
+    struct shown *shown = context;
+    if (row->is_rest) {
+        shown->has_rest = true;
+        shown->rest = (int64_t)row->value;
+        return true;
+    }
+    assert_true(shown->count < 64);
+    shown->values[shown->count] = (int64_t)row->value;
+    shown->from_ms[shown->count] = row->from_ms;
+    shown->to_ms[shown->count] = row->to_ms;
+    shown->offset_s[shown->count++] = row->offset_s;
+    return true;
+}
+
+static struct shown usage_of(lethe_store *store, const char *by, const char *key) {
+    struct shown shown = {0};
+    lethe_bytes bytes = test_text(key);
+    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    query.by = by;
+    query.keys = &bytes;
+    query.key_count = 1;
+    assert_ok(lethe_store_usage(store, &query, note_row, &shown));
+    return shown;
+}
+
+static void refuse_with(const char *path, lethe_store_options options, const char *words) {
+    lethe_detail detail = {""};
+    lethe_store *store;
+    assert_int_equal(test_store_try_open(path, options, &store, &detail), LETHE_EINVAL);
+    assert_null(store);
+    if (strstr(detail.text, words) == NULL) print_error("%s\n", detail.text);
+    assert_non_null(strstr(detail.text, words));
+    assert_non_null(strstr(detail.text, "; ")); /* what to do */
+}
+
+/* Which families a closed store has. */
+static bool has_buckets(const struct test_folder *folder) {
+    char path[400], *message = NULL;
+    snprintf(path, sizeof path, "%s/data", folder->path);
+    rocksdb_options_t *options = rocksdb_options_create();
+    size_t count = 0;
+    char **names = rocksdb_list_column_families(options, path, &count, &message);
+    assert_null(message);
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        found = found || strcmp(names[i], "buckets") == 0;
+    rocksdb_list_column_families_destroy(names, count);
+    rocksdb_options_destroy(options);
+    return found;
+}
+
+static void hostile_texts_are_refused(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    static const struct {
+        const char *per, *zone, *keep, *words;
+    } all[] = {
+        {"0h", NULL, NULL, "\"0h\" is no period"},
+        {"100y", NULL, NULL, "\"100y\" is no period"},
+        {"", NULL, NULL, "\"\" is no period"},
+        {"1h,", NULL, NULL, "\"\" is no period"},
+        {"1h,2h", NULL, NULL, "\"2h\" is no period"},
+        {"7m", NULL, NULL, "\"7m\" is no period"},
+        {"1h,60m", NULL, NULL, "given twice"},
+        {"1s,2s,3s,4s,5s,6s,8s,9s,10s", NULL, NULL, "8 kinds of periods at most"},
+        {"1d", "Europe/Atlantis", NULL, "Europe/Atlantis is not in this machine's"},
+        {"1d", "", NULL, "is not in this machine's"},
+        {NULL, "Europe/Berlin", NULL, "give them as well"},
+        {"1d", NULL, "1h=3d", "1h=3d is to keep"},
+        {"1d", NULL, "1d", "does not say how long"},
+        {"1d", NULL, "1d=0d", "is no time that buckets"},
+        {"1d", NULL, "1d=9999999999y", "is no time that buckets"},
+        {"1d", NULL, "1d=3", "is no time that buckets"},
+        {"1d", NULL, "3d=3d", "is no period"},
+        {NULL, NULL, "1d=3d", "1d=3d is to keep"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        refuse_with(folder.path, metered(all[i].per, all[i].zone, all[i].keep), all[i].words);
+    char *million = malloc(3000001);
+    assert_non_null(million);
+    for (size_t i = 0; i < 1000000; i++)
+        memcpy(million + 3 * i, "1h,", 3);
+    million[3000000] = '\0';
+    refuse_with(folder.path, metered(million, NULL, NULL), "twice");
+    free(million);
+    lethe_store_options sketch = metered("1h", NULL, NULL);
+    sketch.sketch_bytes = 1 << 16;
+    refuse_with(folder.path, sketch, "a sketch has no buckets");
+    refuse_with(folder.path, metered("1h", NULL, "1h=1h,60m=2h"), "said twice how long");
+    test_folder_remove(&folder);
+}
+
+static void what_is_fixed_stays(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual);
+    assert_int_equal(test_store_apply(store, "a", "k", 5, utc_ms(2024, 3, 1, 0)), 0);
+    test_store_close(store);
+    assert_false(has_buckets(&folder)); /* a store without meters is as it always was */
+    refuse_with(folder.path, metered("1h,1d", "Europe/Berlin", "1w=9d"), "1w=9d is to keep");
+    assert_false(has_buckets(&folder)); /* and a store that refuses is left as it was */
+    test_store_close(test_store_open(folder.path, metered("1h,1d", "Europe/Berlin", "1h=90d")));
+    assert_true(has_buckets(&folder));
+    refuse_with(folder.path, metered("1h", NULL, NULL), "periods 1h,1d, and none of them can");
+    refuse_with(folder.path, metered("1d,1mo", NULL, NULL), "periods 1h,1d, and none of them can");
+    refuse_with(folder.path, metered(NULL, "Europe/Paris", NULL), "days of Europe/Berlin");
+    store = test_store_open(folder.path, metered("1mo,1d,1h", NULL, "1d=2y"));
+    lethe_store_stats stats = test_store_stats(store);
+    assert_string_equal(stats.per, "1h,1d,1mo");
+    assert_string_equal(stats.zone, "Europe/Berlin");
+    assert_string_equal(stats.keep, "1h=90d,1d=2y");
+    struct shown shown = usage_of(store, "1h", "k");
+    assert_int_equal(shown.count, 0);
+    assert_int_equal(shown.rest, 5); /* what was counted before */
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+static void a_store_with_a_sketch_has_none(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = usual;
+    options.sketch_bytes = 1 << 16;
+    test_store_close(test_store_open(folder.path, options));
+    refuse_with(folder.path, metered("1h", NULL, NULL), "keeps a sketch, which has no buckets");
+    lethe_store *store = test_store_open(folder.path, usual);
+    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    struct shown shown = {0};
+    assert_int_equal(lethe_store_usage(store, &query, note_row, &shown), LETHE_EINVAL);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+static void days_are_those_of_the_zone(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, metered("1d", "Europe/Berlin", NULL));
+    char id[16];
+    unsigned next = 0;
+    for (unsigned day = 30; day <= 32; day++) { /* every hour of 30 March to 1 April 2024 */
+        for (unsigned hour = 0; hour < 24; hour++) {
+            snprintf(id, sizeof id, "%u", next++);
+            uint64_t time_ms = utc_ms(2024, 3, 1, 0) + ((day - 1) * 24 + hour) * 3600000ULL;
+            assert_int_equal(test_store_apply(store, id, "k", 1, time_ms), LETHE_OUTCOME_APPLIED);
+        }
+    }
+    struct shown shown = usage_of(store, "1d", "k");
+    assert_int_equal(shown.count, 4);
+    static const int64_t hours[] = {23, 23, 24, 2};
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(shown.values[i], hours[i]);
+    assert_int_equal(shown.offset_s[1], 3600); /* 31 March begins with winter time */
+    assert_int_equal(shown.offset_s[2], 7200);
+    assert_int_equal(shown.to_ms[1] - shown.from_ms[1], 23 * 3600000);
+    assert_int_equal(shown.from_ms[1], shown.to_ms[0]);
+    assert_int_equal(shown.rest, 0);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+/* A correction has a new id, the old time and a negative delta. */
+static void corrections_reach_their_period(void **state) {
+    (void)state;
+    struct test_folder folder, killed;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, metered("1d,1mo", NULL, NULL));
+    assert_int_equal(test_store_apply(store, "a", "k", 10, utc_ms(2024, 5, 1, 9)), 0);
+    assert_int_equal(test_store_apply(store, "b", "k", 7, utc_ms(2024, 5, 3, 9)), 0);
+    assert_int_equal(test_store_apply(store, "a-undone", "k", -10, utc_ms(2024, 5, 1, 9)), 0);
+    assert_int_equal(test_store_apply(store, "a", "k", 10, utc_ms(2024, 5, 1, 9)),
+                     LETHE_OUTCOME_DUPLICATE);
+    test_store_kill(&folder, &killed);
+    test_store_close(store);
+    const struct test_folder *folders[] = {&folder, &killed};
+    for (unsigned i = 0; i < 2; i++) {
+        store = test_store_open_reader(folders[i]->path);
+        struct shown shown = usage_of(store, "1d", "k");
+        assert_int_equal(shown.count, 3);
+        assert_int_equal(shown.values[0], 0);
+        assert_int_equal(shown.values[1], 0);
+        assert_int_equal(shown.values[2], 7);
+        assert_int_equal(usage_of(store, "1mo", "k").values[0], 7);
+        test_store_close(store);
+        test_store_close(test_store_open(folders[i]->path, usual));
+        lethe_store_health health = LETHE_INIT(lethe_store_health);
+        lethe_detail detail;
+        assert_ok(lethe_store_check(folders[i]->path, &health, &detail));
+        assert_int_equal(health.buckets, 3);
+    }
+    test_folder_remove(&folder);
+    test_folder_remove(&killed);
+}
+
+static void without_event_time_the_wall_clock_counts(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = metered("1s", NULL, NULL);
+    options.event_time = LETHE_SWITCH_KEEP;
+    lethe_store *store = test_store_open(folder.path, options);
+    uint64_t before_ms = (uint64_t)time(NULL) * 1000;
+    for (unsigned i = 0; i < 5; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        assert_int_equal(test_store_apply(store, id, "k", 1, 0), LETHE_OUTCOME_APPLIED);
+    }
+    uint64_t after_ms = ((uint64_t)time(NULL) + 1) * 1000;
+    struct shown shown = usage_of(store, "1s", "k");
+    int64_t sum = 0;
+    for (size_t i = 0; i < shown.count; i++) {
+        assert_true(shown.from_ms[i] >= before_ms && shown.from_ms[i] < after_ms);
+        sum += shown.values[i];
+    }
+    assert_int_equal(sum, 5);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+/* What is over leaves memory at a fold, and comes back when an operation wants it. */
+static void buckets_of_the_past_leave_memory(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    uint64_t usually = lethe_tune.fold_after_bytes;
+    lethe_tune.fold_after_bytes = 1;
+    lethe_store *store = test_store_open(folder.path, metered("1h", NULL, NULL));
+    enum { HOURS = 60, KEYS = 50 };
+    for (unsigned hour = 0; hour <= HOURS; hour++) {
+        struct test_event events[KEYS];
+        char ids[KEYS][16], keys[KEYS][16];
+        uint8_t outcomes[KEYS];
+        for (unsigned i = 0; i < KEYS; i++) {
+            snprintf(ids[i], sizeof ids[i], "%u-%u", hour, i);
+            snprintf(keys[i], sizeof keys[i], "k%u", i);
+            events[i] = (struct test_event){ids[i], keys[i], 1, utc_ms(2024, 5, 1, hour)};
+        }
+        test_store_submit(store, events, KEYS, outcomes);
+    }
+    /* Folds run beside: each operation makes another one due. */
+    uint64_t least = UINT64_MAX;
+    unsigned more = 0;
+    for (; more < 10000 && least > HOURS * KEYS / 2; more++) {
+        char id[16];
+        snprintf(id, sizeof id, "x%u", more);
+        assert_int_equal(test_store_apply(store, id, "k0", 1, utc_ms(2024, 5, 1, HOURS)), 0);
+        uint64_t held = test_store_stats(store).buckets_in_memory;
+        if (held < least) least = held;
+    }
+    assert_true(least <= HOURS * KEYS / 2);
+    /* Those of the current hour were moved. */
+    assert_int_equal(test_store_apply(store, "now", "k7", 1, utc_ms(2024, 5, 1, HOURS)), 0);
+    assert_int_equal(test_store_apply(store, "too", "k0", 1, utc_ms(2024, 5, 1, HOURS)), 0);
+    assert_int_equal(test_store_apply(store, "late", "k7", 4, utc_ms(2024, 5, 1, 3)), 0);
+    struct shown shown = usage_of(store, "1h", "k7");
+    assert_int_equal(shown.count, HOURS + 1);
+    for (unsigned i = 0; i <= HOURS; i++)
+        assert_int_equal(shown.values[i], i == 3 ? 5 : i == HOURS ? 2 : 1);
+    shown = usage_of(store, "1h", "k0");
+    assert_int_equal(shown.values[HOURS], more + 2);
+    test_store_close(store);
+    lethe_tune.fold_after_bytes = usually;
+    test_folder_remove(&folder);
+}
+
+static void questions_are_refused_in_words(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual);
+    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    struct shown shown = {0};
+    lethe_detail detail;
+    assert_int_equal(lethe_store_usage(store, &query, note_row, &shown), LETHE_EINVAL);
+    lethe_store_explain(store, &detail);
+    assert_non_null(strstr(detail.text, "does not count per period"));
+    test_store_close(store);
+    store = test_store_open(folder.path, metered("1h", NULL, NULL));
+    query.by = "1d";
+    assert_int_equal(lethe_store_usage(store, &query, note_row, &shown), LETHE_EINVAL);
+    lethe_store_explain(store, &detail);
+    assert_non_null(strstr(detail.text, "in the periods 1d; it has 1h"));
+    assert_int_equal(lethe_store_usage(NULL, &query, note_row, &shown), LETHE_EINVAL);
+    assert_int_equal(lethe_store_usage(store, &query, NULL, &shown), LETHE_EINVAL);
+    query.key_count = 1;
+    assert_int_equal(lethe_store_usage(store, &query, note_row, &shown), LETHE_EINVAL);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_texts_are_refused),
+        cmocka_unit_test(what_is_fixed_stays),
+        cmocka_unit_test(a_store_with_a_sketch_has_none),
+        cmocka_unit_test(days_are_those_of_the_zone),
+        cmocka_unit_test(corrections_reach_their_period),
+        cmocka_unit_test(without_event_time_the_wall_clock_counts),
+        cmocka_unit_test(buckets_of_the_past_leave_memory),
+        cmocka_unit_test(questions_are_refused_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
