@@ -107,7 +107,7 @@ def test_many_counters_and_buckets(timed, clock):
         clock.set_wall(100 * i)
         timed.call("ONCE.INCRBY", "long", f"x{i}", "k", 1)
     rows = [json.loads(line) for line in lethe("usage", url_of(timed), "--json", table="long").stdout.splitlines()]
-    assert sum(row.get("value", 0) for row in rows) == 1_050 and len(rows) > 1_050
+    assert sum(row.get("value", 0) for row in rows) == 1_050 and len(rows) >= 1_050
 
 
 def test_what_cannot_be_asked(server):
