@@ -40,7 +40,7 @@ static int settle_one(struct counting *counting) {
     lethe_status status = lethe_store_wait(counting->store, ticket->number);
     if (status != LETHE_OK) return fail_commit(counting, status);
     totals_add(&counting->totals, &ticket->totals);
-    counting->unjudged += ticket->totals.outcomes[LETHE_OUTCOME_APPLIED];
+    counting->unjudged += totals_fresh(&ticket->totals);
     if (counting->unjudged >= LOOK_AFTER) judge(counting);
     counting->first_ticket = (counting->first_ticket + 1) % COUNT_TICKETS;
     counting->ticket_count--;

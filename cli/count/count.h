@@ -62,7 +62,7 @@ struct counting {
     struct count_totals totals;
     /* Of the duplicates: perhaps applied by this very run. */
     uint64_t doubtful;
-    /* Events applied since `wrong` was last added to. */
+    /* Fresh events since `wrong` was last added to. */
     uint64_t unjudged;
     /* Fresh events that were probably taken for duplicates. */
     double wrong;
@@ -232,8 +232,8 @@ int count_unreported_end(struct counting *counting, int code);
 
 /* --- report.c: what is said. */
 
-/* Adds to `wrong` what the window's error, as it is now, makes likely for so many events. */
-void count_expect_wrong(struct counting *counting, uint64_t applied);
+/* Adds to `wrong` what the window's error, as it is now, makes likely for so many fresh events. */
+void count_expect_wrong(struct counting *counting, uint64_t fresh);
 /* Says how many files are read on from where the last run stopped, once all of them are begun; or
  * now, with `is_now`. */
 void count_tell_resumed(struct counting *counting, bool is_now);

@@ -68,7 +68,7 @@ static int count_into(struct load *load) {
         look_at_window(load);
         code = load_send_all(load);
         if (code == EXIT_DONE) look_at_window(load);
-        count_expect_wrong(counting, counting->totals.outcomes[LETHE_OUTCOME_APPLIED]);
+        count_expect_wrong(counting, totals_fresh(&counting->totals));
         count_report(counting);
         if (code != EXIT_DONE && code != EXIT_BAD_DATA && load->table->client->code != EXIT_DONE) {
             message_note("%" PRIu64

@@ -76,11 +76,11 @@ static lethe_store_window look_at_window(const struct counting *counting, double
     return stats.window;
 }
 
-void count_expect_wrong(struct counting *counting, uint64_t applied) {
+void count_expect_wrong(struct counting *counting, uint64_t fresh) {
     double error;
-    if (applied == 0) return;
+    if (fresh == 0) return;
     look_at_window(counting, &error);
-    counting->wrong += (double)applied * error;
+    counting->wrong += (double)fresh * error;
 }
 
 void count_show_progress(struct counting *counting) {

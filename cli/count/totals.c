@@ -42,6 +42,12 @@ uint64_t totals_skipped(const struct count_totals *totals) {
            totals->outcomes[LETHE_OUTCOME_DUPLICATE];
 }
 
+uint64_t totals_fresh(const struct count_totals *totals) {
+    const uint64_t *outcomes = totals->outcomes;
+    return outcomes[LETHE_OUTCOME_APPLIED] + outcomes[LETHE_OUTCOME_REFUSED] +
+           outcomes[LETHE_OUTCOME_OVERFLOW] + outcomes[LETHE_OUTCOME_LIMITED];
+}
+
 void totals_print_json(const struct count_totals *totals, struct json *json) {
     for (size_t i = 0; i < OUTCOMES; i++) {
         json_integer(json, names[i], totals->outcomes[i]);

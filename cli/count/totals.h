@@ -24,6 +24,9 @@ void totals_add(struct count_totals *sum, const struct count_totals *more);
 uint64_t totals_events(const struct count_totals *totals);
 uint64_t totals_skipped(const struct count_totals *totals);
 
+/* Events that the window took for fresh, whatever became of them then. */
+uint64_t totals_fresh(const struct count_totals *totals);
+
 /* Writes a member for every outcome. */
 void totals_print_json(const struct count_totals *totals, struct json *json);
 

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-DONE, USAGE = 0, 2
+DONE, USAGE, SKIPPED = 0, 2, 5
 DAY_MS = 86400000
 
 
@@ -64,6 +64,16 @@ def test_an_error_that_fingerprints_are_too_short_for(count):
 def test_another_error_of_the_ledger_is_refused(count):
     count("--forever")
     assert "made for another error" in count("--ledger-error", "1e-6", code=USAGE)
+
+
+def test_refused_events_might_have_been_dropped_too(lethe):
+    """At its cap the window still takes some of what it would refuse for duplicates: those are expected as well."""
+    lines = b"".join(b"id-%d\tk\n" % i for i in range(400000))
+    result = lethe("count", "--db", "c", "--json", "--error", "0.01", "--memory", "64KiB", stdin=lines)
+    assert result.returncode == SKIPPED
+    summary = json.loads(result.stdout)
+    assert summary["refused"] > 300000 and summary["duplicates"] > 100
+    assert summary["expected_wrongly_dropped"] / 2 < summary["duplicates"] < 2 * summary["expected_wrongly_dropped"]
 
 
 def test_expected_wrongly_dropped(count, lethe):
