@@ -12,13 +12,13 @@
 
 #include "engine/log/group.h"
 #include "engine/meters/buckets.h"
+#include "engine/values/held.h"
 #include "engine/values/sketch_disk.h"
 #include "engine/values/tally.h"
 #include "engine/values/walk.h"
 
 enum { LETHE_CHUNK = 1024 /* operations decided together */ };
 
-typedef struct lethe_values lethe_values;
 typedef struct lethe_fold lethe_fold;
 
 /* What a fold takes with the lock, to write it without. */
@@ -131,6 +131,8 @@ struct lethe_values {
     /* Of counters, where the store has meters. */
     lethe_meters meters;
     lethe_buckets buckets;
+    /* What is held of counters. */
+    lethe_held held;
     lethe_sketched sketched;
 };
 
