@@ -1,11 +1,6 @@
 /* manual.c - the manual of the `lethe claim` commands. */
 #include "frame/commands.h"
 
-#define OPTION_WAIT                                                                       \
-    {                                                                                     \
-        .name = "wait", .value = "D",                                                     \
-        .help = "how long to wait while another process writes to the store; default 10s" \
-    }
 #define OPTION_TOKEN \
     { .name = "token", .value = "T", .help = "the token with which the claim was begun" }
 #define OPTION_LEASE(what) \
