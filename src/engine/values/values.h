@@ -87,6 +87,8 @@ typedef struct lethe_undo {
     lethe_tally_record *record;
     int64_t value;
     bool absent;
+    /* The change left the range of int64, by which end: 1, -1, or 0 if it did not. */
+    int8_t wrap;
 } lethe_undo;
 
 /* Exact counters: counters.c. */
@@ -98,6 +100,7 @@ typedef struct lethe_counters {
     /* Of the changes of a chunk, and of one operation. */
     uint32_t *tags;
     lethe_buffer undo; /* lethe_undo each */
+    bool has_wrapped;  /* some of them did */
     /* The stamp of commit n is n - base_commit. Records with a stamp above folded_stamp are not in
      * COUNTERS. */
     uint64_t base_commit;

@@ -72,7 +72,9 @@ static void apply_changes(const struct model *model, struct state *state, uint32
     model_compose(model, &sent, id, variant);
     for (size_t i = 1; i < sent.operation.change_count; i++) {
         uint32_t key = number_in(sent.changes[i].key, 7);
-        state->values[key] += sent.changes[i].delta;
+        /* On the way it may leave the range. */
+        state->values[key] =
+            (int64_t)((uint64_t)state->values[key] + (uint64_t)sent.changes[i].delta);
         state->exists[key] = true;
     }
 }
@@ -154,11 +156,13 @@ void model_acknowledge(struct model *model, uint64_t before) {
 
 /* Whether an operation would push a counter out of its range. */
 static bool overflows(const struct model *model, const struct sent *sent) {
-    int64_t values[MODEL_KEYS];
-    memcpy(values, model->submitted.values, sizeof values);
-    for (size_t i = 1; i < sent->operation.change_count; i++) {
-        int64_t *value = &values[number_in(sent->changes[i].key, 7)];
-        if (__builtin_add_overflow(*value, sent->changes[i].delta, value)) return true;
+    __extension__ __int128 values[MODEL_KEYS];
+    for (size_t i = 0; i < MODEL_KEYS; i++)
+        values[i] = model->submitted.values[i];
+    for (size_t i = 1; i < sent->operation.change_count; i++)
+        values[number_in(sent->changes[i].key, 7)] += sent->changes[i].delta;
+    for (size_t i = 0; i < MODEL_KEYS; i++) {
+        if (values[i] > INT64_MAX || values[i] < INT64_MIN) return true;
     }
     return false;
 }
