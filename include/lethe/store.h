@@ -284,7 +284,7 @@ typedef enum lethe_outcome {
      * agree with it. So one wrong time does not make all others late. If nothing follows, and with
      * forever, the time is believed, so that a log can continue after a long pause. */
     LETHE_OUTCOME_FUTURE = 3,
-    /* A counter, or a bucket, would leave the range of int64. With a sketch: more would be taken
+    /* A counter, or a bucket, would end up out of the range of int64. With a sketch: more would be taken
      * from a key than its estimate, or the estimate would exceed 2^32 - 2. */
     LETHE_OUTCOME_OVERFLOW = 4,
     /* An id or key is empty, too long or NULL, there are too few or too many changes, flags are not
