@@ -120,8 +120,9 @@ def settings_page(settings):
     return "\n".join([
         "# The module's settings\n",
         wrapped("`CONFIG GET lethe.*` shows them, `CONFIG SET` changes them, and the server's configuration file may "
-                "have them. All except `lethe.largest-value` and `lethe.tick-ms` are defaults of values with a window: "
-                "a change applies to tables and filters that are made from then on.") + "\n",
+                "have them. `lethe.largest-value`, `lethe.largest-reply`, `lethe.kept-replies` and `lethe.tick-ms` act at "
+                "once, on all values. The others are defaults of values with a window: a change of them applies to "
+                "tables and filters that are made from then on.") + "\n",
         table(("setting", "meaning", "range", "default"),
               [(f"`{name}`", one["meaning"] + ".", one["range"], one["default"]) for name, one in settings.items()])])
 

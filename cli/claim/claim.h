@@ -9,7 +9,7 @@
 #include "frame/arguments.h"
 #include "lethe/claims.h"
 
-enum { CLAIM_DEFAULT_LEASE_MS = 60000, CLAIM_DEFAULT_WAIT_MS = 10000, CLAIM_TOKEN_BYTES = 32 };
+enum { CLAIM_DEFAULT_LEASE_MS = 60000, CLAIM_TOKEN_BYTES = 32 };
 
 /* What the command line says. */
 struct claim_words {

@@ -1,26 +1,17 @@
-/* common.c - what the `lethe claim` commands share.
- *
- * WHY     One process at a time can have a store open to write, and commands of a shell come from
- *         many. So each opens the store, does its one thing and closes it, and waits for its turn
- *         when another one has it. */
+/* common.c - what the `lethe claim` commands share. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "claim/claim.h"
 #include "events/problem.h"
-#include "frame/clock.h"
-#include "frame/interrupt.h"
 #include "output/output.h"
 #include "say/escape.h"
 #include "say/human.h"
 #include "say/json.h"
 #include "say/message.h"
 #include "store/store.h"
-
-enum { PAUSE_MS = 20 };
 
 static const struct store_bytes token_bytes = {"token", "a token", 1, LETHE_TOKEN_LIMIT_BYTES};
 static const struct store_bytes print_bytes = {"fingerprint", "a fingerprint", 0,
@@ -51,7 +42,7 @@ static char *text_of(const struct arguments *arguments, const char *name) {
 
 int claim_read_words(const struct arguments *arguments, bool makes_token, struct claim_words *out) {
     *out = (struct claim_words){.lease_ms = CLAIM_DEFAULT_LEASE_MS,
-                                .wait_ms = CLAIM_DEFAULT_WAIT_MS,
+                                .wait_ms = STORE_DEFAULT_WAIT_MS,
                                 .json = text_of(arguments, "json") != NULL};
     char *token = text_of(arguments, "token"), *print = text_of(arguments, "fingerprint");
     int code = store_folder(arguments, &out->folder);
@@ -71,22 +62,8 @@ int claim_read_words(const struct arguments *arguments, bool makes_token, struct
 }
 
 int claim_open(const struct claim_words *words, bool create, lethe_store **out) {
-    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-    uint64_t begun_ms = clock_ms();
-    for (;;) {
-        lethe_detail detail = {""};
-        interrupt_hold();
-        lethe_status status = lethe_store_open(
-            words->folder, &LETHE_OPTIONS(lethe_store_options, .create = create), out, &detail);
-        interrupt_release();
-        if (status == LETHE_OK && detail.text[0] != '\0')
-            message_warn("%s: %s", words->folder, detail.text);
-        if (status == LETHE_OK) return EXIT_DONE;
-        if (status != LETHE_EBUSY || clock_ms() - begun_ms >= words->wait_ms)
-            return store_fail(status, "open the store", words->folder, &detail);
-        if (interrupt_requested()) return interrupt_code();
-        nanosleep(&pause, NULL);
-    }
+    return store_open_in_turn(words->folder, &LETHE_OPTIONS(lethe_store_options, .create = create),
+                              words->wait_ms, out);
 }
 
 int claim_fail(const struct claim_words *words, lethe_store *store, lethe_status status) {

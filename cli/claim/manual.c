@@ -1,11 +1,6 @@
 /* manual.c - the manual of the `lethe claim` commands. */
 #include "frame/commands.h"
 
-#define OPTION_WAIT                                                                       \
-    {                                                                                     \
-        .name = "wait", .value = "D",                                                     \
-        .help = "how long to wait while another process writes to the store; default 10s" \
-    }
 #define OPTION_TOKEN \
     { .name = "token", .value = "T", .help = "the token with which the claim was begun" }
 #define OPTION_LEASE(what) \
@@ -216,7 +211,9 @@ static const char *const claim_run_description[] = {
     "with the status of `--busy-code`.",
     "A command that fails has run, and its status is kept; with `--abort-on-failure` the claim is "
     "given up instead, and the next run tries again. A command that was ended by a signal was not "
-    "done: its claim is always given up. SIGINT, SIGTERM and SIGHUP are passed on to the command. "
+    "done: its claim is always given up. SIGINT, SIGTERM and SIGHUP are passed on to the command; "
+    "if "
+    "it then ends by itself, its status is kept as without the signal. "
     "If `lethe claim run` itself is killed, the command gets SIGTERM, and the claim can be begun "
     "again when its lease has ended.",
     "Of the output the first MiB is kept, less 25 bytes. Standard error is passed on, and not "

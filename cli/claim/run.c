@@ -3,8 +3,8 @@
  * IDEA    Begin the claim; run the command, passing its output on and keeping it; renew the lease
  *         while it runs; record the completion. The store is open only for each of these calls, so
  *         that others can use it meanwhile.
- * I1      What a signal ended is not done: its claim is given up. The same holds for a command that
- *         fails after this process was told to stop.
+ * I1      What a signal ended is not done: its claim is given up. A command that was told to stop
+ *         and ended by itself has said how its work went, and that is kept as ever.
  * I2      If this process dies, the command is told to stop: nobody would renew its lease. Until
  *         the lease ends nobody else gets the claim.
  * I3      A command whose claim was given to another is told to stop, and is not recorded.
@@ -211,7 +211,7 @@ static int conclude(struct running *running, bool aborts_failures, int busy_code
     int status = running->output->status;
     lethe_claim_answer answer = LETHE_CLAIM_LOST;
     if (running->is_lost) return busy_code;
-    bool is_failure = status != 0 && (running->by_signal || running->was_told || aborts_failures);
+    bool is_failure = running->by_signal || (status != 0 && aborts_failures);
     int code = call(running, running->words.wait_ms, is_failure ? give_up : record, &answer);
     if (code != NO_CODE) {
         message_warn("the command ended with status %d, which could not be recorded", status);

@@ -20,6 +20,11 @@
     row(usage, "Counting events") \
     row(take, "Counting events") \
     row(give_up, "Counting events") \
+    row(hold, "Counting events") \
+    row(hold_place, "Counting events") \
+    row(hold_settle, "Counting events") \
+    row(hold_release, "Counting events") \
+    row(hold_list, "Counting events") \
     row(set, "Counting events") \
     row(del, "Counting events") \
     row(claim, "Work that happens once") \

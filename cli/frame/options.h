@@ -36,6 +36,36 @@
     { .name = "db", .value = "DIR", .help = what, .completion = COMPLETE_FILES }
 #define OPTION_DB_STORE OPTION_DB("the folder of the store")
 
+/* Of commands that keep limits: what a store is made with. */
+#define OPTIONS_LIMITS_STORE                                                                       \
+    {.name = "window",                                                                             \
+     .value = "W",                                                                                 \
+     .help = "how long duplicates are recognised, from 1s to 30d; default: as the store was last " \
+             "opened, or 3d for a new store"},                                                     \
+        {.name = "error",                                                                          \
+         .value = "E",                                                                             \
+         .help =                                                                                   \
+             "the probability that a fresh id is taken for a duplicate, which then is granted "    \
+             "and takes nothing, from 1e-12 to 0.1; default: as before, or 1e-12"},                \
+        {.name = "scale",                                                                          \
+         .value = "N",                                                                             \
+         .help = "for a new store: how many digits after the point its values have; default 0"},   \
+        {.name = "per",                                                                            \
+         .value = "PERIODS",                                                                       \
+         .help = "count per period as well, `1m,1mo`; later runs may leave it out; see "           \
+                 "lethe-count(1)"},                                                                \
+        {.name = "zone",                                                                           \
+         .value = "ZONE",                                                                          \
+         .help = "with a new `--per`: the zone of days and longer periods; default UTC"},          \
+    {                                                                                              \
+        .name = "keep", .value = "SPEC", .help = "how long to keep periods, such as `1m=1h`"       \
+    }
+#define OPTION_WAIT                                                                       \
+    {                                                                                     \
+        .name = "wait", .value = "D",                                                     \
+        .help = "how long to wait while another process writes to the store; default 10s" \
+    }
+
 /* Where counters in a server are, and how it is reached. */
 #define OPTIONS_REDIS                                                                            \
     {.name = "redis",                                                                            \

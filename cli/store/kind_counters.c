@@ -37,12 +37,13 @@ static void print_json(const char *folder, const lethe_store_health *health) {
     if (health->buckets > 0) json_integer(&json, "buckets", health->buckets);
     if (health->ledger_ids > 0) json_integer(&json, "ledger_ids", health->ledger_ids);
     if (health->claims > 0) json_integer(&json, "claims", health->claims);
+    if (health->holds > 0) json_integer(&json, "holds", health->holds);
     json_end(&json);
 }
 
 static void print_text(const char *folder, const lethe_store_health *health) {
     struct human_text size;
-    char counters[80], ledger[80] = "", buckets[80] = "", claims[80] = "";
+    char counters[80], ledger[80] = "", buckets[80] = "", claims[80] = "", holds[80] = "";
     snprintf(counters, sizeof counters, "counters %" PRIu64, health->counters);
     if (health->sketch_bytes > 0) {
         snprintf(counters, sizeof counters, "a sketch of %s",
@@ -53,11 +54,12 @@ static void print_text(const char *folder, const lethe_store_health *health) {
     if (health->ledger_ids > 0)
         snprintf(ledger, sizeof ledger, ", ids kept for ever %" PRIu64, health->ledger_ids);
     if (health->claims > 0) snprintf(claims, sizeof claims, ", claims %" PRIu64, health->claims);
+    if (health->holds > 0) snprintf(holds, sizeof holds, ", holds %" PRIu64, health->holds);
     printf("%s is sound: %s, ids %" PRIu64 " in %" PRIu64
            " segments of the log, changes not yet folded in %" PRIu64 ", index entries %" PRIu64
-           ", marks %" PRIu64 "%s%s%s\n",
+           ", marks %" PRIu64 "%s%s%s%s\n",
            folder, counters, health->log_ids, health->log_segments, health->changes,
-           health->index_entries, health->marks, buckets, ledger, claims);
+           health->index_entries, health->marks, buckets, ledger, claims, holds);
 }
 
 static bool count_one(void *context, lethe_bytes key, int64_t value) {

@@ -6,7 +6,7 @@
 
 #include "frame/commands.h"
 #include "input/decimal.h"
-#include "lethe/claims.h"
+#include "lethe/holds.h"
 #include "say/human.h"
 #include "say/json.h"
 #include "say/message.h"
@@ -67,6 +67,7 @@ struct tally {
     uint64_t counters;
     bool is_exact;
     lethe_claims_stats claims;
+    lethe_holds_stats holds;
 };
 
 /* A lethe_store_visit. */
@@ -79,7 +80,8 @@ static bool count_counter(void *context, lethe_bytes key, int64_t value) {
 
 static lethe_status count_counters(lethe_store *store, const lethe_store_stats *stats,
                                    struct tally *out) {
-    *out = (struct tally){.claims = LETHE_INIT(lethe_claims_stats)};
+    *out = (struct tally){.claims = LETHE_INIT(lethe_claims_stats),
+                          .holds = LETHE_INIT(lethe_holds_stats)};
     if (stats->sketch_bytes > 0) return LETHE_OK;
     lethe_status status = lethe_store_each(store, (lethe_bytes){0}, count_counter, out);
     out->is_exact = out->counters <= COUNTED_AT_MOST;
@@ -108,6 +110,12 @@ static void print_claims(const lethe_claims_stats *claims) {
     row_print("claims", "%" PRIu64 " open, %" PRIu64 " done, replies %s of %s at most",
               claims->open, claims->done, human_bytes(claims->reply_bytes, &a),
               human_bytes(claims->reply_limit_bytes, &b));
+}
+
+static void print_holds(const lethe_holds_stats *holds) {
+    if (holds->open == 0 && holds->ended == 0 && holds->forced == 0) return;
+    row_print("holds", "%" PRIu64 " open, %" PRIu64 " ended, %" PRIu64 " forced past their limit",
+              holds->open, holds->ended, holds->forced);
 }
 
 /* Of the window and of the ledger, which add up. */
@@ -154,6 +162,7 @@ static void print_text(const char *folder, const lethe_store_stats *stats,
               stats->folded);
     row_number("ids remembered", stats->log_ids);
     print_claims(&tally->claims);
+    print_holds(&tally->holds);
     row_print("on disk", "%s %s, ids %s, index %s, changes %s",
               stats->sketch_bytes > 0 ? "sketch" : "counters",
               human_bytes(stats->counters_bytes, &a), human_bytes(stats->log_bytes, &b),
@@ -217,6 +226,9 @@ static void print_json(const char *folder, const lethe_store_stats *stats,
     json_integer(&json, "claims_reply_bytes", tally->claims.reply_bytes);
     json_integer(&json, "claims_reply_limit_bytes", tally->claims.reply_limit_bytes);
     json_integer(&json, "claims_bytes", tally->claims.disk_bytes);
+    json_integer(&json, "holds_open", tally->holds.open);
+    json_integer(&json, "holds_ended", tally->holds.ended);
+    json_integer(&json, "holds_forced", tally->holds.forced);
     json_array(&json, "periods");
     for (uint32_t i = 0; i < stats->period_count; i++) {
         json_item(&json);
@@ -238,6 +250,7 @@ int stat_store(const char *folder, bool json) {
     lethe_status status = lethe_store_info(store, &stats);
     if (status == LETHE_OK) status = count_counters(store, &stats, &tally);
     if (status == LETHE_OK) status = lethe_claims_info(store, &tally.claims);
+    if (status == LETHE_OK) status = lethe_holds_info(store, &tally.holds);
     if (status != LETHE_OK) {
         code = store_fail_call(status, "read the store", folder, store);
     } else if (json) {

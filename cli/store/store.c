@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "events/problem.h"
+#include "frame/clock.h"
 #include "frame/interrupt.h"
 #include "input/decimal.h"
 #include "output/output.h"
@@ -59,14 +61,30 @@ int store_fail_call(lethe_status status, const char *attempt, const char *folder
     return store_fail(status, attempt, folder, &detail);
 }
 
+/* How often to ask whether it is free. */
+enum { PAUSE_MS = 20 };
+
+int store_open_in_turn(const char *folder, const lethe_store_options *options, uint64_t wait_ms,
+                       lethe_store **out) {
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    uint64_t begun_ms = clock_ms();
+    for (;;) {
+        lethe_detail detail = {""};
+        interrupt_hold();
+        lethe_status status = lethe_store_open(folder, options, out, &detail);
+        interrupt_release();
+        if (status == LETHE_OK && detail.text[0] != '\0')
+            message_warn("%s: %s", folder, detail.text);
+        if (status == LETHE_OK) return EXIT_DONE;
+        if (status != LETHE_EBUSY || clock_ms() - begun_ms >= wait_ms)
+            return store_fail(status, "open the store", folder, &detail);
+        if (interrupt_requested()) return interrupt_code();
+        nanosleep(&pause, NULL);
+    }
+}
+
 int store_open(const char *folder, const lethe_store_options *options, lethe_store **out) {
-    lethe_detail detail = {""};
-    interrupt_hold();
-    lethe_status status = lethe_store_open(folder, options, out, &detail);
-    interrupt_release();
-    if (status == LETHE_OK && detail.text[0] != '\0') message_warn("%s: %s", folder, detail.text);
-    if (status == LETHE_OK) return EXIT_DONE;
-    return store_fail(status, "open the store", folder, &detail);
+    return store_open_in_turn(folder, options, 0, out);
 }
 
 int store_open_reader(const struct arguments *arguments, lethe_store **out) {

@@ -12,6 +12,12 @@ int store_folder(const struct arguments *arguments, const char **out);
  * starts. */
 int store_open(const char *folder, const lethe_store_options *options, lethe_store **out);
 
+/* The same for one call of many processes, of which one at a time can write: while another has the
+ * store, waits for so long. */
+enum { STORE_DEFAULT_WAIT_MS = 10000 };
+int store_open_in_turn(const char *folder, const lethe_store_options *options, uint64_t wait_ms,
+                       lethe_store **out);
+
 /* Opens the store of --db for reading, even while another process writes it. */
 int store_open_reader(const struct arguments *arguments, lethe_store **out);
 

@@ -22,8 +22,7 @@ bool take_is_nearer(const lethe_limit *one, const lethe_limit *other) {
     return one->resets_ms == LETHE_NEVER_RESETS || one->resets_ms > other->resets_ms;
 }
 
-/* What a new store is made with. */
-static int read_store(const struct arguments *arguments, lethe_store_options *options) {
+int take_read_store(const struct arguments *arguments, lethe_store_options *options) {
     int code =
         arguments_duration(arguments, "window", 1000, UINT64_C(2592000000), &options->window_ms);
     if (code == EXIT_DONE)
@@ -36,7 +35,7 @@ static int read_store(const struct arguments *arguments, lethe_store_options *op
     return code;
 }
 
-static int read_amount(const char *text, unsigned scale, int64_t *out) {
+int take_read_amount(const char *text, unsigned scale, int64_t *out) {
     lethe_bytes bytes = {.data = text, .size = strlen(text)};
     struct event_problem problem;
     enum decimal_problem reason = decimal_parse_scaled(bytes, scale, out);
@@ -83,7 +82,7 @@ static int take_from(lethe_store *store, struct taking *taking) {
     taking->printing.scale = lethe_store_scale(store);
     int code = bounds_place(&taking->bounds, store, taking->folder);
     if (code == EXIT_DONE) code = check_time(taking, store);
-    if (code == EXIT_DONE) code = read_amount(taking->amount, taking->printing.scale, &amount);
+    if (code == EXIT_DONE) code = take_read_amount(taking->amount, taking->printing.scale, &amount);
     if (code == EXIT_DONE) code = bounds_scale(&taking->bounds, taking->printing.scale);
     if (code != EXIT_DONE) return code;
     lethe_status status = apply(store, taking, amount);
@@ -94,7 +93,7 @@ static int take_from(lethe_store *store, struct taking *taking) {
 static int take_store(const struct arguments *arguments, struct taking *taking) {
     lethe_store_options options = LETHE_INIT(lethe_store_options);
     lethe_store *store;
-    int code = read_store(arguments, &options);
+    int code = take_read_store(arguments, &options);
     if (code == EXIT_DONE) code = store_folder(arguments, &taking->folder);
     if (code != EXIT_DONE) return code;
     interrupt_begin();
@@ -203,7 +202,7 @@ int run_take(const struct arguments *arguments) {
     if (code == EXIT_DONE &&
         !decimal_parse((lethe_bytes){taking.amount, strlen(taking.amount)}, &number)) {
         int64_t ignored;
-        code = read_amount(taking.amount, 0, &ignored);
+        code = take_read_amount(taking.amount, 0, &ignored);
     }
     if (code == EXIT_DONE)
         code = is_server ? take_redis(arguments, &taking) : take_store(arguments, &taking);

@@ -22,6 +22,11 @@ struct taking {
  * for longest, or else the one that leaves least. */
 bool take_is_nearer(const lethe_limit *one, const lethe_limit *other);
 
+/* Reads what a new store is made with, of the options in OPTIONS_LIMITS_STORE. */
+int take_read_store(const struct arguments *arguments, lethe_store_options *options);
+/* Reads an amount by a scale. */
+int take_read_amount(const char *text, unsigned scale, int64_t *out);
+
 /* take_redis.c: the same in a server. */
 int take_redis(const struct arguments *arguments, struct taking *taking);
 /* outcomes[i] becomes LETHE_OUTCOME_APPLIED or LETHE_OUTCOME_DUPLICATE. */

@@ -20,18 +20,36 @@ static int open_table(const struct arguments *arguments, struct redis_table **ou
     return redis_table_open(arguments, &options, out);
 }
 
-/* A period as the module has it. False: no table has such a one. */
-static bool write_period(const char *period, struct redis_text *text) {
-    uint64_t length_ms;
-    char word[REDIS_PERIOD_BYTES];
-    if (!redis_period_parse(period, strlen(period), &length_ms)) return false;
-    redis_period_word(length_ms, word);
-    redis_text_string(text, word);
-    return true;
+static bool counts_per(const struct redis_table *table, uint64_t length_ms) {
+    for (size_t i = 0; i < table->periods.count; i++) {
+        if (table->periods.each[i].length_ms == length_ms) return true;
+    }
+    return false;
 }
 
-static int write_take(const struct taking *taking, const char *key, int64_t amount,
-                      struct redis_text *text) {
+/* Writes a period as the module has it. */
+static int write_period(const struct redis_table *table, const char *period,
+                        struct redis_text *text) {
+    uint64_t length_ms;
+    char word[REDIS_PERIOD_BYTES];
+    if (!redis_period_parse(period, strlen(period), &length_ms))
+        return message_fail(
+            EXIT_USAGE,
+            "a table has no periods of %s; it may have 1h, 1d, 1mo or another length "
+            "from 100ms to 366d, such as 15m",
+            period);
+    if (!counts_per(table, length_ms))
+        return message_fail(EXIT_USAGE,
+                            "%s does not count per %s, so it can't keep a limit on that; make a "
+                            "table with that period, by ONCE.CREATE or 'lethe count --per'",
+                            table->shown, period);
+    redis_period_word(length_ms, word);
+    redis_text_string(text, word);
+    return EXIT_DONE;
+}
+
+static int write_take(const struct redis_table *table, const struct taking *taking, const char *key,
+                      int64_t amount, struct redis_text *text) {
     size_t words = 6;
     for (size_t i = 0; i < taking->bounds.count; i++)
         words += taking->bounds.each[i].period[0] != '\0' ? 4 : 2;
@@ -47,12 +65,8 @@ static int write_take(const struct taking *taking, const char *key, int64_t amou
         redis_text_number(text, bound->value);
         if (bound->period[0] == '\0') continue;
         redis_text_string(text, "PER");
-        if (write_period(bound->period, text)) continue;
-        return message_fail(
-            EXIT_USAGE,
-            "a table has no periods of %s; it may have 1h, 1d, 1mo or another length "
-            "from 100ms to 366d, such as 15m",
-            bound->period);
+        int code = write_period(table, bound->period, text);
+        if (code != EXIT_DONE) return code;
     }
     redis_text_string(text, "NOCREATE");
     return EXIT_DONE;
@@ -85,7 +99,7 @@ static int ask_table(struct redis_table *table, struct taking *taking, int64_t a
     lethe_operation operation = {.id = taking->id, .changes = &change, .change_count = 1};
     const char *key = table->partitions[redis_table_place(table, &operation)].key;
     taking->outcome = LETHE_OUTCOME_INVALID;
-    int code = write_take(taking, key, amount, &text);
+    int code = write_take(table, taking, key, amount, &text);
     if (code == EXIT_DONE) {
         code = redis_table_ask(
             table, key, &text,

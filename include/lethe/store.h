@@ -201,8 +201,8 @@ LETHE_API lethe_status lethe_store_close(lethe_store *store, lethe_detail *detai
  *
  * A change may carry bounds: a highest and a lowest value, on the counter or on its bucket of one
  * resolution. They are judged by what the operation as a whole does: if it raises that value, all
- * changes of the key taken together, the value after it must not be above max; if it lowers the
- * value, not below min. Otherwise the operation is LETHE_OUTCOME_LIMITED, and changes nothing. More
+ * changes of the key taken together, the value after it, and what is held of it (lethe/holds.h),
+ * must not be above max; if it lowers the value, not below min. Otherwise the operation is LETHE_OUTCOME_LIMITED, and changes nothing. More
  * bounds on the same key go with further changes, whose deltas may be 0.
  *
  * A bucket is that of the wall clock when the operation is decided. So with event_time, where the
@@ -284,7 +284,7 @@ typedef enum lethe_outcome {
      * agree with it. So one wrong time does not make all others late. If nothing follows, and with
      * forever, the time is believed, so that a log can continue after a long pause. */
     LETHE_OUTCOME_FUTURE = 3,
-    /* A counter, or a bucket, would leave the range of int64. With a sketch: more would be taken
+    /* A counter, or a bucket, would end up out of the range of int64. With a sketch: more would be taken
      * from a key than its estimate, or the estimate would exceed 2^32 - 2. */
     LETHE_OUTCOME_OVERFLOW = 4,
     /* An id or key is empty, too long or NULL, there are too few or too many changes, flags are not
@@ -333,8 +333,9 @@ typedef struct lethe_limit {
     /* What the bounds are on: after the operation, or now if it was not applied. Without bounds, of
      * the counter. */
     int64_t value;
-    /* How much more can be added until max; if there is only min, or there are both and delta is
-     * negative, how much can be taken away until min. At least 0. Without bounds, INT64_MAX. */
+    /* How much more can be added until max, beside what is held (lethe/holds.h); if there is only
+     * min, or there are both and delta is negative, how much can be taken away until min. At least
+     * 0. Without bounds, INT64_MAX. */
     int64_t left;
     /* Milliseconds until the bucket ends, by the wall clock; LETHE_NEVER_RESETS for a counter. */
     int64_t resets_ms;
@@ -673,6 +674,8 @@ typedef struct lethe_store_health {
     uint64_t buckets;
     /* lethe/claims.h: open and done. */
     uint64_t claims;
+    /* lethe/holds.h: open and ended. */
+    uint64_t holds;
 } lethe_store_health;
 
 /* These take the folder of a store, which this or another process may have open and may be writing

@@ -57,17 +57,18 @@ const struct command once_hold_commands[] = {
                                      ", what is left of the lease, or 0 if the hold has ended"},
                            {.when = "limited; nothing was changed, and the id is not remembered",
                             .resp2 = "array: -1, " STANDING ", 0"}),
-        .errors =
-            ERRORS({ERROR_HELD, "`amount` is out of its range"},
-                   {ERROR_LEASE, "The lease is out of its range"},
-                   {ERROR_HOLD_SYNTAX, "LIMIT or LEASE is missing, or there is a word too many"},
-                   {ERROR_LIMIT, "The limit is not a 64-bit integer"},
-                   {ERROR_PERIOD, "The period is out of its range"},
-                   {ERROR_NOT_METERED, "The table was not made with that PER"},
-                   {ERROR_HOLD_ID, "The id is too long"},
-                   {ERROR_HOLD_MISMATCH, "The id stands for a hold that differs"},
-                   {ERROR_OVERFLOW, "What is held of the counter would not fit into 64 bits"},
-                   OPERATION_ERRORS),
+        .errors = ERRORS(
+            {ERROR_HELD, "`amount` is out of its range"},
+            {ERROR_LEASE, "The lease is out of its range"},
+            {ERROR_HOLD_SYNTAX, "LIMIT or LEASE is missing, or there is a word too many"},
+            {ERROR_LIMIT, "The limit is not a 64-bit integer"},
+            {ERROR_PERIOD, "The period is out of its range"},
+            {ERROR_NOT_METERED, "The table was not made with that PER"},
+            {ERROR_HOLD_ID, "The id is too long"},
+            {ERROR_HOLD_MISMATCH, "The id stands for a hold that differs"},
+            {ERROR_OVERFLOW, "What is held of the counter, or what one of its present buckets "
+                             "would have with it, would not fit into 64 bits"},
+            RECORD_ERRORS),
         .details =
             "What is held is apart from the value, and every LIMIT counts it: of HOLD, of TAKE and "
             "of what SETTLE takes beyond the amount. What is left is the limit less the value and "

@@ -158,6 +158,24 @@ static int hold_known(redis_context *context, struct once_change *found,
     return REDIS_OK;
 }
 
+static bool fits_beside(int64_t value, int64_t held, int64_t amount) {
+    return held <= INT64_MAX - amount && value <= INT64_MAX - amount - held;
+}
+
+/* Whether the counter's present buckets could take the amount beside what is held of them, in 64
+ * bits. The counter itself has the limit. */
+static bool buckets_can_take(const struct once *table, const struct request *request) {
+    const struct slice name = request->counter;
+    const struct counter *counter = counters_find(&table->counters, name.data, name.size);
+    const struct counter *held = counters_find(&table->holds.held, name.data, name.size);
+    for (uint32_t i = 0; i < table->resolutions.count; i++) {
+        if (!fits_beside(once_bucket(table, counter, i), once_bucket(table, held, i),
+                         request->amount))
+            return false;
+    }
+    return true;
+}
+
 static int hold_new(redis_context *context, struct once_change *found,
                     const struct request *request) {
     struct once *table = found->table;
@@ -167,7 +185,8 @@ static int hold_new(redis_context *context, struct once_change *found,
         abandon_change(&found->change);
         return REDIS_OK;
     }
-    if (!holds_can_add(table, request->counter, request->amount))
+    if (!holds_can_add(table, request->counter, request->amount) ||
+        !buckets_can_take(table, request))
         return give_up(context, found, ERROR_OVERFLOW);
     holds_set(table, &found->change.effect, &facts);
     reply_hold(context, table, DONE, &facts);

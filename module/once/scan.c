@@ -1,5 +1,6 @@
 /* module/once/scan.c - the commands that list counters: SCAN, a few at a time, and TOP, the
  * largest. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +33,10 @@ bool parse_cursor(const redis_string *word, uint64_t *cursor) {
     char copy[24] = {0}, *end = NULL;
     if (size > 0 && size < sizeof copy && text[0] >= '0' && text[0] <= '9') {
         memcpy(copy, text, size);
+        errno = 0;
         *cursor = strtoull(copy, &end, 10);
     }
-    return end != NULL && *end == '\0';
+    return end != NULL && *end == '\0' && errno != ERANGE;
 }
 
 void reply_cursor(redis_context *context, uint64_t cursor) {

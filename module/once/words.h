@@ -37,13 +37,18 @@
     }
 
 /* Errors of every command that takes operations. */
-#define OPERATION_ERRORS                                                              \
-    {ERROR_EMPTY_ID, "An id is the empty string"},                                    \
-        {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"},                \
-        {ERROR_FULL, "The id is fresh, and the table has reached its MAXMEMORY"},     \
-        {ERROR_TOO_LARGE, "The id is fresh, and the table may not grow"}, {           \
+#define GROWTH_ERRORS                                                                 \
+    {ERROR_TOO_LARGE, "The id is fresh, and the table may not grow"}, {               \
         ERROR_SERVER_MEMORY, "The id is fresh, and the server has used up its memory" \
     }
+#define OPERATION_ERRORS                                               \
+    {ERROR_EMPTY_ID, "An id is the empty string"},                     \
+        {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"}, \
+        {ERROR_FULL, "The id is fresh, and the table has reached its MAXMEMORY"}, GROWTH_ERRORS
+/* Of commands that make a record of an id, which no window has to remember. */
+#define RECORD_ERRORS                              \
+    {ERROR_EMPTY_ID, "An id is the empty string"}, \
+        {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"}, GROWTH_ERRORS
 
 #define PERIOD                                                                              \
     {                                                                                       \

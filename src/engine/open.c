@@ -158,6 +158,7 @@ static lethe_status open_to_write(lethe_store *store, const char *folder, lethe_
     if (status != LETHE_OK) return status;
     status = lethe_ids_open(&store->ids, folder, &store->options, &store->state, detail);
     if (status == LETHE_OK) status = lethe_log_recover(store, detail);
+    if (status == LETHE_OK) status = lethe_holds_open(store, detail);
     if (status == LETHE_OK) status = lethe_ids_found_ledger(&store->ids, &store->state, detail);
     /* The committer may take the lock only once the first group is there. */
     lethe_engine_enter(store);
@@ -199,6 +200,7 @@ static void free_store(lethe_store *store) {
         lethe_group_drop(&store->log.groups[i]);
     }
     lethe_ids_close(&store->ids);
+    lethe_holds_close(store);
     lethe_values_close(&store->values);
     lethe_claims_close(&store->claims);
     lethe_disk_close(store->disk);

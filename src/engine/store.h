@@ -4,6 +4,7 @@
  *   ids/            which ids were applied         values/      what the keys add up to
  *   log/            what makes both durable        disk/        all that knows of RocksDB
  *   claims/         work that must happen once     meters/      counts per period
+ *   holds/          amounts that are set aside
  *
  *   open.c          opening and closing            modes.c      what a store is asked to be
  *   view.c          a reader beside a writer       marks.c      how far sources have been read
@@ -21,6 +22,7 @@
 #include "engine/claims/claims.h"
 #include "engine/clock.h"
 #include "engine/disk/disk.h"
+#include "engine/holds/holds.h"
 #include "engine/ids/ids.h"
 #include "engine/ids/index.h"
 #include "engine/log/log.h"
@@ -47,6 +49,7 @@ struct lethe_store {
     lethe_log log;
     lethe_fold fold;
     lethe_claims claims;
+    lethe_holds holds;
 
     /* Of a commit or a fold: after it nothing goes on. */
     lethe_status failed;

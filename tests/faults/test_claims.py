@@ -170,6 +170,15 @@ def test_a_command_that_ends_well_after_a_signal_is_done(claims, tmp_path):
     assert claims.ask("begin", "job")["answer"] == "done"
 
 
+@pytest.mark.parametrize("words, answer", [([], "done"), (["--abort-on-failure"], "new")])
+def test_a_command_that_ends_by_itself_after_a_signal_keeps_its_status(claims, tmp_path, words, answer):
+    process, _ = start_and_wait(claims, tmp_path, "trap 'echo half; exit 7' TERM; while :; do sleep 0.05; done", *words)
+    process.terminate()
+    output, _ = process.communicate(timeout=LIMIT_SECONDS)
+    assert (process.returncode, output) == (7, b"half\n")
+    assert claims.ask("begin", "job")["answer"] == answer
+
+
 def test_a_killed_run_leaves_its_lease(claims, tmp_path):
     process, child = start_and_wait(claims, tmp_path, "exec sleep 1000", "--lease", "30m")
     process.kill()

@@ -49,6 +49,30 @@ def end_leases(server, clock, milliseconds=LEASE + 1):
              what="the end of leases")
 
 
+def test_a_bucket_that_could_not_take_it(timed, clock):
+    """The counter has room, and its bucket has none: to settle it would overflow."""
+    timed.call("ONCE.CREATE", "t", "PER", "hour", "ERROR", "1e-12")
+    set_wall(clock, "2033-05-05T12:10:00")
+    timed.call("ONCE.INCRBY", "t", "1", "k", -MOST)
+    set_wall(clock, "2033-05-05T13:10:00")
+    timed.call("ONCE.INCRBY", "t", "2", "k", MOST)
+    assert timed.call("ONCE.GET", "t", "k") == 0
+    assert "overflow" in error_of(timed, "ONCE.HOLD", "t", "a", "k", 1, "LIMIT", 100, "LEASE", LEASE)
+    assert holds(timed) == {}
+    timed.call("ONCE.INCRBY", "t", "3", "k", -5)
+    assert hold(timed, "a", 3, 100)[0] == 1
+    assert "overflow" in error_of(timed, "ONCE.HOLD", "t", "b", "k", 3, "LIMIT", 100, "LEASE", LEASE)
+    assert hold(timed, "b", 2, 100)[0] == 1
+
+
+@pytest.mark.parametrize("command", ["ONCE.HOLDS", "ONCE.CLAIMS", "ONCE.SCAN"])
+def test_a_cursor_has_64_bits(server, command):
+    server.call("ONCE.CREATE", "t")
+    assert server.call(command, "t", 2**64 - 1)[1] == []
+    for cursor in (2**64, 10**20, 10**22):
+        assert "cursor" in error_of(server, command, "t", cursor)
+
+
 def test_a_hold(server):
     assert hold(server, "a", 60, 100) == [1, 0, 40, -1, LEASE]
     assert server.call("ONCE.GET", "t", "k") is None # held is not counted

@@ -48,7 +48,10 @@ def test_giving_up(server):
 
 def test_what_is_refused(server):
     server.call("ONCE.CREATE", "t")
-    assert "does not count per that period" in take(server, "--limit", "5/1h", "i", "k", "1", code=ENVIRONMENT)
+    assert "does not count per 1h" in take(server, "--limit", "5/1h", "i", "k", "1", code=USAGE)
+    lethe("count", url_of(server), "-q", "--partitions", "4", "--partition-by", "key", "--per", "1d", stdin="", table="by-key")
+    assert "does not count per 1h" in take(server, "--limit", "5/1h", "i", "k", "1", code=USAGE, table="by-key")
+    assert take(server, "--limit", "5/1d", "i", "k", "1", table="by-key").startswith("applied\tk\t1\t4\t")
     assert "no periods of 1y" in take(server, "--limit", "5/1y", "i", "k", "1", code=USAGE)
     assert "whole number" in take(server, "--limit", "5", "i", "k", "0", code=USAGE)
     assert "whole number" in take(server, "--limit", "5.5", "i", "k", "1", code=USAGE)

@@ -22,7 +22,7 @@ CMAKE = os.environ.get("CMAKE", "cmake")
 CC = os.environ.get("CC", "cc")
 HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
 # The engine, the plug-in and what runs on devices are libraries of their own, and lethe.h does not include them.
-ENGINE_HEADERS = [header for header in HEADERS if header.name in ("claims.h", "store.h")]
+ENGINE_HEADERS = [header for header in HEADERS if header.name in ("claims.h", "holds.h", "store.h")]
 PLUGIN_HEADERS = [header for header in HEADERS if header.name == "leveldb.h"]
 DEVICE_HEADERS = [header for header in HEADERS if header.name == "opencl.h"]
 MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS + PLUGIN_HEADERS + DEVICE_HEADERS]

@@ -131,16 +131,24 @@ static void expect_limits(const struct model *model, struct sent *sent, bool is_
     }
 }
 
+/* Only where a value ends up counts. */
+static bool add(int64_t *value, wide moved) {
+    wide after = *value + moved;
+    *value = (int64_t)after;
+    return after >= INT64_MIN && after <= INT64_MAX;
+}
+
 static bool add_all(struct model *model, const struct sent *sent, bool has_buckets) {
+    wide moved[KEYS] = {0};
     for (size_t i = 0; i < sent->operation.change_count; i++) {
-        unsigned key = sent->numbers[i];
-        int64_t delta = sent->changes[i].delta, *total = &model->totals[key];
-        if (__builtin_add_overflow(*total, delta, total)) return false;
-        model->exists[key] = true;
+        model->exists[sent->numbers[i]] = true;
+        moved[sent->numbers[i]] += sent->changes[i].delta;
+    }
+    for (unsigned key = 0; key < KEYS; key++) {
+        if (!add(&model->totals[key], moved[key])) return false;
         for (uint32_t by = 0; by < RESOLUTIONS && has_buckets; by++) {
-            int64_t *bucket = &model->buckets[by][label_now(by)][key];
             if (label_now(by) < model->kept_from[by]) continue;
-            if (__builtin_add_overflow(*bucket, delta, bucket)) return false;
+            if (!add(&model->buckets[by][label_now(by)][key], moved[key])) return false;
         }
     }
     return true;

@@ -35,7 +35,8 @@ static const lethe_claims_record all = {.clock_ms = 5000,
                                         .done_count = 3,
                                         .reply_bytes = 2048,
                                         .reply_limit_bytes = 4096,
-                                        .digest = UINT64_MAX};
+                                        .digest = UINT64_MAX,
+                                        .holds = {.ended = {1, 1}}};
 
 static void assert_same_bytes(lethe_bytes one, lethe_bytes other) {
     assert_int_equal(one.size, other.size);

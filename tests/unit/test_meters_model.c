@@ -14,6 +14,8 @@
 #include "support/random.h"
 #include "support/store.h"
 
+__extension__ typedef __int128 wide;
+
 enum { KEYS = 12, CHANGES = 3, BATCH = 30, BUCKETS = 4000, WINDOW_MS = 40 * 3600 * 1000 };
 static const uint64_t START_MS = UINT64_C(1600000000000), HOUR_MS = 3600000, DAY_MS = 86400000;
 /* Of +05:45. */
@@ -121,29 +123,38 @@ static void draw(struct subject *subject, struct drawn *drawn) {
     drawn->operation.id.size = (size_t)sprintf(drawn->id, "i%u", subject->next_id++);
 }
 
+/* Only where a value ends up counts. */
+static bool add(int64_t *value, wide moved) {
+    wide after = *value + moved;
+    *value = (int64_t)after;
+    return after >= INT64_MIN && after <= INT64_MAX;
+}
+
 /* All or nothing: a bucket that overflows takes everything back. */
 static lethe_outcome model_apply(struct model *model, const struct drawn *drawn) {
     static struct model before;
     before = *model;
     uint64_t time_ms = drawn->operation.time_ms;
     if (time_ms > model->clock_ms) before.clock_ms = model->clock_ms = time_ms;
+    wide moved[KEYS] = {0};
+    bool fits = true;
+    for (size_t i = 0; i < drawn->operation.change_count; i++) {
+        model->exists[drawn->numbers[i]] = true;
+        moved[drawn->numbers[i]] += drawn->changes[i].delta;
+    }
     for (size_t i = 0; i < drawn->operation.change_count; i++) {
         unsigned key = drawn->numbers[i];
-        int64_t delta = drawn->changes[i].delta;
-        bool overflows = __builtin_add_overflow(model->totals[key], delta, &model->totals[key]);
-        for (unsigned by = 0; by < RESOLUTIONS && !overflows; by++) {
+        fits = add(&model->totals[key], moved[key]) && fits;
+        for (unsigned by = 0; by < RESOLUTIONS; by++) {
             uint64_t label = label_of(by, time_ms);
             if (!model->has[by] || label < model->kept_from[by]) continue;
-            struct bucket *bucket = bucket_of(model, by, key, label);
-            overflows = __builtin_add_overflow(bucket->value, delta, &bucket->value);
+            fits = add(&bucket_of(model, by, key, label)->value, moved[key]) && fits;
         }
-        if (overflows) {
-            *model = before;
-            return LETHE_OUTCOME_OVERFLOW;
-        }
-        model->exists[key] = true;
+        moved[key] = 0; /* made */
     }
-    return LETHE_OUTCOME_APPLIED;
+    if (fits) return LETHE_OUTCOME_APPLIED;
+    *model = before;
+    return LETHE_OUTCOME_OVERFLOW;
 }
 
 static void apply_batch(struct subject *subject) {

@@ -132,6 +132,55 @@ static void an_operation_may_touch_many_counters(void **state) {
     test_folder_remove(&folder);
 }
 
+/* Goal: whether an operation overflows depends on where its counters end up, and on nothing else. */
+static void the_order_of_changes_does_not_matter(void **state) {
+    (void)state;
+    static const struct {
+        int64_t before, deltas[3];
+        lethe_outcome outcome;
+    } cases[] = {
+        {INT64_MAX, {1, -1, 0}, LETHE_OUTCOME_APPLIED},
+        {INT64_MAX, {-1, 1, 0}, LETHE_OUTCOME_APPLIED},
+        {INT64_MIN, {-5, 3, 2}, LETHE_OUTCOME_APPLIED},
+        {INT64_MIN, {INT64_MAX, INT64_MAX, 1}, LETHE_OUTCOME_APPLIED},
+        {INT64_MIN, {INT64_MAX, INT64_MAX, 2}, LETHE_OUTCOME_OVERFLOW},
+        {INT64_MAX, {INT64_MAX, INT64_MIN, 1}, LETHE_OUTCOME_APPLIED},
+        {INT64_MAX, {INT64_MAX, INT64_MIN, 2}, LETHE_OUTCOME_OVERFLOW},
+        {0, {INT64_MAX, INT64_MAX, INT64_MAX}, LETHE_OUTCOME_OVERFLOW},
+        {-1, {INT64_MIN, INT64_MIN, INT64_MIN}, LETHE_OUTCOME_OVERFLOW},
+    };
+    static const unsigned orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                         {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual);
+    const lethe_bytes key = test_text("k"), other = test_text("other");
+    for (size_t i = 0; i < 6 * sizeof cases / sizeof cases[0]; i++) {
+        char id[24];
+        uint8_t outcome;
+        lethe_change changes[4] = {{.key = other, .delta = 1}};
+        assert_ok(lethe_store_set(store, &key, &cases[i / 6].before, 1));
+        int64_t others = test_store_value(store, "other"), after = cases[i / 6].before;
+        for (unsigned j = 0; j < 3; j++) {
+            int64_t delta = cases[i / 6].deltas[orders[i % 6][j]];
+            changes[1 + j] = (lethe_change){.key = key, .delta = delta};
+            if (cases[i / 6].outcome == LETHE_OUTCOME_APPLIED)
+                after = (int64_t)((uint64_t)after + (uint64_t)delta);
+        }
+        lethe_operation operation = {.id = {id, (size_t)sprintf(id, "i%zu", i)},
+                                     .changes = changes,
+                                     .change_count = 4,
+                                     .time_ms = START_MS};
+        assert_ok(lethe_store_apply(store, &operation, 1, &outcome, NULL));
+        assert_int_equal(outcome, cases[i / 6].outcome);
+        assert_int_equal(test_store_value(store, "k"), after);
+        assert_int_equal(test_store_value(store, "other"),
+                         others + (outcome == LETHE_OUTCOME_APPLIED));
+    }
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 static void duplicates_of_a_refused_operation_are_refused(void **state) {
     (void)state;
     struct test_folder folder;
@@ -264,6 +313,7 @@ int main(void) {
         cmocka_unit_test(a_folder_with_other_files_is_left_alone),
         cmocka_unit_test(operations_out_of_range_are_refused),
         cmocka_unit_test(an_operation_may_touch_many_counters),
+        cmocka_unit_test(the_order_of_changes_does_not_matter),
         cmocka_unit_test(duplicates_of_a_refused_operation_are_refused),
         cmocka_unit_test(the_cap_of_the_window_is_kept),
         cmocka_unit_test(a_newer_store_is_refused),

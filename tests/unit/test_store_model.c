@@ -96,11 +96,15 @@ static lethe_outcome model_apply(struct model *model, const struct drawn *drawn)
     struct model before = *model;
     for (size_t i = 0; i < drawn->operation.change_count; i++) {
         unsigned key = drawn->key_numbers[i];
-        if (__builtin_add_overflow(model->values[key], drawn->changes[i].delta,
-                                   &model->values[key])) {
+        /* All changes of the key: only where it ends up counts. */
+        __extension__ __int128 after = before.values[key];
+        for (size_t j = 0; j < drawn->operation.change_count; j++)
+            after += drawn->key_numbers[j] == key ? drawn->changes[j].delta : 0;
+        if (after > INT64_MAX || after < INT64_MIN) {
             *model = before;
             return LETHE_OUTCOME_OVERFLOW;
         }
+        model->values[key] = (int64_t)after;
         model->exists[key] = true;
     }
     model->was_applied[drawn->id_number] = true;

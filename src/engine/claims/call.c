@@ -21,6 +21,7 @@ lethe_status lethe_claims_open(lethe_claims *claims, lethe_disk *disk,
         claims->record = (lethe_claims_record){.opened = {1, 1},
                                                .done = {1, 1},
                                                .replies = {1, 1},
+                                               .holds = {.ended = {1, 1}},
                                                .reply_limit_bytes = LETHE_CLAIMS_REPLIES_BYTES};
         status = LETHE_OK;
     }
@@ -44,15 +45,7 @@ struct call {
     lethe_claim_answer answer;
     /* Filled in where the answer calls for it, unless NULL. */
     lethe_claim *claim;
-    /* The commit that the answer rests on. */
-    uint64_t commit;
 };
-
-/* A store gets the family with its first claim. */
-static lethe_status need_family(lethe_store *store, lethe_detail *detail) {
-    if (lethe_disk_has(store->disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
-    return lethe_disk_add(store->disk, LETHE_FAMILY_CLAIMS, detail);
-}
 
 static lethe_status describe(struct call *call, const lethe_claim_held *held, uint64_t now_ms,
                              lethe_detail *detail) {
@@ -70,14 +63,6 @@ static lethe_status describe(struct call *call, const lethe_claim_held *held, ui
     return status == LETHE_OK ? LETHE_GIVE(&claim, call->claim, allocator) : status;
 }
 
-/* The group has something to commit, whatever the step was. */
-static void count_in(lethe_store *store, size_t size_before) {
-    lethe_group *group = lethe_log_filling(&store->log);
-    if (group->claims.size == size_before) return;
-    lethe_log_open_group(group);
-    if (lethe_group_is_empty(group)) group->operations = 1;
-}
-
 /* The rest of a completion: its operations, and room for its reply. */
 static lethe_status complete(struct call *call, lethe_detail *detail) {
     lethe_store *store = call->store;
@@ -93,7 +78,8 @@ static lethe_status complete(struct call *call, lethe_detail *detail) {
 }
 
 /* With the lock, and room. */
-static lethe_status decide(struct call *call, lethe_detail *detail) {
+static lethe_status decide(void *context, uint64_t *commit, lethe_detail *detail) {
+    struct call *call = context;
     lethe_store *store = call->store;
     lethe_claim_held held;
     lethe_claims_step step;
@@ -104,18 +90,11 @@ static lethe_status decide(struct call *call, lethe_detail *detail) {
     lethe_claims_step_begin(store, &step);
     call->answer = call->decide(store, &call->request, &held, now_ms, &step);
     bool changes = step.writes->size > 0 || step.status != LETHE_OK;
-    call->commit = changes ? store->log.filling : held.commit;
+    *commit = changes ? store->log.filling : held.commit;
     if (!changes) return describe(call, &held, now_ms, detail);
-    status = need_family(store, detail);
+    status = lethe_claims_need_family(store, detail);
     if (status == LETHE_OK) status = lethe_claims_step_end(store, &step);
     return status == LETHE_OK ? complete(call, detail) : status;
-}
-
-static lethe_status refuse(lethe_store *store, const char *why) {
-    lethe_detail detail;
-    lethe_status status = lethe_detail_fill(&detail, LETHE_EINVAL, "%s", why);
-    lethe_engine_remark_late(store, status, &detail);
-    return status;
 }
 
 static bool is_within(lethe_bytes bytes, size_t least, size_t most) {
@@ -126,42 +105,25 @@ static lethe_status check(const struct call *call) {
     const lethe_claim_request *request = &call->request;
     if (call->store == NULL) return LETHE_EINVAL;
     if (call->store->options.read_only)
-        return refuse(call->store, "the store is open to be read; open it to write");
-    if (!lethe_is_key(request->id)) return refuse(call->store, "an id has 1 to 1024 bytes");
+        return lethe_claims_refuse(call->store, "the store is open to be read; open it to write");
+    if (!lethe_is_key(request->id))
+        return lethe_claims_refuse(call->store, "an id has 1 to 1024 bytes");
     if (!is_within(request->token, 1, LETHE_TOKEN_LIMIT_BYTES))
-        return refuse(call->store, "a token has 1 to 255 bytes");
+        return lethe_claims_refuse(call->store, "a token has 1 to 255 bytes");
     if (!is_within(request->fingerprint, 0, LETHE_FINGERPRINT_LIMIT_BYTES))
-        return refuse(call->store, "a fingerprint has 255 bytes at most");
+        return lethe_claims_refuse(call->store, "a fingerprint has 255 bytes at most");
     if (!is_within(request->reply, 0, LETHE_REPLY_LIMIT_BYTES))
-        return refuse(call->store, "a reply has 1,048,576 bytes at most");
+        return lethe_claims_refuse(call->store, "a reply has 1,048,576 bytes at most");
     if (request->lease_ms < 1 || request->lease_ms > LETHE_LEASE_LIMIT_MS)
-        return refuse(call->store, "a lease lasts from 1 millisecond to 30 days");
+        return lethe_claims_refuse(call->store, "a lease lasts from 1 millisecond to 30 days");
     if (call->count > call->store->options.commit_operations)
-        return refuse(call->store, "that is more operations than a commit has");
+        return lethe_claims_refuse(call->store, "that is more operations than a commit has");
     return LETHE_OK;
 }
 
 static lethe_status run(struct call *call) {
     lethe_status status = check(call);
-    if (status != LETHE_OK) return status;
-    lethe_store *store = call->store;
-    lethe_detail detail = {""};
-    lethe_engine_enter(store);
-    status = store->failed;
-    if (status == LETHE_OK) {
-        lethe_detail_clear(&store->failure); /* a remark of an earlier call */
-        status = lethe_engine_make_room(store, call->count > 0 ? call->count : 1);
-    }
-    if (status == LETHE_OK) {
-        size_t before = lethe_log_filling(&store->log)->claims.size;
-        status = decide(call, &detail);
-        count_in(store, before);
-        if (status != LETHE_OK) lethe_engine_remark(store, &detail);
-        lethe_os_condition_wake_all(&store->log.work);
-    }
-    if (status == LETHE_OK && call->commit > 0) status = lethe_log_wait(store, call->commit);
-    lethe_engine_leave(store);
-    return status;
+    return status == LETHE_OK ? lethe_claims_run(call->store, call->count, decide, call) : status;
 }
 
 lethe_status lethe_claim_begin(lethe_store *store, lethe_bytes id, lethe_bytes token,
@@ -232,7 +194,7 @@ lethe_status lethe_claim_abort(lethe_store *store, lethe_bytes id, lethe_bytes t
 /* With the lock. */
 static lethe_status set_limit(lethe_store *store, uint64_t replies_bytes, lethe_detail *detail) {
     lethe_status status = lethe_engine_make_room(store, 1);
-    if (status == LETHE_OK) status = need_family(store, detail);
+    if (status == LETHE_OK) status = lethe_claims_need_family(store, detail);
     if (status != LETHE_OK) return status;
     store->claims.exist = true;
     store->claims.record.reply_limit_bytes = replies_bytes;
@@ -245,7 +207,7 @@ static lethe_status set_limit(lethe_store *store, uint64_t replies_bytes, lethe_
 lethe_status lethe_claims_limit(lethe_store *store, uint64_t replies_bytes) {
     if (store == NULL) return LETHE_EINVAL;
     if (store->options.read_only)
-        return refuse(store, "the store is open to be read; open it to write");
+        return lethe_claims_refuse(store, "the store is open to be read; open it to write");
     lethe_detail detail = {""};
     lethe_engine_enter(store);
     lethe_status status = store->failed;

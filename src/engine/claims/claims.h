@@ -1,4 +1,5 @@
-/* engine/claims/claims.h - claims: work that must happen once, with its answer kept.
+/* engine/claims/claims.h - claims: work that must happen once, with its answer kept; and what holds
+ * (engine/holds) share with them: the clock of leases, steps, queues and the record about all.
  *
  *   record.c   the bytes                          time.c    the clock of claims
  *   step.c     what a call writes, and reading what is not on disk yet
@@ -51,6 +52,8 @@ uint64_t lethe_claims_carry_on(const lethe_claims_record *record,
                                const lethe_claims_clocks *clocks);
 void lethe_claims_start_clock(lethe_claims *claims);
 uint64_t lethe_claims_now(const lethe_claims *claims);
+/* The same, also of a reader. */
+uint64_t lethe_claims_time_of(const lethe_store *store);
 /* Sets all clocks of the record to this moment: before it is written. */
 void lethe_claims_stamp(lethe_claims *claims);
 
@@ -68,6 +71,18 @@ void lethe_claims_step_put(lethe_claims_step *step, const lethe_claim_key *key, 
 void lethe_claims_step_delete(lethe_claims_step *step, const lethe_claim_key *key);
 /* Errors: LETHE_ENOMEM; nothing has changed then. */
 LETHE_MUST_CHECK lethe_status lethe_claims_step_end(lethe_store *store, lethe_claims_step *step);
+
+/* A store gets the family with its first claim or hold. */
+LETHE_MUST_CHECK lethe_status lethe_claims_need_family(lethe_store *store, lethe_detail *detail);
+/* Says why an argument is refused: LETHE_EINVAL. Without the lock. */
+lethe_status lethe_claims_refuse(lethe_store *store, const char *why);
+
+/* What a call does with the lock, and with room for its operations. *commit: what the answer rests
+ * on. */
+typedef lethe_status (*lethe_claims_body)(void *call, uint64_t *commit, lethe_detail *detail);
+/* Takes the lock, makes room, has it done, and waits until what the answer rests on is durable. */
+LETHE_MUST_CHECK lethe_status lethe_claims_run(lethe_store *store, size_t operations,
+                                               lethe_claims_body body, void *call);
 
 /* A record of CLAIMS: on its way to disk, or there. */
 typedef struct lethe_claims_found {
@@ -102,6 +117,9 @@ bool lethe_claim_is_old(const lethe_store *store, const lethe_claim_record *clai
 /* Replaces a claim in a step: by another one, or by none. */
 void lethe_claims_replace(lethe_claims_step *step, const lethe_claim_held *before,
                           const lethe_claim_record *after);
+/* Adds a record to a queue. */
+void lethe_claims_queue(lethe_claims_step *step, char kind, uint64_t number,
+                        const lethe_claim_entry *entry);
 /* Puts an open claim at the end of the queue, and sets its number. */
 void lethe_claims_queue_open(lethe_claims_step *step, lethe_bytes id, uint64_t now_ms,
                              lethe_claim_record *claim);
@@ -137,6 +155,20 @@ lethe_claim_answer lethe_claims_decide_abort(const lethe_store *store,
 
 /* --- tidy.c --- */
 
+/* The first of a queue, copied. */
+typedef struct lethe_claims_first {
+    lethe_claim_key key;
+    unsigned char bytes[LETHE_CLAIM_ENTRY_LIMIT_BYTES];
+    lethe_claim_entry entry;
+} lethe_claims_first;
+LETHE_MUST_CHECK lethe_status lethe_claims_read_first(lethe_store *store, char kind,
+                                                      uint64_t number, lethe_claims_first *out,
+                                                      lethe_detail *detail);
+/* Whether more than a span has passed since a moment. */
+static inline bool lethe_claims_has_passed(uint64_t since_ms, uint64_t now_ms, uint64_t span_ms) {
+    return now_ms > since_ms && now_ms - since_ms > span_ms;
+}
+
 /* Forgets a few of the claims that are old enough. */
 LETHE_MUST_CHECK lethe_status lethe_claims_forget(lethe_store *store, uint64_t now_ms,
                                                   lethe_detail *detail);
@@ -156,11 +188,12 @@ LETHE_MUST_CHECK lethe_status lethe_claim_keep(lethe_store *store, const lethe_c
 
 /* --- expect.c --- */
 
-/* Whether all claims are there that the record about them counts. Cost: 1 microsecond per claim.
+/* Whether all claims and holds are there that the record about them counts. Cost: 1 microsecond for
+ * each.
  * Errors: LETHE_ECORRUPT, LETHE_EVERSION, LETHE_ENOMEM, those of the disk. */
 LETHE_MUST_CHECK lethe_status lethe_claims_expect(lethe_disk *disk, lethe_detail *detail);
-/* Reads every record of CLAIMS, and that they agree with each other. *count: claims. */
-LETHE_MUST_CHECK lethe_status lethe_claims_examine(lethe_disk *disk, uint64_t *count,
-                                                   lethe_detail *detail);
+/* Reads every record of CLAIMS, and that they agree with each other. Counts claims and holds. */
+LETHE_MUST_CHECK lethe_status lethe_claims_examine(lethe_disk *disk, uint64_t *claims,
+                                                   uint64_t *holds, lethe_detail *detail);
 
 #endif

@@ -67,8 +67,8 @@ void lethe_claims_replace(lethe_claims_step *step, const lethe_claim_held *befor
     lethe_claims_step_put(step, &before->key, value);
 }
 
-static void queue(lethe_claims_step *step, char kind, uint64_t number,
-                  const lethe_claim_entry *entry) {
+void lethe_claims_queue(lethe_claims_step *step, char kind, uint64_t number,
+                        const lethe_claim_entry *entry) {
     unsigned char bytes[LETHE_CLAIM_ENTRY_LIMIT_BYTES];
     lethe_claim_key key;
     lethe_claim_key_of_number(kind, number, &key);
@@ -79,8 +79,8 @@ static void queue(lethe_claims_step *step, char kind, uint64_t number,
 void lethe_claims_queue_open(lethe_claims_step *step, lethe_bytes id, uint64_t now_ms,
                              lethe_claim_record *claim) {
     claim->number = step->after.opened.next++;
-    queue(step, LETHE_CLAIM_OPEN_AT, claim->number,
-          &(lethe_claim_entry){.moment_ms = now_ms, .id = id});
+    lethe_claims_queue(step, LETHE_CLAIM_OPEN_AT, claim->number,
+                       &(lethe_claim_entry){.moment_ms = now_ms, .id = id});
 }
 
 static bool is_equal(lethe_bytes one, lethe_bytes other) {
@@ -159,11 +159,11 @@ lethe_claim_answer lethe_claims_decide_done(const lethe_store *store,
         lethe_claim_key_of_number(LETHE_CLAIM_REPLY, claim.reply_number, &key);
         lethe_claims_step_put(step, &key, request->reply);
     }
-    queue(step, LETHE_CLAIM_DONE_AT, claim.number,
-          &(lethe_claim_entry){.moment_ms = now_ms,
-                               .reply_number = claim.reply_number,
-                               .reply_bytes = claim.reply_bytes,
-                               .id = request->id});
+    lethe_claims_queue(step, LETHE_CLAIM_DONE_AT, claim.number,
+                       &(lethe_claim_entry){.moment_ms = now_ms,
+                                            .reply_number = claim.reply_number,
+                                            .reply_bytes = claim.reply_bytes,
+                                            .id = request->id});
     lethe_claims_replace(step, held, &claim);
     return LETHE_CLAIM_RECORDED;
 }

@@ -6,12 +6,6 @@
 #include "core/sized.h"
 #include "engine/store.h"
 
-static uint64_t time_of(const lethe_store *store) {
-    if (!store->options.read_only) return lethe_claims_now(&store->claims);
-    lethe_claims_clocks clocks = lethe_claims_read_clocks();
-    return lethe_claims_carry_on(&store->claims.record, &clocks);
-}
-
 lethe_claim lethe_claim_describe(uint64_t window_ms, uint64_t replies_from, lethe_bytes id,
                                  const lethe_claim_record *claim, uint64_t now_ms) {
     lethe_claim out = {.size = sizeof out,
@@ -96,7 +90,7 @@ static lethe_status look(lethe_store *store, lethe_bytes id, lethe_claim *out, u
     lethe_claim_held held;
     lethe_status status = lethe_claims_hold(store, id, &held, detail);
     *commit = status == LETHE_OK ? held.commit : 0;
-    uint64_t now_ms = time_of(store);
+    uint64_t now_ms = lethe_claims_time_of(store);
     if (status != LETHE_OK || !held.exists || lethe_claim_is_old(store, &held.claim, now_ms))
         return status;
     *out = lethe_claim_describe(store->options.window_ms, store->claims.record.replies.first, id,
@@ -160,7 +154,7 @@ lethe_status lethe_claims_each(lethe_store *store, lethe_bytes from, lethe_claim
     lethe_engine_enter(store);
     struct walking walking = {.window_ms = store->options.window_ms,
                               .replies_from = store->claims.record.replies.first,
-                              .now_ms = time_of(store),
+                              .now_ms = lethe_claims_time_of(store),
                               .visit = visit,
                               .context = context};
     if (store->claims.exist) {
@@ -196,7 +190,7 @@ lethe_status lethe_claims_info(const lethe_store *store, lethe_claims_stats *out
         stats.done = record->done_count;
         stats.reply_bytes = record->reply_bytes;
         stats.reply_limit_bytes = record->reply_limit_bytes;
-        stats.clock_ms = time_of(store);
+        stats.clock_ms = lethe_claims_time_of(store);
         stats.disk_bytes = lethe_disk_bytes(shared->disk, LETHE_FAMILY_CLAIMS);
     }
     lethe_engine_leave(shared);

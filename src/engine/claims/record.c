@@ -1,6 +1,6 @@
 /* engine/claims/record.c - reading and writing the records of CLAIMS.
  *
- * LAYOUT  docs/format/store.md. The record about all claims is Lethe's usual frame (core/codec.h),
+ * LAYOUT  docs/format/store.md. The record about all is Lethe's usual frame (core/codec.h),
  *         type CLMS, since it is what all the others are compared with.
  * WHY     The numbers of a queue are dense: its first record is found by its key, without passing
  *         over records that were deleted, of which a database may keep millions. */
@@ -13,12 +13,14 @@
 #include "core/detail.h"
 
 enum { VERSION = 1, OPEN = 1, DONE = 2 };
-enum { PAYLOAD_BYTES = 8 * 14 + 16 };
+/* Of the record about all. It is still written as before where there never was a hold. */
+enum { WITHOUT_HOLDS = 1, WITH_HOLDS = 2 };
+enum { PAYLOAD_BYTES = 8 * 14 + 16, HOLDS_BYTES = 8 * 7 };
 static const char TYPE[] = "CLMS";
 static const lethe_bytes NO_KEY = {.data = "", .size = 0};
 
-void lethe_claim_key_of_id(lethe_bytes id, lethe_claim_key *out) {
-    out->data[0] = LETHE_CLAIM_BY_ID;
+void lethe_claim_key_of_kind(char kind, lethe_bytes id, lethe_claim_key *out) {
+    out->data[0] = (unsigned char)kind;
     memcpy(out->data + 1, id.data, id.size);
     out->size = 1 + id.size;
 }
@@ -108,8 +110,11 @@ lethe_status lethe_claim_entry_load(lethe_bytes record, lethe_claim_entry *out) 
 lethe_status lethe_claims_encode(const lethe_claims_record *record, lethe_memory_writer *out) {
     lethe_encoder *encoder;
     *out = (lethe_memory_writer){0};
-    lethe_status status = lethe_encoder_begin(lethe_sink_to_memory(out), TYPE, VERSION,
-                                              PAYLOAD_BYTES, NULL, &encoder);
+    const lethe_holds_totals *holds = &record->holds;
+    bool has_holds = holds->placed > 0;
+    lethe_status status =
+        lethe_encoder_begin(lethe_sink_to_memory(out), TYPE, has_holds ? WITH_HOLDS : WITHOUT_HOLDS,
+                            PAYLOAD_BYTES + (has_holds ? HOLDS_BYTES : 0), NULL, &encoder);
     if (status != LETHE_OK) return status;
     const uint64_t words[] = {
         record->clock_ms,          record->boot_ms,    record->wall_ms,    record->opened.first,
@@ -118,6 +123,10 @@ lethe_status lethe_claims_encode(const lethe_claims_record *record, lethe_memory
         record->reply_limit_bytes, record->digest};
     lethe_encoder_put_words(encoder, words, sizeof words / sizeof words[0]);
     lethe_encoder_put_bytes(encoder, record->boot_id, sizeof record->boot_id);
+    const uint64_t more[] = {holds->placed, holds->open_count,  holds->ended_count,
+                             holds->forced, holds->ended.first, holds->ended.next,
+                             holds->digest};
+    if (has_holds) lethe_encoder_put_words(encoder, more, sizeof more / sizeof more[0]);
     return lethe_encoder_end(encoder);
 }
 
@@ -133,16 +142,26 @@ lethe_status lethe_claims_put(const lethe_claims_record *record, lethe_batch *ba
     return status;
 }
 
+static void decode_words(lethe_decoder *decoder, uint64_t *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        *words[i] = lethe_decoder_get_u64(decoder);
+}
+
 static void decode(lethe_decoder *decoder, lethe_claims_record *out) {
+    lethe_holds_totals *holds = &out->holds;
     uint64_t *const words[] = {&out->clock_ms,          &out->boot_ms,       &out->wall_ms,
                                &out->opened.first,      &out->opened.next,   &out->done.first,
                                &out->done.next,         &out->replies.first, &out->replies.next,
                                &out->open_count,        &out->done_count,    &out->reply_bytes,
                                &out->reply_limit_bytes, &out->digest};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        *words[i] = lethe_decoder_get_u64(decoder);
-    }
+    uint64_t *const more[] = {&holds->placed, &holds->open_count,  &holds->ended_count,
+                              &holds->forced, &holds->ended.first, &holds->ended.next,
+                              &holds->digest};
+    decode_words(decoder, words, sizeof words / sizeof words[0]);
     lethe_decoder_get_bytes(decoder, out->boot_id, sizeof out->boot_id);
+    holds->ended = (lethe_claim_range){1, 1};
+    if (lethe_decoder_version(decoder) >= WITH_HOLDS)
+        decode_words(decoder, more, sizeof more / sizeof more[0]);
 }
 
 static bool is_sound_range(lethe_claim_range range) {
@@ -153,7 +172,9 @@ static bool is_sound(const lethe_claims_record *record) {
     return is_sound_range(record->opened) && is_sound_range(record->done) &&
            is_sound_range(record->replies) &&
            record->open_count <= record->opened.next - record->opened.first &&
-           record->done_count <= record->done.next - record->done.first;
+           record->done_count <= record->done.next - record->done.first &&
+           is_sound_range(record->holds.ended) &&
+           record->holds.ended_count <= record->holds.ended.next - record->holds.ended.first;
 }
 
 lethe_status lethe_claims_decode(lethe_bytes bytes, lethe_claims_record *out) {
@@ -161,7 +182,7 @@ lethe_status lethe_claims_decode(lethe_bytes bytes, lethe_claims_record *out) {
     lethe_memory_reader reader = {.data = bytes.data, .size = bytes.size};
     lethe_decoder *decoder;
     lethe_status status =
-        lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, VERSION, NULL, &decoder);
+        lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, WITH_HOLDS, NULL, &decoder);
     if (status != LETHE_OK) return status;
     decode(decoder, out);
     status = lethe_decoder_end(decoder);

@@ -16,7 +16,9 @@ enum {
     LETHE_CLAIM_BY_ID = 'c',   /* and the id: a claim */
     LETHE_CLAIM_DONE_AT = 'd', /* and a number: which claim was done next */
     LETHE_CLAIM_OPEN_AT = 'o', /* and a number: which claim was begun, or looked at, next */
-    LETHE_CLAIM_REPLY = 'r'    /* and a number: a reply */
+    LETHE_CLAIM_REPLY = 'r',   /* and a number: a reply */
+    LETHE_HOLD_BY_ID = 'h',    /* and the id: a hold (engine/holds/record.h) */
+    LETHE_HOLD_ENDED_AT = 'e'  /* and a number: which hold ended next */
 };
 
 enum {
@@ -34,8 +36,11 @@ typedef struct lethe_claim_key {
     size_t size;
 } lethe_claim_key;
 
-/* The key of a claim; of the record of a queue, or of a reply. */
-void lethe_claim_key_of_id(lethe_bytes id, lethe_claim_key *out);
+/* The key of a hold or of a claim; of the record of a queue, or of a reply. */
+void lethe_claim_key_of_kind(char kind, lethe_bytes id, lethe_claim_key *out);
+static inline void lethe_claim_key_of_id(lethe_bytes id, lethe_claim_key *out) {
+    lethe_claim_key_of_kind(LETHE_CLAIM_BY_ID, id, out);
+}
 void lethe_claim_key_of_number(char kind, uint64_t number, lethe_claim_key *out);
 static inline lethe_bytes lethe_claim_key_bytes(const lethe_claim_key *key) {
     return (lethe_bytes){.data = key->data, .size = key->size};
@@ -59,7 +64,7 @@ size_t lethe_claim_store(unsigned char out[LETHE_CLAIM_RECORD_LIMIT_BYTES],
 /* Errors: LETHE_ECORRUPT, LETHE_EVERSION. */
 LETHE_MUST_CHECK lethe_status lethe_claim_load(lethe_bytes record, lethe_claim_record *out);
 
-/* What stands for a claim in the digest of all. */
+/* What stands for a claim, or a hold, in the digest of all. */
 uint64_t lethe_claim_digest(lethe_bytes key, lethe_bytes record);
 
 /* What stands in a queue. */
@@ -86,7 +91,22 @@ typedef struct lethe_claim_range {
     uint64_t first, next;
 } lethe_claim_range;
 
-/* The record about all claims, under the empty key. Every commit carries it. */
+/* What it says of holds. */
+typedef struct lethe_holds_totals {
+    /* How many there ever were; while there is none, the record is as versions without holds have
+     * it. */
+    uint64_t placed;
+    /* Holds whose end is not recorded, and those whose is. */
+    uint64_t open_count, ended_count;
+    /* Settlements beyond their limit. */
+    uint64_t forced;
+    /* The queue of those that have ended. */
+    lethe_claim_range ended;
+    /* The sum of all holds' digests. */
+    uint64_t digest;
+} lethe_holds_totals;
+
+/* The record about all claims and holds, under the empty key. Every commit carries it. */
 typedef struct lethe_claims_record {
     /* The clock of claims, and the machine's clocks at the same moment. */
     uint64_t clock_ms, boot_ms, wall_ms;
@@ -98,6 +118,7 @@ typedef struct lethe_claims_record {
     uint64_t reply_bytes, reply_limit_bytes;
     /* The sum of all claims' digests. */
     uint64_t digest;
+    lethe_holds_totals holds;
 } lethe_claims_record;
 
 /* Its bytes, in *out, which the caller frees (lethe_memory_writer_free). Errors: LETHE_ENOMEM. */

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/detail.h"
+#include "engine/operations/chunk.h"
 #include "engine/store.h"
 
 static const uint32_t DELETED = UINT32_C(1) << 31;
@@ -110,5 +112,47 @@ lethe_status lethe_claims_find(lethe_store *store, const lethe_claim_key *key,
     lethe_status status =
         lethe_disk_get(store->disk, LETHE_FAMILY_CLAIMS, bytes, &out->record, detail);
     out->value = (lethe_bytes){.data = out->record.data, .size = out->record.size};
+    return status;
+}
+
+lethe_status lethe_claims_need_family(lethe_store *store, lethe_detail *detail) {
+    if (lethe_disk_has(store->disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
+    return lethe_disk_add(store->disk, LETHE_FAMILY_CLAIMS, detail);
+}
+
+lethe_status lethe_claims_refuse(lethe_store *store, const char *why) {
+    lethe_detail detail;
+    lethe_status status = lethe_detail_fill(&detail, LETHE_EINVAL, "%s", why);
+    lethe_engine_remark_late(store, status, &detail);
+    return status;
+}
+
+/* The group has something to commit, whatever the step was. */
+static void count_in(lethe_store *store, size_t size_before) {
+    lethe_group *group = lethe_log_filling(&store->log);
+    if (group->claims.size == size_before) return;
+    lethe_log_open_group(group);
+    if (lethe_group_is_empty(group)) group->operations = 1;
+}
+
+lethe_status lethe_claims_run(lethe_store *store, size_t operations, lethe_claims_body body,
+                              void *call) {
+    lethe_detail detail = {""};
+    uint64_t commit = 0;
+    lethe_engine_enter(store);
+    lethe_status status = store->failed;
+    if (status == LETHE_OK) {
+        lethe_detail_clear(&store->failure); /* a remark of an earlier call */
+        status = lethe_engine_make_room(store, operations > 0 ? operations : 1);
+    }
+    if (status == LETHE_OK) {
+        size_t before = lethe_log_filling(&store->log)->claims.size;
+        status = body(call, &commit, &detail);
+        count_in(store, before);
+        if (status != LETHE_OK) lethe_engine_remark(store, &detail);
+        lethe_os_condition_wake_all(&store->log.work);
+    }
+    if (status == LETHE_OK && commit > 0) status = lethe_log_wait(store, commit);
+    lethe_engine_leave(store);
     return status;
 }

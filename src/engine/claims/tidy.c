@@ -18,15 +18,8 @@
 
 enum { FORGET_AT_ONCE = 4, DROP_AT_ONCE = 1024, LOOK_SHARE = 8 };
 
-/* The first of a queue, copied. */
-struct first {
-    lethe_claim_key key;
-    unsigned char bytes[LETHE_CLAIM_ENTRY_LIMIT_BYTES];
-    lethe_claim_entry entry;
-};
-
-static lethe_status read_first(lethe_store *store, char kind, uint64_t number, struct first *out,
-                               lethe_detail *detail) {
+lethe_status lethe_claims_read_first(lethe_store *store, char kind, uint64_t number,
+                                     lethe_claims_first *out, lethe_detail *detail) {
     lethe_claims_found found;
     lethe_claim_key_of_number(kind, number, &out->key);
     lethe_status status = lethe_claims_find(store, &out->key, &found, detail);
@@ -40,10 +33,6 @@ static lethe_status read_first(lethe_store *store, char kind, uint64_t number, s
                               : lethe_explain_damage("a queue of claims", status, detail);
 }
 
-static bool has_passed(uint64_t since_ms, uint64_t now_ms, uint64_t span_ms) {
-    return now_ms > since_ms && now_ms - since_ms > span_ms;
-}
-
 /* Whether the claim is the one that has this number in this queue. */
 static bool is_of(const lethe_claim_held *held, bool is_done, uint64_t number) {
     return held->exists && held->claim.is_done == is_done && held->claim.number == number;
@@ -52,15 +41,17 @@ static bool is_of(const lethe_claim_held *held, bool is_done, uint64_t number) {
 /* Looks at the first open one. *more: there may be another. */
 static lethe_status look_at_open(lethe_store *store, uint64_t now_ms, bool *more,
                                  lethe_detail *detail) {
-    struct first first;
+    lethe_claims_first first;
     lethe_claim_held held;
     lethe_claims_step step;
     uint64_t number = store->claims.record.opened.first;
     *more = false;
     if (number == store->claims.record.opened.next) return LETHE_OK;
-    lethe_status status = read_first(store, LETHE_CLAIM_OPEN_AT, number, &first, detail);
+    lethe_status status =
+        lethe_claims_read_first(store, LETHE_CLAIM_OPEN_AT, number, &first, detail);
     if (status != LETHE_OK) return status;
-    if (!has_passed(first.entry.moment_ms, now_ms, store->options.window_ms / LOOK_SHARE))
+    if (!lethe_claims_has_passed(first.entry.moment_ms, now_ms,
+                                 store->options.window_ms / LOOK_SHARE))
         return LETHE_OK;
     status = lethe_claims_hold(store, first.entry.id, &held, detail);
     if (status != LETHE_OK) return status;
@@ -80,15 +71,17 @@ static lethe_status look_at_open(lethe_store *store, uint64_t now_ms, bool *more
 
 static lethe_status forget_done(lethe_store *store, uint64_t now_ms, bool *more,
                                 lethe_detail *detail) {
-    struct first first;
+    lethe_claims_first first;
     lethe_claim_held held;
     lethe_claims_step step;
     uint64_t number = store->claims.record.done.first;
     *more = false;
     if (number == store->claims.record.done.next) return LETHE_OK;
-    lethe_status status = read_first(store, LETHE_CLAIM_DONE_AT, number, &first, detail);
+    lethe_status status =
+        lethe_claims_read_first(store, LETHE_CLAIM_DONE_AT, number, &first, detail);
     if (status != LETHE_OK) return status;
-    if (!has_passed(first.entry.moment_ms, now_ms, store->options.window_ms)) return LETHE_OK;
+    if (!lethe_claims_has_passed(first.entry.moment_ms, now_ms, store->options.window_ms))
+        return LETHE_OK;
     status = lethe_claims_hold(store, first.entry.id, &held, detail);
     if (status != LETHE_OK) return status;
     lethe_claims_step_begin(store, &step);

@@ -1,4 +1,4 @@
-/* engine/claims/time.c - the clock of claims.
+/* engine/claims/time.c - the clock of leases: of claims, and of holds.
  *
  * IDEA    It counts what has passed since the store's first claim. While the machine runs, its own
  *         clock says how much that is. Every commit writes down both, and the wall clock.
@@ -16,7 +16,7 @@
  *         commit and a restart: leases last longer, and claims are remembered for longer. */
 #include <string.h>
 
-#include "engine/claims/claims.h"
+#include "engine/store.h"
 #include "os/clock.h"
 
 lethe_claims_clocks lethe_claims_read_clocks(void) {
@@ -50,6 +50,12 @@ void lethe_claims_start_clock(lethe_claims *claims) {
 
 uint64_t lethe_claims_now(const lethe_claims *claims) {
     return claims->base_ms + (lethe_os_boot_ms() - claims->base_boot_ms);
+}
+
+uint64_t lethe_claims_time_of(const lethe_store *store) {
+    if (!store->options.read_only) return lethe_claims_now(&store->claims);
+    lethe_claims_clocks clocks = lethe_claims_read_clocks();
+    return lethe_claims_carry_on(&store->claims.record, &clocks);
 }
 
 void lethe_claims_stamp(lethe_claims *claims) {

@@ -210,12 +210,11 @@ static lethe_status get_record(lethe_values *values, uint32_t which, lethe_bytes
 
 lethe_status lethe_buckets_change(lethe_values *values, lethe_group *group,
                                   const lethe_operation *operation, const lethe_change *change,
-                                  const lethe_tally_record *counter, bool *overflows,
-                                  lethe_detail *detail) {
+                                  const lethe_tally_record *counter, lethe_detail *detail) {
     lethe_meters *meters = &values->meters;
     lethe_tally_link *links = lethe_tally_links(counter);
     uint64_t time_ms = time_of(&values->buckets, operation);
-    for (uint32_t i = 0; i < meters->count && !*overflows; i++) {
+    for (uint32_t i = 0; i < meters->count; i++) {
         lethe_meter *meter = &meters->all[i];
         uint64_t label = lethe_meter_label(meters, i, time_ms);
         if (label < meter->kept_from) continue; /* it is in the rest */
@@ -227,8 +226,8 @@ lethe_status lethe_buckets_change(lethe_values *values, lethe_group *group,
             links[i].record = record;
         }
         if (status == LETHE_OK)
-            status = lethe_counters_add(values, group, &group->touched_buckets, record,
-                                        change->delta, overflows);
+            status =
+                lethe_counters_add(values, group, &group->touched_buckets, record, change->delta);
         if (status != LETHE_OK) return status;
     }
     return LETHE_OK;

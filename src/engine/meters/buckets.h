@@ -67,7 +67,7 @@ LETHE_MUST_CHECK lethe_status lethe_buckets_change(lethe_values *values, lethe_g
                                                    const lethe_operation *operation,
                                                    const lethe_change *change,
                                                    const lethe_tally_record *counter,
-                                                   bool *overflows, lethe_detail *detail);
+                                                   lethe_detail *detail);
 /* The bucket of a key in the present period of the wall clock, as of the chunk's beginning; not
  * with event time. 0 if there is none, or if retention has dropped it. */
 LETHE_MUST_CHECK lethe_status lethe_buckets_read(lethe_values *values, uint32_t which,

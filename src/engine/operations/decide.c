@@ -287,6 +287,8 @@ lethe_status lethe_engine_decide(lethe_store *store, const lethe_operation *oper
     lethe_status status = ask_ledger_ahead(store, &chunk);
     if (status != LETHE_OK) return status;
     lethe_values_fetch(&store->values, operations, count, outcomes);
+    if (chunk.has_bounds && store->holds.count > 0)
+        lethe_holds_lapse(store, lethe_claims_now(&store->claims));
     lethe_group *group = lethe_log_filling(&store->log);
     lethe_log_open_group(group);
     size_t next = 0, change_at = 0;

@@ -12,6 +12,7 @@
  *         key decides about all of its bounds.
  * I4      A bucket that retention has dropped lets nothing through: nobody knows what it held. It
  *         can be the present one only if the wall clock was set back (meters/meters.c, WHY).
+ * I5      What is held counts as if it had been added: a highest value leaves room for it.
  * WHY     A bound judges only the direction that it is for. Whoever is above a limit that was
  *         lowered can still give back, and whoever is below zero can still pay in. */
 #include "engine/values/bounds.h"
@@ -32,14 +33,14 @@ bool lethe_bounds_are_valid(const lethe_values *values, const lethe_change *chan
 
 /* What the bounds of a change are on. */
 struct measure {
-    int64_t value;
+    int64_t value, held;
     bool is_dropped;
 };
 
 static lethe_status measure(lethe_values *values, const lethe_change *change, struct measure *out,
                             lethe_detail *detail) {
     bool found;
-    *out = (struct measure){0};
+    *out = (struct measure){.held = lethe_held_of(values, change)};
     if ((change->flags & LETHE_CHANGE_BUCKET) == 0)
         return lethe_values_read(values, change->key, &out->value, &found, detail);
     return lethe_buckets_read(values, change->resolution, change->key, &out->value,
@@ -49,7 +50,8 @@ static lethe_status measure(lethe_values *values, const lethe_change *change, st
 static bool crosses(const lethe_change *change, const struct measure *now, wide moved) {
     wide after = now->value + moved;
     if (moved > 0)
-        return (change->flags & LETHE_CHANGE_MAX) != 0 && (now->is_dropped || after > change->max);
+        return (change->flags & LETHE_CHANGE_MAX) != 0 &&
+               (now->is_dropped || after + now->held > change->max);
     return (change->flags & LETHE_CHANGE_MIN) != 0 && (now->is_dropped || after < change->min);
 }
 
@@ -124,7 +126,8 @@ static int64_t left_under(const lethe_change *change, const struct measure *now)
     if (!has_max && !has_min) return INT64_MAX;
     if (now->is_dropped) return 0;
     bool goes_down = has_min && (!has_max || change->delta < 0);
-    return clipped(goes_down ? (wide)now->value - change->min : (wide)change->max - now->value);
+    return clipped(goes_down ? (wide)now->value - change->min
+                             : (wide)change->max - now->value - now->held);
 }
 
 lethe_status lethe_bounds_stand(lethe_values *values, const lethe_operation *operation,

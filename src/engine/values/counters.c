@@ -7,10 +7,13 @@
  * I2      A group lists each record that it changes once, in `touched`: a record whose stamp is the
  *         group's is listed already.
  * I3      An operation changes all its counters or none: where one would leave the range of int64,
- *         those before it are changed back.
+ *         all are changed back. Only where it ends up counts, whatever the order of the changes: a
+ *         record that left the range by one end and came back by it is where it should be.
  * WHY     A segment of the log holds values, not differences, and is written when its group is
  *         sealed: a counter that is changed a thousand times in a group is written once. */
 #include "engine/values/counters.h"
+
+#include <stdlib.h>
 
 /* Finds a counter: in memory, where *record then points to it, or on disk. */
 static lethe_status look_up(lethe_values *values, uint32_t tag, lethe_bytes key,
@@ -84,6 +87,32 @@ static void change_back(lethe_values *values) {
     }
 }
 
+static int compare_records(const void *a, const void *b) {
+    const lethe_undo *one = a, *other = b;
+    return (one->record > other->record) - (one->record < other->record);
+}
+
+/* Whether some record is out of range at the end: it left by one end more often than it came back.
+ * Those that ever left are copied behind the list, in the order of their records. */
+static lethe_status find_overflow(lethe_values *values, bool *overflows) {
+    lethe_buffer *undo = &values->counters.undo;
+    size_t size = undo->size, count = size / sizeof(lethe_undo), left = 0;
+    if (!lethe_buffer_reserve(undo, size)) return LETHE_ENOMEM;
+    const lethe_undo *all = (const void *)undo->data;
+    lethe_undo *wrapped = (void *)(undo->data + size);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].wrap != 0) wrapped[left++] = all[i];
+    }
+    qsort(wrapped, left, sizeof *wrapped, compare_records);
+    int64_t balance = 0;
+    for (size_t i = 0; i < left && !*overflows; i++) {
+        balance += wrapped[i].wrap;
+        bool is_last = i + 1 == left || wrapped[i + 1].record != wrapped[i].record;
+        *overflows = is_last && balance != 0;
+    }
+    return LETHE_OK;
+}
+
 static lethe_status change(lethe_values *values, lethe_group *group,
                            const lethe_operation *operation, size_t change_at, bool *overflows,
                            lethe_detail *detail) {
@@ -92,6 +121,7 @@ static lethe_status change(lethe_values *values, lethe_group *group,
     bool has_meters = values->meters.count > 0;
     *overflows = false;
     counters->undo.size = 0;
+    counters->has_wrapped = false;
     size_t records = operation->change_count * (1 + values->meters.count);
     if (!lethe_buffer_reserve(&counters->undo, records * sizeof(lethe_undo))) return LETHE_ENOMEM;
     for (size_t i = 0; i < operation->change_count; i++) {
@@ -99,18 +129,15 @@ static lethe_status change(lethe_values *values, lethe_group *group,
         lethe_tally_record *record;
         lethe_status status = get_record(values, tags[i], change->key, &record, detail);
         if (status == LETHE_OK)
-            status = lethe_counters_add(values, group, &group->touched, record, change->delta,
-                                        overflows);
-        if (status == LETHE_OK && has_meters && !*overflows)
-            status =
-                lethe_buckets_change(values, group, operation, change, record, overflows, detail);
+            status = lethe_counters_add(values, group, &group->touched, record, change->delta);
+        if (status == LETHE_OK && has_meters)
+            status = lethe_buckets_change(values, group, operation, change, record, detail);
         if (status != LETHE_OK) return status;
-        if (*overflows) {
-            change_back(values);
-            return LETHE_OK;
-        }
     }
-    return LETHE_OK;
+    if (!counters->has_wrapped) return LETHE_OK;
+    lethe_status status = find_overflow(values, overflows);
+    if (*overflows) change_back(values);
+    return status;
 }
 
 static lethe_status finish_chunk(lethe_values *values) {

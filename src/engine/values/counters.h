@@ -40,19 +40,21 @@ LETHE_MUST_CHECK static inline lethe_status lethe_counters_touch(const lethe_val
     return LETHE_OK;
 }
 
-/* Adds to a record, lists it, and notes how it was, for which there is room; or *overflows becomes
- * true. */
+/* Adds to a record, modulo 2^64, lists it, and notes how it was, for which there is room. */
 LETHE_MUST_CHECK static inline lethe_status
 lethe_counters_add(lethe_values *values, lethe_group *group, lethe_buffer *touched,
-                   lethe_tally_record *record, int64_t delta, bool *overflows) {
+                   lethe_tally_record *record, int64_t delta) {
     lethe_buffer *undo = &values->counters.undo;
     lethe_status status = lethe_counters_touch(values, group, touched, record);
     if (status != LETHE_OK) return status;
     int64_t value;
-    *overflows = __builtin_add_overflow(record->value, delta, &value);
-    if (*overflows) return LETHE_OK;
+    bool wraps = __builtin_add_overflow(record->value, delta, &value);
     lethe_undo *before = (void *)(undo->data + undo->size);
     *before = (lethe_undo){.record = record, .value = record->value, .absent = record->absent};
+    if (wraps) {
+        before->wrap = delta > 0 ? 1 : -1;
+        values->counters.has_wrapped = true;
+    }
     undo->size += sizeof *before;
     record->value = value;
     record->absent = false;

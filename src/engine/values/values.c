@@ -39,6 +39,7 @@ void lethe_values_close(lethe_values *values) {
     if (values->kind == NULL) return;
     values->kind->close(values);
     lethe_buckets_close(values);
+    lethe_held_close(&values->held);
     values->kind = NULL;
 }
 

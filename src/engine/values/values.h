@@ -12,13 +12,13 @@
 
 #include "engine/log/group.h"
 #include "engine/meters/buckets.h"
+#include "engine/values/held.h"
 #include "engine/values/sketch_disk.h"
 #include "engine/values/tally.h"
 #include "engine/values/walk.h"
 
 enum { LETHE_CHUNK = 1024 /* operations decided together */ };
 
-typedef struct lethe_values lethe_values;
 typedef struct lethe_fold lethe_fold;
 
 /* What a fold takes with the lock, to write it without. */
@@ -87,6 +87,8 @@ typedef struct lethe_undo {
     lethe_tally_record *record;
     int64_t value;
     bool absent;
+    /* The change left the range of int64, by which end: 1, -1, or 0 if it did not. */
+    int8_t wrap;
 } lethe_undo;
 
 /* Exact counters: counters.c. */
@@ -98,6 +100,7 @@ typedef struct lethe_counters {
     /* Of the changes of a chunk, and of one operation. */
     uint32_t *tags;
     lethe_buffer undo; /* lethe_undo each */
+    bool has_wrapped;  /* some of them did */
     /* The stamp of commit n is n - base_commit. Records with a stamp above folded_stamp are not in
      * COUNTERS. */
     uint64_t base_commit;
@@ -131,6 +134,8 @@ struct lethe_values {
     /* Of counters, where the store has meters. */
     lethe_meters meters;
     lethe_buckets buckets;
+    /* What is held of counters. */
+    lethe_held held;
     lethe_sketched sketched;
 };
 

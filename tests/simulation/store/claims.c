@@ -5,7 +5,8 @@
  * I3      What a call that did not return was about, was done as a whole or not at all.
  * I4      Of several who ask for a claim at once, one is told that it is new; and whoever was told
  *         anything finds the claim held, whatever is killed.
- * I5      While the machine is not restarted, leases end and completions are forgotten on time.
+ * I5      A completion that counts something is counted if and only if it is recorded.
+ * I6      While the machine is not restarted, leases end and completions are forgotten on time.
  *
  * WHY     A claim is held to a list of what it may be. A call that returns keeps those of the list
  *         that explain its answer; one that does not return adds what it may have made. */
@@ -15,9 +16,6 @@
 
 #include "simulation/store/verdict.h"
 #include "simulation/store/world.h"
-
-/* Clocks are cut off to milliseconds, here and there. */
-enum { BLUR_MS = 3 };
 
 enum verb { VERB_BEGIN, VERB_RENEW, VERB_DONE, VERB_ABORT };
 
@@ -29,6 +27,9 @@ struct talking {
     uint64_t from_ms, to_ms;
     lethe_claim_answer answer;
     uint64_t told_reply; /* with done; UINT64_MAX: gone */
+    /* With done: it counts itself, in the same commit; and whether that was applied. */
+    bool counts;
+    uint8_t outcome;
     lethe_status status;
 };
 
@@ -56,6 +57,10 @@ lethe_status claims_look(lethe_store *store, struct claims_shown *shown) {
         shown->tokens[i] = (unsigned)number_of(claim.token);
         shown->replies[i] = claim.reply_gone ? UINT64_MAX : number_of(claim.reply);
         lethe_claim_free(&claim);
+        bool found;
+        lethe_bytes key = name(text, "work", i);
+        status = lethe_store_get(store, &key, 1, &shown->completions[i], &found);
+        if (status != LETHE_OK) return status;
     }
     shown->to_ms = machine_true_ms();
     return LETHE_OK;
@@ -63,7 +68,7 @@ lethe_status claims_look(lethe_store *store, struct claims_shown *shown) {
 
 /* --- what may be --- */
 
-static void note_window(struct world *world) {
+void claims_note_window(struct world *world) {
     struct claims_model *claims = &world->claims;
     const uint64_t windows[] = {world->model.rules.window_ms, world->plan.options.window_ms,
                                 world->is_switching ? world->asked.window_ms : 0};
@@ -78,11 +83,11 @@ static void note_window(struct world *world) {
 /* Whether the time that is `after_ms` later than the guess's may have passed at to_ms; and whether
  * it must have at from_ms, which only the machine's own clock can say. */
 static bool may_be_past(const struct claim_guess *guess, uint64_t after_ms, uint64_t to_ms) {
-    return to_ms + BLUR_MS > guess->least_ms + after_ms;
+    return to_ms + CLAIM_BLUR_MS > guess->least_ms + after_ms;
 }
 
 static bool must_be_past(const struct claim_guess *guess, uint64_t after_ms, uint64_t from_ms) {
-    return guess->boots == machine_boots() && from_ms > guess->most_ms + after_ms + BLUR_MS;
+    return guess->boots == machine_boots() && from_ms > guess->most_ms + after_ms + CLAIM_BLUR_MS;
 }
 
 /* What the call makes of a guess if it is answered so; whether that can be. */
@@ -106,7 +111,8 @@ static bool explain(const struct world *world, const struct talking *talking,
                                     .token = talking->token,
                                     .least_ms = least_ms,
                                     .most_ms = most_ms,
-                                    .boots = machine_boots()};
+                                    .boots = machine_boots(),
+                                    .completions = guess->completions};
         if (is_open && is_own && guess->least_ms > least_ms) out->least_ms = guess->least_ms;
         if (is_open && is_own && guess->most_ms > most_ms) out->most_ms = guess->most_ms;
         if (is_open && is_own && guess->boots != machine_boots()) out->boots = 0; /* not known */
@@ -123,12 +129,14 @@ static bool explain(const struct world *world, const struct talking *talking,
                                     .reply = talking->reply,
                                     .least_ms = talking->from_ms,
                                     .most_ms = talking->to_ms,
-                                    .boots = machine_boots()};
+                                    .boots = machine_boots(),
+                                    .completions = guess->completions};
+        out->completions += talking->counts && talking->outcome == LETHE_OUTCOME_APPLIED;
         return is_open && is_own && !must_be_old;
     case LETHE_CLAIM_DUPLICATE:
         return is_done && is_own && !must_be_old;
     case LETHE_CLAIM_ABORTED:
-        *out = (struct claim_guess){.kind = CLAIM_NONE};
+        *out = (struct claim_guess){.kind = CLAIM_NONE, .completions = guess->completions};
         return is_open && is_own && !must_be_old;
     case LETHE_CLAIM_LOST:
         return !is_own && !must_be_old && (is_open || talking->verb == VERB_DONE);
@@ -143,10 +151,10 @@ static bool explain(const struct world *world, const struct talking *talking,
 
 static void describe(const struct claim_guess *guess, char *out, size_t size) {
     static const char *const kinds[] = {"none", "open", "done"};
-    (void)snprintf(out, size, "%s by token-%u, reply-%llu, %llu..%llu, boot %llu",
+    (void)snprintf(out, size, "%s by token-%u, reply-%llu, %llu..%llu, boot %llu, %llu counted",
                    kinds[guess->kind], guess->token, (unsigned long long)guess->reply,
                    (unsigned long long)guess->least_ms, (unsigned long long)guess->most_ms,
-                   (unsigned long long)guess->boots);
+                   (unsigned long long)guess->boots, (unsigned long long)guess->completions);
 }
 
 static void add(struct claims_model *claims, unsigned id, struct claim_guess guess) {
@@ -196,17 +204,34 @@ static void suspect(struct world *world, const struct talking *talking) {
                                                   LETHE_CLAIM_RECORDED, LETHE_CLAIM_ABORTED};
     memcpy(before, claims->guesses[talking->id], sizeof before);
     for (size_t i = 0; i < count; i++) {
-        if (explain(world, talking, &before[i], changing[talking->verb], &after))
-            add(claims, talking->id, after);
+        /* What it counts, the window may have taken for a duplicate. */
+        for (unsigned is_lost = 0; is_lost <= talking->counts; is_lost++) {
+            struct talking made = *talking;
+            made.outcome = is_lost ? LETHE_OUTCOME_DUPLICATE : LETHE_OUTCOME_APPLIED;
+            if (explain(world, &made, &before[i], changing[talking->verb], &after))
+                add(claims, talking->id, after);
+        }
         if (claims->counts[talking->id] == 0) return;
     }
 }
 
 /* --- talking --- */
 
+static void complete(struct talking *talking, lethe_bytes id, lethe_bytes token) {
+    char reply_text[32], operation_text[32];
+    lethe_bytes reply = name(reply_text, "reply", talking->reply);
+    lethe_change change = {.key = id, .delta = 1};
+    lethe_operation operation = {
+        .id = name(operation_text, "done", talking->reply), .changes = &change, .change_count = 1};
+    talking->outcome = LETHE_OUTCOME_REFUSED;
+    talking->status =
+        lethe_claim_done_with(talking->store, id, token, reply, &operation, talking->counts ? 1 : 0,
+                              &talking->outcome, NULL, &talking->answer);
+}
+
 static void call(void *context) {
     struct talking *talking = context;
-    char id_text[32], token_text[32], reply_text[32];
+    char id_text[32], token_text[32];
     lethe_bytes id = name(id_text, "work", talking->id);
     lethe_bytes token = name(token_text, "token", talking->token);
     lethe_claim claim = LETHE_INIT(lethe_claim);
@@ -222,8 +247,7 @@ static void call(void *context) {
             lethe_claim_renew(talking->store, id, token, talking->lease_ms, &talking->answer);
         return;
     case VERB_DONE:
-        talking->status = lethe_claim_done(
-            talking->store, id, token, name(reply_text, "reply", talking->reply), &talking->answer);
+        complete(talking, id, token);
         return;
     case VERB_ABORT:
         talking->status = lethe_claim_abort(talking->store, id, token, &talking->answer);
@@ -236,7 +260,7 @@ static void talk_once(struct world *world) {
     static const enum verb verbs[] = {VERB_BEGIN, VERB_BEGIN, VERB_BEGIN, VERB_RENEW,
                                       VERB_DONE,  VERB_DONE,  VERB_ABORT};
     world_open(world);
-    note_window(world);
+    claims_note_window(world);
     struct talking talking = {
         .store = world->store,
         .verb = verbs[test_random_below(&world->random, 7)],
@@ -244,6 +268,8 @@ static void talk_once(struct world *world) {
         .token = 1 + (unsigned)test_random_below(&world->random, CLAIM_TOKENS),
         .lease_ms = world_magnitude(world, 1, 4 * world->plan.options.window_ms),
         .reply = ++claims->replies,
+        /* An operation by event time would need one. */
+        .counts = !world->model.rules.event_time && world_one_in(world, 2),
         .from_ms = machine_true_ms()};
     bool returned = world_call(world, call, &talking);
     talking.to_ms = machine_true_ms();
@@ -356,6 +382,7 @@ void claims_talk(struct world *world) {
 static bool is_shown(const struct world *world, const struct claims_shown *shown, unsigned id,
                      const struct claim_guess *guess) {
     const struct claims_model *claims = &world->claims;
+    if ((uint64_t)shown->completions[id] != guess->completions) return false;
     switch (shown->states[id]) {
     case LETHE_CLAIM_IS_NONE:
         return guess->kind == CLAIM_NONE ||
@@ -375,7 +402,7 @@ static bool is_shown(const struct world *world, const struct claims_shown *shown
 
 void claims_match(struct world *world, const struct shown *shown, bool settles, const char *who) {
     struct claims_model *claims = &world->claims;
-    note_window(world);
+    claims_note_window(world);
     for (unsigned id = 0; id < CLAIM_IDS && claims->has_begun; id++) {
         size_t kept = 0, count = claims->counts[id];
         struct claim_guess matching[CLAIM_GUESSES];

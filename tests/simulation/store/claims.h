@@ -8,6 +8,8 @@
 
 #include "lethe/claims.h"
 
+/* Clocks are cut off to milliseconds, here and there. */
+enum { CLAIM_BLUR_MS = 3 };
 enum { CLAIM_IDS = 6, CLAIM_TOKENS = 3, CLAIM_GUESSES = 8 };
 
 /* What a claim may be. Times are true ones: a call was decided between two of them. */
@@ -17,6 +19,7 @@ struct claim_guess {
     uint64_t reply;             /* which, from 1 on */
     uint64_t least_ms, most_ms; /* the end of the lease, or when it was done */
     uint64_t boots;             /* when that was decided */
+    uint64_t completions;       /* that were counted, in all */
 };
 
 struct claims_model {
@@ -35,6 +38,7 @@ struct claims_shown {
     lethe_claim_state states[CLAIM_IDS];
     unsigned tokens[CLAIM_IDS];
     uint64_t replies[CLAIM_IDS];
+    int64_t completions[CLAIM_IDS];
 };
 
 /* Asks a store; runs in its process. */

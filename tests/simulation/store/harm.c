@@ -73,6 +73,7 @@ static void try_damaged(struct world *world, const struct disk_place *place) {
     if (looking.answer.status != LETHE_OK) return;
     model_match(&world->model, &shown, false, "the damaged store");
     claims_match(world, &shown, false, "the damaged store");
+    holds_match(world, &shown, false, "the damaged store");
 }
 
 void harm_in_copy(struct world *world, void (*main)(struct world *world, const void *context),
@@ -117,6 +118,7 @@ void harm_follow(struct world *world) {
     if (looking.answer.status == LETHE_OK) {
         model_match(&world->model, &shown, false, "a reader");
         claims_match(world, &shown, false, "a reader");
+        holds_match(world, &shown, false, "a reader");
     } else if (!world_is_impaired(world)) {
         verdict_fail("follow", "a reader is refused: %s", looking.answer.detail.text);
     }
@@ -183,6 +185,7 @@ static void try_restored(struct world *world, const void *context) {
                      (unsigned long long)looking.number, looking.answer.detail.text);
     model_match(&world->model, &shown, false, "the restored store");
     claims_match(world, &shown, false, "the restored store");
+    holds_match(world, &shown, false, "the restored store");
 }
 
 static void try_kept(struct world *world, const void *context) {
@@ -190,6 +193,7 @@ static void try_kept(struct world *world, const void *context) {
     world->model.acknowledged = kept->state;
     world->model.effect_count = 0;
     claims_give_up(world); /* the backup has those of its own time */
+    holds_give_up(world);
     try_restored(world, &kept->number);
 }
 

@@ -15,6 +15,7 @@
 
 #include "lethe/store.h"
 #include "simulation/store/claims.h"
+#include "simulation/store/holds.h"
 
 enum { MODEL_IDS = 40000, MODEL_KEYS = 24, MODEL_MARKS = 4, MODEL_CHANGES = 5, MODEL_NAME = 40 };
 
@@ -120,6 +121,7 @@ struct shown {
     uint32_t witness_sums[MODEL_IDS];
     int64_t sums[MODEL_KEYS];
     struct claims_shown claims;
+    struct holds_shown holds;
 };
 void model_show(struct shown *shown, lethe_bytes key, int64_t value);
 void model_show_bucket(struct shown *shown, lethe_bytes key, int64_t value);

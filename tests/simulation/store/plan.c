@@ -134,6 +134,7 @@ static void draw_bounds(struct plan *plan, uint64_t seed) {
 static void draw_claims(struct plan *plan, uint64_t seed) {
     struct test_random random = {.state = lethe_hash_bytes(5, &seed, sizeof seed).low};
     plan->claims = one_in(&random, 3);
+    plan->holds = one_in(&random, 3);
 }
 
 /* How often each kind of step comes. */
@@ -186,9 +187,9 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
 
 void plan_describe(const struct plan *plan) {
     const lethe_store_options *options = &plan->options;
-    verdict_tell("  %u clients at once%s%s%s, first stamp %llu, scale %d", plan->clients,
+    verdict_tell("  %u clients at once%s%s%s%s, first stamp %llu, scale %d", plan->clients,
                  plan->switches ? ", modes that change" : "", plan->claims ? ", claims" : "",
-                 options->forgetful ? ", forgetful window" : "",
+                 plan->holds ? ", holds" : "", options->forgetful ? ", forgetful window" : "",
                  (unsigned long long)plan->tunables.first_stamp, (int)options->scale);
     if (plan->bounds_percent > 0) verdict_tell("  %u%% with bounds", plan->bounds_percent);
     if (options->per != NULL)

@@ -155,6 +155,7 @@ void run_plan(uint64_t seed, size_t step_count, const bool *is_on) {
         verdict_tell("  %zu %s", i, step_names[world.step->kind]);
         do_step(&world);
         if (world.plan.claims && world_one_in(&world, 2)) claims_talk(&world);
+        if (world.plan.holds && world_one_in(&world, 2)) holds_talk(&world);
         if (world.plan.switches && world.store == NULL && world_one_in(&world, 2))
             world_switch(&world);
     }

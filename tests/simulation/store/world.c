@@ -238,7 +238,8 @@ lethe_status world_look(lethe_store *store, struct shown *shown) {
     lethe_status status = lethe_store_each(store, (lethe_bytes){0}, show_counter, shown);
     if (status == LETHE_OK) status = lethe_store_marks(store, show_mark, shown);
     if (status == LETHE_OK) status = look_at_buckets(store, shown);
-    return status == LETHE_OK ? claims_look(store, &shown->claims) : status;
+    if (status == LETHE_OK) status = claims_look(store, &shown->claims);
+    return status == LETHE_OK ? holds_look(store, &shown->holds) : status;
 }
 
 struct opening {
@@ -326,6 +327,7 @@ static bool try_to_open(struct world *world) {
     world->first_try_ms = 0;
     model_match(&world->model, &shown, true, "the store");
     claims_match(world, &shown, true, "the store");
+    holds_match(world, &shown, true, "the store");
     if (opening.options.per != NULL && !world->model.submitted.has_meters)
         model_meter(&world->model);
     world_switched(world, world_moment(world, from_ms, machine_true_ms()));

@@ -4,11 +4,13 @@
  *   talk.c    operations, reads, waits                     harm.c   flips, checks, backups, readers
  *   clients.c several clients at once                      switches.c  other windows and modes
  *   bounds.c  bounds of operations, and giving up          claims.c   work that must happen once
+ *   holds.c   amounts that are set aside
  *   cascade.c a cascade by itself, in place of a store */
 #ifndef LETHE_SIMULATION_STORE_WORLD_H
 #define LETHE_SIMULATION_STORE_WORLD_H
 
 #include "simulation/store/claims.h"
+#include "simulation/store/holds.h"
 #include "simulation/store/model.h"
 #include "simulation/store/plan.h"
 
@@ -48,6 +50,7 @@ struct world {
     } backups[KEPT_BACKUPS];
     size_t backup_count;
     struct claims_model claims;
+    struct holds_model holds;
 };
 
 /* How a call into the store ended. */
@@ -95,6 +98,13 @@ void claims_talk(struct world *world);
 void claims_match(struct world *world, const struct shown *shown, bool settles, const char *who);
 /* Nothing is known of them any more. */
 void claims_give_up(struct world *world);
+/* Takes note of the windows that there were. */
+void claims_note_window(struct world *world);
+
+/* holds.c: the same of holds. */
+void holds_talk(struct world *world);
+void holds_match(struct world *world, const struct shown *shown, bool settles, const char *who);
+void holds_give_up(struct world *world);
 
 /* talk.c */
 void talk_apply(struct world *world, uint32_t most, bool waits);

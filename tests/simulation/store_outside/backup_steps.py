@@ -47,6 +47,7 @@ class BackupSteps:
             self.model = fitting[0].snapshot()
             self.check_meters()
             self.forget_claims()
+            self.forget_holds()
             self.trace("the restored store takes the place of the other")
 
     def step_older(self, draw):

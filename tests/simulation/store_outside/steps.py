@@ -9,6 +9,7 @@ import shutil
 from backup_steps import BackupSteps
 from claim_steps import Claim, ClaimSteps
 from follow_steps import FollowSteps
+from hold_steps import HoldSteps
 from inputs import LINE_ENDS, PACKS, Input, broken
 from meter_steps import MeterSteps
 from model import Event, Expectation, Model, Modes, Wrong, compare, merge
@@ -20,7 +21,7 @@ HOUR_MS = 3_600_000
 START_MS = 1_600_000_000_000  # of the events' time: long ago, as in a replay
 
 
-class Simulation(BackupSteps, ClaimSteps, FollowSteps, MeterSteps, TakeSteps):
+class Simulation(BackupSteps, ClaimSteps, FollowSteps, HoldSteps, MeterSteps, TakeSteps):
     def __init__(self, draw, trace):
         self.world = World(trace)
         self.trace = trace
@@ -32,6 +33,7 @@ class Simulation(BackupSteps, ClaimSteps, FollowSteps, MeterSteps, TakeSteps):
         self.modes = self.draw_modes(draw)
         self.model = Model(self.modes)
         self.forget_claims()
+        self.forget_holds()
         self.claims = {name: [Claim()] for name in self.claims}
         self.time_ms = START_MS  # of the latest event that was drawn
         self.exists = False
@@ -509,7 +511,8 @@ class Simulation(BackupSteps, ClaimSteps, FollowSteps, MeterSteps, TakeSteps):
     WEIGHTS = {"step_pipe": 4, "step_file": 8, "step_files": 4, "step_compressed": 1, "step_growing": 1, "step_follow": 1,
                "step_set": 1, "step_meter": 1, "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_wrong_kind": 0.3,
                "step_wrong_scale": 0.3, "step_take": 3, "step_limit": 0.7, "step_backup": 1,
-               "step_restore": 1, "step_older": 0.6, "step_prune": 0.4, "step_beside": 0.7, "step_damage": 1, "step_claim": 2}
+               "step_restore": 1, "step_older": 0.6, "step_prune": 0.4, "step_beside": 0.7, "step_damage": 1, "step_claim": 2,
+               "step_hold": 2}
 
     def step(self, draw):
         names = list(self.WEIGHTS)

@@ -5,6 +5,7 @@ what every limit must lead to: a bound is never passed, and nothing is refused t
 
 import dataclasses
 import decimal
+import json
 
 from model import SLACK, Wrong, compare
 
@@ -54,6 +55,9 @@ class TakeSteps:
         if self.modes.has_sketch or self.modes.event_time:
             self.refuse_take()
             return
+        if self.model.meters.per and draw.random() < 0.25:
+            self.take_in_period(draw)
+            return
         takes = self.model.takes
         if takes and draw.random() < 0.4:
             identity = draw.choice(sorted(takes))
@@ -88,6 +92,30 @@ class TakeSteps:
             takes[identity] = new
             if not gives_up:
                 self.model.settings[key] = self.value_of(key) + amount
+        compare(self.model.totals(), self.totals())
+
+    def take_in_period(self, draw):
+        """A limit on the present period: what is said of it agrees with what it led to, and with what the counter gets."""
+        self.next_id += 1
+        identity, key, amount = f"t{self.next_id:06d}", f"s-{draw.randrange(6)}", abs(self.draw_amount(draw))
+        limit = decimal.Decimal(draw.randint(0, 150)).scaleb(-self.modes.scale)
+        by = draw.choice(self.model.meters.per)
+        self.taken_keys.add(key)
+        self.model.clock.begin(self.world)
+        result = self.world.lethe("take", "--json", "--db", "store", "--limit", f"{limit}/{by}", identity, key, str(amount))
+        since, until = self.model.clock.end(self.world)
+        if result.code not in (0, 1):
+            raise Wrong(str(result))
+        said = json.loads(result.output, parse_float=decimal.Decimal)
+        value, left, is_applied = decimal.Decimal(said["value"]), decimal.Decimal(said["left"]), said["outcome"] == "applied"
+        if is_applied != (result.code == 0) or is_applied != (said["outcome"] != "limited"):
+            raise Wrong(f"{result}\n{said}")
+        if is_applied and (value > limit or left != limit - value) or not is_applied and left >= amount or \
+                said["resets_ms"] is None:
+            raise Wrong(f"{result}\n{said} under a limit of {limit}, with {amount} more")
+        if is_applied:
+            self.model.takes[identity] = Taken(key, amount, since, until)
+            self.model.settings[key] = self.value_of(key) + amount
         compare(self.model.totals(), self.totals())
 
     def repeated(self, before, gives_up):
