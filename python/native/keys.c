@@ -109,20 +109,28 @@ static int take_buffer(const char *name, PyObject *object, struct keys *out) {
     return take_elements(name, element, out) == 0 ? 1 : -1;
 }
 
-static uint64_t offset_at(const struct keys *keys, size_t at) {
-    return element_integer((const char *)keys->offsets.buf + at * keys->offset_bytes,
-                           keys->offset_bytes, keys->is_signed);
+/* Offset number `at`. A negative one becomes larger than any buffer is. */
+static inline uint64_t offset_at(const struct keys *keys, size_t at) {
+    const char *offsets = keys->offsets.buf;
+    if (keys->offset_bytes == 8) {
+        uint64_t wide;
+        memcpy(&wide, offsets + at * sizeof wide, sizeof wide);
+        return wide;
+    }
+    uint32_t narrow;
+    memcpy(&narrow, offsets + at * sizeof narrow, sizeof narrow);
+    return keys->is_signed ? (uint64_t)(int64_t)(int32_t)narrow : narrow;
 }
 
 static int check_offsets(const char *name, struct keys *out) {
+    bool is_wrong = false;
+    /* Offsets that never fall are all within the data if the last one is. */
     for (size_t i = 0; i < out->count; i++)
-        if (offset_at(out, i) > offset_at(out, i + 1) ||
-            offset_at(out, i + 1) > (uint64_t)out->view.len) {
-            PyErr_Format(PyExc_ValueError, "%s: offset number %zu is out of order or too large",
-                         name, i + 1);
-            return -1;
-        }
-    return 0;
+        is_wrong |= offset_at(out, i) > offset_at(out, i + 1);
+    if (!is_wrong && offset_at(out, out->count) <= (uint64_t)out->view.len) return 0;
+    PyErr_Format(PyExc_ValueError, "%s: an offset is lower than the one before it, or too large",
+                 name);
+    return -1;
 }
 
 static int take_offsets(const char *name, PyObject *object, struct keys *out) {
@@ -212,38 +220,59 @@ static const uint64_t *integers(const struct keys *keys, size_t first, size_t co
     return room->numbers;
 }
 
-static lethe_bytes fixed(const struct keys *keys, size_t at) {
-    const char *data = keys->items + (ptrdiff_t)at * keys->stride;
-    size_t size = keys->item_bytes;
-    while (keys->is_padded && size > 0 && data[size - 1] == '\0')
-        size--;
-    return (lethe_bytes){data, size};
+static void fixed_pieces(const struct keys *keys, size_t first, size_t count, lethe_bytes *out) {
+    const char *data = keys->items + (ptrdiff_t)first * keys->stride;
+    for (size_t i = 0; i < count; i++, data += keys->stride) {
+        size_t size = keys->item_bytes;
+        if (keys->is_padded)
+            while (size > 0 && data[size - 1] == '\0')
+                size--;
+        out[i] = (lethe_bytes){data, size};
+    }
 }
 
-static lethe_bytes between_offsets(const struct keys *keys, size_t at) {
-    uint64_t from = offset_at(keys, at), to = offset_at(keys, at + 1);
-    if (from > to || to > (uint64_t)keys->view.len) from = to = 0; /* I2 */
-    return (lethe_bytes){(const char *)keys->view.buf + from, (size_t)(to - from)};
+static void offset_pieces(const struct keys *keys, size_t first, size_t count, lethe_bytes *out) {
+    const char *data = keys->view.buf;
+    uint64_t from = offset_at(keys, first), length = (uint64_t)keys->view.len;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t to = offset_at(keys, first + i + 1);
+        bool is_within = from <= to && to <= length; /* I2 */
+        out[i] =
+            is_within ? (lethe_bytes){data + from, (size_t)(to - from)} : (lethe_bytes){data, 0};
+        from = to;
+    }
+}
+
+static void text_pieces(const struct keys *keys, size_t first, size_t count, char *text,
+                        lethe_bytes *out) {
+    for (size_t i = 0; i < count; i++, text += keys->item_bytes) {
+        const char *at = keys->items + (ptrdiff_t)(first + i) * keys->stride;
+        out[i] = (lethe_bytes){text, utf8_write(at, keys->item_bytes / 4, text)};
+    }
 }
 
 const lethe_bytes *keys_bytes(const struct keys *keys, size_t first, size_t count,
                               struct keys_room *room) {
-    if (keys->form == KEYS_OBJECTS) return keys->pieces + first;
-    const uint64_t *numbers =
-        keys->form == KEYS_INTEGERS ? integers(keys, first, count, room) : NULL;
-    for (size_t i = 0; i < count; i++) {
-        lethe_bytes *piece = &room->pieces[i];
-        if (keys->form == KEYS_INTEGERS) {
-            *piece = (lethe_bytes){&numbers[i], sizeof numbers[i]};
-        } else if (keys->form == KEYS_FIXED) {
-            *piece = fixed(keys, first + i);
-        } else if (keys->form == KEYS_OFFSETS) {
-            *piece = between_offsets(keys, first + i);
-        } else {
-            char *text = room->text + i * keys->item_bytes;
-            const char *at = keys->items + (ptrdiff_t)(first + i) * keys->stride;
-            *piece = (lethe_bytes){text, utf8_write(at, keys->item_bytes / 4, text)};
-        }
+    const uint64_t *numbers;
+    switch (keys->form) {
+    case KEYS_OBJECTS:
+        return keys->pieces + first;
+    case KEYS_INTEGERS:
+        numbers = integers(keys, first, count, room);
+        for (size_t i = 0; i < count; i++)
+            room->pieces[i] = (lethe_bytes){&numbers[i], sizeof numbers[i]};
+        break;
+    case KEYS_FIXED:
+        fixed_pieces(keys, first, count, room->pieces);
+        break;
+    case KEYS_OFFSETS:
+        if (count > 0) offset_pieces(keys, first, count, room->pieces);
+        break;
+    case KEYS_TEXT:
+        text_pieces(keys, first, count, room->text, room->pieces);
+        break;
+    case KEYS_NONE:
+        break;
     }
     return room->pieces;
 }
