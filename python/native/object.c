@@ -1,6 +1,7 @@
 /* python/native/object.c - making, wrapping and closing structures: object.h has the essay. */
 #include "object.h"
 
+#include <assert.h>
 #include <string.h>
 
 static struct {
@@ -29,6 +30,7 @@ PyTypeObject *object_type(const struct kind *kind) {
     return NULL;
 }
 
+/* NULL for other classes. */
 const struct kind *object_kind_of(PyTypeObject *type) {
     for (size_t i = 0; i < ALL; i++)
         if (PyType_IsSubtype(type, all[i].type)) return all[i].kind;
@@ -36,6 +38,7 @@ const struct kind *object_kind_of(PyTypeObject *type) {
 }
 
 static void release(const struct kind *kind, void *made) {
+    assert(kind != NULL);
     if (made != NULL) kind->row->free(made);
 }
 
@@ -72,6 +75,7 @@ static int take_folder(const struct kind *kind, PyObject *args, PyObject **path)
 
 PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const struct kind *kind = object_kind_of(type);
+    assert(kind != NULL);
     _Alignas(max_align_t) unsigned char options[STRUCTURE_OPTIONS_BYTES] = {0};
     memcpy(options, &kind->row->options_bytes, sizeof kind->row->options_bytes);
     PyObject *path = NULL;

@@ -63,8 +63,8 @@ PyTypeObject *object_type(const struct kind *kind);
 
 /* Slots and methods of every type. */
 PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
-void object_dealloc(PyObject *self);
-int object_contains(PyObject *self, PyObject *key);
+void object_dealloc(PyObject *object);
+int object_contains(PyObject *object, PyObject *key);
 
 /* A Python object around `made`, which it owns, also on failure. */
 PyObject *object_wrap(PyTypeObject *type, const struct kind *kind, void *made, bool is_shared);
@@ -89,8 +89,8 @@ PyObject *object_count(OBJECT_ARGUMENTS);
 PyObject *object_count_many(OBJECT_ARGUMENTS);
 
 /* The rest. */
-PyObject *object_close_method(PyObject *self, PyObject *unused);
-PyObject *object_begin_with(PyObject *self, PyObject *unused);
+PyObject *object_close_method(PyObject *object, PyObject *unused);
+PyObject *object_begin_with(PyObject *object, PyObject *unused);
 PyObject *object_end_with(OBJECT_ARGUMENTS);
 PyObject *object_info(OBJECT_ARGUMENTS);
 PyObject *object_merge(OBJECT_ARGUMENTS);

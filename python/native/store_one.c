@@ -1,5 +1,5 @@
-/* python/native/store_one.c - lethe.Store: one operation, of one change or of several, with bounds or
- * without. */
+/* python/native/store_one.c - lethe.Store: one operation, of one change or of several, with bounds
+ * or without. */
 #include <string.h>
 
 #include "store.h"
