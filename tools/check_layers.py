@@ -8,6 +8,7 @@ usage: tools/check_layers.py [ROOT]
     src/opencl       beside src/engine: core, and single headers of filter and sketch
     structures       public headers
     cli module       public headers, structures, and their own folder
+    python           the same
     plugins examples public headers, and their own folder (examples: not even that)
 
 Nothing includes upwards, and filters and sketches do not know of each other. Only src/os may use
@@ -37,6 +38,7 @@ LAYERS = {
     "structures": {"include", "structures"},
     "cli": {"include", "structures", "cli"},
     "module": {"include", "structures", "module"},
+    "python": {"include", "structures", "python"},
     "plugins": {"include", "plugins"},
     "examples": {"include"},
 }
@@ -48,6 +50,8 @@ FOREIGN = [
     (re.compile(r"openssl/"), re.compile(r"cli/redis/tls\.c"), "OpenSSL", "cli/redis/tls.c"),
     (re.compile(r"(redis|valkey)module\.h$"), re.compile(r"module/"), "the Redis module API",
      "module"),
+    (re.compile(r"Python\.h$"), re.compile(r"python/native/python\.h"), "the interpreter",
+     "python/native/python.h"),
     (re.compile(r"leveldb/"), re.compile(r"(plugins|examples)/"), "LevelDB",
      "plugins"),
     (re.compile(r"CL/"), re.compile(r"src/opencl/"), "OpenCL", "src/opencl"),

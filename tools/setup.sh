@@ -47,6 +47,14 @@ libxxhash0       test        -               the hash as a shared library, to co
 python3          test,lint   python3         runs the tests from outside and the checks of the tree
 python3-pytest   test        import:pytest   the framework of the tests from outside
 python3-hypothesis test      import:hypothesis  makes up streams of events for the tests
+python3-dev      test        (python3-config) the interpreter's header, for the Python package
+python3-setuptools test      (import:setuptools)  packs the Python package
+python3-wheel    test        (import:wheel)  the same
+python3-pip      test        (import:pip)    builds and installs its wheel
+python3-venv     test        (import:venv)   the empty environment that its wheel is tried in
+python3-numpy    test        (import:numpy)  arrays for the Python package's tests
+python3-pandas   test        (import:pandas) tables for its recipes
+python3-scrapy   test        (import:scrapy) a crawler for its recipes
 redis-server     bench,test  (redis-server)  the server that the module is tested and measured in
 python3-redis    bench,test  (import:redis)  the client of those tests and measurements
 zstd             test        (zstd)          makes compressed files for the tests

@@ -1,0 +1,109 @@
+/* python/native/bloom.c - lethe.Bloom. */
+#include "lethe/bloom.h"
+
+#include "object.h"
+
+static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
+                        void *results, size_t *done) {
+    (void)now_ms, (void)results, (void)done;
+    return lethe_bloom_add_batch(object, hashes, count);
+}
+
+static lethe_status test(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
+                         void *results, size_t *done) {
+    (void)now_ms, (void)done;
+    return lethe_bloom_test_batch(object, hashes, count, results);
+}
+
+static lethe_status add_and_test(void *object, const lethe_hash *hashes, size_t count,
+                                 uint64_t now_ms, void *results, size_t *done) {
+    (void)now_ms, (void)done;
+    return lethe_bloom_add_and_test_batch(object, hashes, count, results);
+}
+
+static const char *const layouts[] = {"classic", "blocked", NULL};
+
+static const struct option options[] = {
+    WORD_OPTION(lethe_bloom_options, layout, layouts),
+    POSITIVE_OPTION(lethe_bloom_options, capacity, U64),
+    OPTION(lethe_bloom_options, error, F64),
+    POSITIVE_OPTION(lethe_bloom_options, bits, U64),
+    POSITIVE_OPTION(lethe_bloom_options, hashes, U32),
+    OPTION(lethe_bloom_options, seed, U64),
+    END_OF_OPTIONS,
+};
+
+const struct kind kind_bloom = {
+    .name = "Bloom",
+    .row = &structure_bloom,
+    .options = options,
+    .operations = {[DO_ADD] = add, [DO_TEST] = test, [DO_ADD_AND_TEST] = add_and_test},
+    .chunk = 4096,
+};
+
+static PyObject *intersection_estimate(OBJECT_ARGUMENTS) {
+    static const char *const parameters[] = {"other"};
+    lethe_object *own = (lethe_object *)self;
+    PyObject *given[1];
+    if (arguments_take("intersection_estimate", args, count, names, parameters, 1, 1, given) != 0)
+        return NULL;
+    if (object_kind_of(Py_TYPE(given[0])) != &kind_bloom) {
+        PyErr_SetString(PyExc_TypeError, "intersection_estimate() takes another Bloom");
+        return NULL;
+    }
+    lethe_object *other = (lethe_object *)given[0];
+    if (object_enter(own, GUARD_READ) != 0) return NULL;
+    if (object_enter(other, GUARD_READ) != 0) {
+        object_leave(own, GUARD_READ);
+        return NULL;
+    }
+    double estimate = 0;
+    lethe_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        lethe_bloom_intersection_estimate(own->object, other->object, &estimate);
+    Py_END_ALLOW_THREADS object_leave(other, GUARD_READ);
+    object_leave(own, GUARD_READ);
+    if (status != LETHE_OK) return errors_raise(status, "Bloom", NULL, NULL);
+    return PyFloat_FromDouble(estimate);
+}
+
+static PyMethodDef methods[] = {
+    METHOD("add", object_add, "add(key)\n--\n\nAdds a key."),
+    METHOD("add_many", object_add_many, "add_many(keys)\n--\n\nAdds keys."),
+    METHOD("test", object_test, "test(key)\n--\n\nWhether a key seems to be there."),
+    METHOD("test_many", object_test_many,
+           "test_many(keys, out=None)\n--\n\nWhether each key seems to be there."),
+    METHOD("add_and_test", object_add_and_test,
+           "add_and_test(key)\n--\n\nAdds a key; whether it seemed to be there before."),
+    METHOD("add_and_test_many", object_add_and_test_many,
+           "add_and_test_many(keys, out=None)\n--\n\n"
+           "Adds keys; whether each seemed to be there before, repeats in the batch included."),
+    METHOD("intersection_estimate", intersection_estimate,
+           "intersection_estimate(other)\n--\n\nAbout how many keys are in both."),
+    MERGE_METHOD("Adds every key of other, which must have the same shape and seed."),
+    INFO_METHOD(""),
+    COPYING_METHODS,
+    SAVING_METHODS,
+    CLOSING_METHODS,
+    END_OF_METHODS,
+};
+
+static PyType_Slot slots[] = {
+    COMMON_SLOTS,
+    {Py_tp_methods, methods},
+    {Py_sq_contains, object_contains},
+    {Py_tp_doc, DOC("Bloom(*, capacity=65536, error=0.01, layout='classic', bits=None, "
+                    "hashes=None, seed=None)\n"
+                    "--\n\n"
+                    "A set that only grows, and may take a key for one that was added, with "
+                    "probability error.\n"
+                    "layout: 'classic' or 'blocked', which is faster and a little larger. The size "
+                    "comes from\n"
+                    "capacity and error, or from bits and hashes.")},
+    {0, NULL},
+};
+
+PyType_Spec bloom_spec = {.name = "lethe.Bloom",
+                          .basicsize = sizeof(lethe_object),
+                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                          .slots = slots};
