@@ -12,25 +12,10 @@
 #include "engine/ids/run.h"
 
 #include "core/allocator.h"
-#include "core/bytes.h"
 #include "os/file.h"
 
 /* Items of a shelf, about; bytes that are read and written at once, about. */
-enum { SHELF_ITEMS = 128, PIECE_BYTES = 1 << 18, ITEM = LETHE_RUN_ITEM_BYTES };
-
-void lethe_run_item_store(unsigned char *out, const lethe_run_item *item) {
-    lethe_put_u64(out, item->order);
-    lethe_put_u32(out + 8, item->clock_ms);
-    lethe_put_u32(out + 12, item->digest);
-    lethe_put_u16(out + 16, item->rest);
-}
-
-lethe_run_item lethe_run_item_load(const unsigned char *data) {
-    return (lethe_run_item){.order = lethe_get_u64(data),
-                            .clock_ms = lethe_get_u32(data + 8),
-                            .digest = lethe_get_u32(data + 12),
-                            .rest = lethe_get_u16(data + 16)};
-}
+enum { SHELF_ITEMS = 32, PIECE_BYTES = 1 << 18, ITEM = LETHE_RUN_ITEM_BYTES };
 
 static uint64_t shelf_of(const lethe_run *run, uint64_t order) {
     return run->shelf_bits == 0 ? 0 : order >> (64 - run->shelf_bits);

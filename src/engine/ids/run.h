@@ -4,6 +4,7 @@
 #ifndef LETHE_ENGINE_IDS_RUN_H
 #define LETHE_ENGINE_IDS_RUN_H
 
+#include "core/bytes.h"
 #include "engine/buffer.h"
 #include "engine/log/segment.h"
 #include "os/block_file.h"
@@ -24,8 +25,18 @@ static inline uint16_t lethe_run_rest(lethe_log_id id) {
 }
 
 enum { LETHE_RUN_ITEM_BYTES = 18 };
-void lethe_run_item_store(unsigned char *out, const lethe_run_item *item);
-lethe_run_item lethe_run_item_load(const unsigned char *data);
+static inline void lethe_run_item_store(unsigned char *out, const lethe_run_item *item) {
+    lethe_put_u64(out, item->order);
+    lethe_put_u32(out + 8, item->clock_ms);
+    lethe_put_u32(out + 12, item->digest);
+    lethe_put_u16(out + 16, item->rest);
+}
+static inline lethe_run_item lethe_run_item_load(const unsigned char *data) {
+    return (lethe_run_item){.order = lethe_get_u64(data),
+                            .clock_ms = lethe_get_u32(data + 8),
+                            .digest = lethe_get_u32(data + 12),
+                            .rest = lethe_get_u16(data + 16)};
+}
 /* Whether a comes before b; false if they have one id. */
 static inline bool lethe_run_item_is_before(const lethe_run_item *a, const lethe_run_item *b) {
     return a->order != b->order ? a->order < b->order : a->rest < b->rest;

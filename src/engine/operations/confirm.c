@@ -127,6 +127,16 @@ const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_l
     return pending;
 }
 
+void lethe_engine_prepare_to_confirm(const lethe_store *store, const lethe_chunk *chunk,
+                                     size_t from, size_t to) {
+    lethe_log_id hits[LETHE_CHUNK];
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        if (chunk->answers[i] == LETHE_ANSWER_DUPLICATE) hits[count++] = chunk->ids[i];
+    }
+    lethe_index_prefetch(store->ids.index, hits, count);
+}
+
 lethe_status lethe_engine_confirm(lethe_store *store, const lethe_payload *payload,
                                   const lethe_chunk *chunk, size_t at, lethe_outcome *outcome) {
     lethe_index_entry entry;

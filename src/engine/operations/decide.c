@@ -97,6 +97,7 @@ static lethe_status ask_step(lethe_store *store, lethe_chunk *chunk) {
     bool is_all = from == 0 && to == chunk->count;
     status = store->ids.ledger != NULL && is_all ? ask_ledger(store, chunk, from, to) : LETHE_OK;
     if (adds_last(store)) ask_fresh_again(chunk, from, to);
+    if (store->ids.index != NULL) lethe_engine_prepare_to_confirm(store, chunk, from, to);
     return status;
 }
 
