@@ -4,7 +4,7 @@
  *                 of one id in the order in which they were appended
  *         starts: [item u64], one for each shelf, and their end
  * IDEA    Ids are hashes, so the first bits of one say where it is, give or take a few items. A
- *         shelf has about a hundred items: one read of a file, and a short walk in memory from the
+ *         shelf has about thirty items: one read of a file, and a short walk in memory from the
  *         place where the id would be if they were spread evenly.
  * I1      A file has no name, so nobody else writes to it, and it is gone when the process is. What
  *         comes back from the disk is compared with a hash in memory before it is believed.
