@@ -85,6 +85,8 @@ struct purpose {
     /* Becomes whether the log has ids without digests, of which the records of INDEX, where there
      * are such, know more. */
     bool needs_records;
+    /* Becomes why the index can't be made. */
+    lethe_status index_failed;
 };
 
 static lethe_status record_run(lethe_store *store, const unsigned char *ids, lethe_id_run run,
@@ -118,7 +120,7 @@ static lethe_status take_runs(lethe_store *store, const lethe_id_segment *ids,
         lethe_id_run run = lethe_id_segment_run(ids, i);
         status = record_run(store, ids->ids + (size_t)from * LETHE_LOG_ID_BYTES, run, purpose);
         if (status == LETHE_OK && store->ids.index != NULL && !in_records)
-            status = index_run(store, ids, from, run);
+            status = purpose->index_failed = index_run(store, ids, from, run);
         from += run.count;
     }
     return status;
@@ -199,6 +201,12 @@ static bool is_worth_a_thread(const lethe_store *store) {
     return store->options.allocator == NULL && store->state.log_ids >= lethe_tune.fill_thread_ids;
 }
 
+/* Why the index, which needs memory and disk of its own, can't be made. */
+static lethe_status explain_index(lethe_status status, lethe_detail *detail) {
+    return lethe_detail_fill(detail, status, "cannot make the index of exact mode: %s",
+                             lethe_strerror(status));
+}
+
 static lethe_status walk_ids(lethe_store *store, struct purpose *purpose, lethe_detail *detail) {
     lethe_walk *walk;
     lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
@@ -229,6 +237,7 @@ static lethe_status walk_ids(lethe_store *store, struct purpose *purpose, lethe_
                                  "the window's memory cap is too small for the ids that it must "
                                  "remember; raise it");
     }
+    if (purpose->index_failed != LETHE_OK) return explain_index(status, detail);
     if (status != LETHE_OK) return lethe_explain_damage("a segment of ids", status, detail);
     if (ended != LETHE_OK || store->options.read_only) return ended;
     return expect_ids(store, &found, detail);
@@ -255,7 +264,8 @@ static lethe_status recover_ids(lethe_store *store, lethe_detail *detail) {
     if (store->ids.index != NULL && store->state.has_index) {
         status =
             lethe_index_add_earlier(store->ids.index, store->disk, store->state.clock_ms, detail);
-        if (status != LETHE_OK) return lethe_explain_damage("the index", status, detail);
+        if (status == LETHE_ECORRUPT) return lethe_explain_damage("the index", status, detail);
+        if (status != LETHE_OK) return explain_index(status, detail);
     }
     status = walk_ids(store, &purpose, detail);
     if (status != LETHE_OK || !store->state.has_index) return status;

@@ -127,6 +127,14 @@ const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_l
     return pending;
 }
 
+lethe_status lethe_engine_index_id(lethe_store *store, lethe_log_id id, lethe_index_entry entry) {
+    lethe_status status = lethe_index_add(store->ids.index, id, entry);
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(&store->failure, status,
+                                                  "cannot write the index of exact mode: %s",
+                                                  lethe_strerror(status));
+}
+
 void lethe_engine_prepare_to_confirm(const lethe_store *store, const lethe_chunk *chunk,
                                      size_t from, size_t to) {
     lethe_log_id hits[LETHE_CHUNK];
@@ -143,7 +151,7 @@ lethe_status lethe_engine_confirm(lethe_store *store, const lethe_payload *paylo
     bool found;
     lethe_status status = lethe_index_find(store->ids.index, chunk->ids[at], &entry, &found);
     if (status != LETHE_OK)
-        return lethe_detail_fill(&store->failure, status, "cannot read the index: %s",
+        return lethe_detail_fill(&store->failure, status, "cannot read the index of exact mode: %s",
                                  lethe_strerror(status));
     uint64_t clock_ms = chunk->clocks[at];
     /* A late operation that is to be counted is no new one with an old id: whatever is still known

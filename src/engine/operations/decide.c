@@ -157,7 +157,7 @@ static lethe_status log_id(lethe_store *store, lethe_group *group, const lethe_c
     lethe_index_entry entry = {.clock_ms = chunk->clocks[at], .digest = digest};
     if (status == LETHE_OK && store->ids.index != NULL) {
         status = lethe_group_note_id(group, entry, chunk->recorded[at]);
-        if (status == LETHE_OK) status = lethe_index_add(store->ids.index, chunk->ids[at], entry);
+        if (status == LETHE_OK) status = lethe_engine_index_id(store, chunk->ids[at], entry);
     }
     if (status != LETHE_OK || !lethe_engine_keeps_pending(store)) return status;
     return lethe_pending_add(&group->pending,
