@@ -139,7 +139,7 @@ static void draw_claims(struct plan *plan, uint64_t seed) {
 /* And this: an index that is sorted and merged all the time, and goes to files. */
 static void draw_index(struct plan *plan, uint64_t seed) {
     struct test_random random = {.state = lethe_hash_bytes(6, &seed, sizeof seed).low};
-    plan->tunables.index_tail_ids = magnitude(&random, 1, 2000);
+    plan->tunables.index_tail_ids = magnitude(&random, 8, 2000);
     plan->tunables.index_memory_bytes = one_in(&random, 2) ? 0 : magnitude(&random, 100, 1 << 18);
 }
 
