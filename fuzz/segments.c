@@ -26,7 +26,12 @@ static void try_ids(lethe_bytes segment) {
     for (uint32_t i = 0; i < ids.run_count; i++) {
         runs[i] = lethe_id_segment_run(&ids, i);
     }
-    if (lethe_id_segment_end(&copy, runs, ids.run_count) != LETHE_OK) abort();
+    size_t notes_bytes = (size_t)ids.count * 4;
+    lethe_buffer digests = {.data = (unsigned char *)(uintptr_t)ids.digests, .size = notes_bytes};
+    lethe_buffer lags = {.data = (unsigned char *)(uintptr_t)ids.lags, .size = notes_bytes};
+    lethe_id_notes notes = {.digests = ids.digests != NULL ? &digests : NULL,
+                            .lags = ids.lags != NULL ? &lags : NULL};
+    if (lethe_id_segment_end(&copy, runs, ids.run_count, notes) != LETHE_OK) abort();
     assert(copy.size == segment.size && memcmp(copy.data, segment.data, copy.size) == 0);
     lethe_buffer_free(&copy);
     free(runs);

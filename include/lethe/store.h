@@ -113,8 +113,10 @@ typedef struct lethe_store_options {
     /* What happens at the window's memory cap. */
     lethe_policy policy;
 
-    /* Look up in an index on disk what the window takes for a duplicate, so that no fresh id is
-     * ever taken for one. */
+    /* Look up in an index what the window takes for a duplicate, so that no fresh id is taken for
+     * one unless 80 bits of their hashes are the same: among a billion ids, with a probability below
+     * 1e-15. The index takes 18 bytes for each id in the window: of memory, and beyond 256 MiB of
+     * files in the store's folder that have no name. It is made when the store is opened. */
     lethe_switch exact;
     /* Recognise an id that comes again with other changes: LETHE_OUTCOME_MISMATCH. Implies
      * exact. */
@@ -606,6 +608,7 @@ typedef struct lethe_store_stats {
     /* On disk, roughly. */
     uint64_t log_bytes;
     uint64_t changes_bytes;
+    /* Of a writer: in memory, and on disk beyond that. */
     uint64_t index_bytes;
     uint64_t counters_bytes;
 
@@ -665,6 +668,7 @@ typedef struct lethe_store_health {
     uint64_t log_ids;
     uint64_t change_segments;
     uint64_t changes;
+    /* Ids of which the log knows what they did, and records of an earlier version's index. */
     uint64_t index_entries;
     uint64_t marks;
     /* The sketch in place of counters; 0 if there is none. */

@@ -9,6 +9,8 @@ lethe_tunables lethe_tune = {
     .store_log_bytes = (uint64_t)8 << 20,
     .store_buffer_bytes = (uint64_t)64 << 20,
     .ledger_checkpoint_ids = (uint64_t)8 << 20,
+    .index_tail_ids = (uint64_t)1 << 18,
+    .index_memory_bytes = (uint64_t)256 << 20,
     .fill_thread_ids = (uint64_t)1 << 16,
     .cascade_obsolete_bytes = (uint64_t)32 << 20,
 };

@@ -16,6 +16,8 @@ typedef struct lethe_tunables {
     uint64_t store_log_bytes;    /* of RocksDB's own log, after which it writes tables */
     uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see disk/options.c */
     uint64_t fill_thread_ids;    /* of a log whose window a thread fills: see ids/fill.h */
+    uint64_t index_tail_ids;     /* not sorted yet, of an index: see ids/index.h */
+    uint64_t index_memory_bytes; /* of an index, after which its runs go to files, about */
     uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */
     uint64_t cascade_table_homes;    /* of one table in memory; 0: as the memory allows */
     uint64_t cascade_log_file_bytes; /* after which a new file begins; 0: as the memory allows */

@@ -39,6 +39,7 @@ static lethe_status examine_ids(struct examination *examination, lethe_bytes key
     }
     examination->health->log_segments++;
     examination->health->log_ids += ids.count;
+    if (ids.digests != NULL) examination->health->index_entries += ids.count;
     return LETHE_OK;
 }
 

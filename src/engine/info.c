@@ -51,10 +51,12 @@ static void fill_state(const lethe_state *state, lethe_store_stats *out) {
     out->scale = state->scale;
 }
 
-static void fill_disk(lethe_disk *disk, lethe_store_stats *out) {
+static void fill_disk(const lethe_store *store, lethe_store_stats *out) {
+    lethe_disk *disk = store->disk;
     out->log_bytes = lethe_disk_bytes(disk, LETHE_FAMILY_IDS);
     out->changes_bytes = lethe_disk_bytes(disk, LETHE_FAMILY_CHANGES);
     out->index_bytes = lethe_disk_bytes(disk, LETHE_FAMILY_INDEX);
+    if (store->ids.index != NULL) out->index_bytes += lethe_index_bytes(store->ids.index);
     out->counters_bytes = lethe_disk_bytes(disk, LETHE_FAMILY_COUNTERS);
 }
 
@@ -109,7 +111,7 @@ lethe_status lethe_store_info(const lethe_store *store, lethe_store_stats *out) 
     fill_window(shared, &stats.window);
     fill_periods(&store->log.periods, &stats);
     store->values.kind->info(&shared->values, &stats);
-    fill_disk(store->disk, &stats);
+    fill_disk(store, &stats);
     if (store->ids.ledger != NULL) lethe_ledger_info(store->ids.ledger, &stats.ledger);
     lethe_engine_leave(shared);
     lethe_status given = LETHE_GIVE(&stats, out, periods);

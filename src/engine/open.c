@@ -96,10 +96,9 @@ static lethe_status load_state(lethe_store *store, lethe_detail *detail) {
 
 static lethe_status prepare_writes(lethe_store *store) {
     const lethe_store_options *options = &store->options;
-    bool keeps_pending = options->exact || options->forever;
     lethe_status status = lethe_values_prepare_writes(&store->values, store->state.commit + 1);
     for (unsigned i = 0; i < LETHE_GROUPS && status == LETHE_OK; i++) {
-        status = lethe_group_prepare(&store->log.groups[i], store->allocator, keeps_pending);
+        status = lethe_group_prepare(&store->log.groups[i], store->allocator, options->forever);
     }
     return status;
 }
@@ -112,7 +111,6 @@ static lethe_status commit_settings(lethe_store *store, lethe_detail *detail) {
     state->exact = store->options.exact;
     state->check_payload = store->options.check_payload;
     state->event_time = store->options.event_time;
-    state->has_index = store->options.exact;
     state->forever = store->ids.ledger != NULL;
     lethe_status status = lethe_log_begin(store);
     if (status != LETHE_OK) return lethe_detail_fill(detail, status, "not enough memory");
@@ -248,8 +246,8 @@ lethe_status lethe_store_open(const char *folder, const lethe_store_options *opt
     return LETHE_OK;
 }
 
-/* Leaves a store whose counters the next process to open it has nothing to add to. Nobody asks the
- * window any more, so a fold may use the memory of it.
+/* Leaves a store whose counters the next process to open it has nothing to add to. Nobody asks
+ * window and index any more, so a fold may use the memory of them.
  * RocksDB is not asked to empty its own log. Everything in it is synced, it is a few MiB long, and
  * the tables of all families can't be asked for at once. Asking for one family while RocksDB still
  * has others to write ends the process where RocksDB was built with assertions, as by Debian. */
@@ -257,8 +255,7 @@ static lethe_status finish(lethe_store *store, lethe_detail *detail) {
     lethe_engine_enter(store);
     lethe_status status = store->failed;
     lethe_ids_measure(&store->ids, &store->state);
-    lethe_window_free(store->ids.window);
-    store->ids.window = NULL;
+    lethe_ids_drop_memory(&store->ids);
     if (status == LETHE_OK) status = lethe_fold_all(store);
     if (status == LETHE_OK) {
         lethe_log_filling(&store->log)->operations++; /* the state records the fold */

@@ -24,7 +24,6 @@
 #include "engine/disk/disk.h"
 #include "engine/holds/holds.h"
 #include "engine/ids/ids.h"
-#include "engine/ids/index.h"
 #include "engine/log/log.h"
 #include "engine/values/fold.h"
 #include "engine/values/values.h"
@@ -62,9 +61,9 @@ struct lethe_store {
     uint64_t view_fingerprint;
 };
 
-/* Whether groups know their ids until these are durable: index and ledger have them only then. */
+/* Whether groups know their ids until these are durable: the ledger has them only then. */
 static inline bool lethe_engine_keeps_pending(const lethe_store *store) {
-    return store->options.exact || store->ids.ledger != NULL;
+    return store->ids.ledger != NULL;
 }
 
 /* Takes the lock, in turn. Deciding holds it nearly all the time, and takes it again as soon as it

@@ -15,7 +15,12 @@ static lethe_bytes bytes_of(const lethe_buffer *buffer) {
     return (lethe_bytes){.data = buffer->data, .size = buffer->size};
 }
 
-static void make_ids(lethe_buffer *buffer) {
+/* With digests, and lags, if these are asked for. */
+static void make_noted_ids(lethe_buffer *buffer, bool has_digests, bool has_lags) {
+    static unsigned char digests_data[] = {1, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0xff, 0xff, 0xff};
+    static unsigned char lags_data[] = {0, 0, 0, 0, 7, 1, 0, 0, 0, 0, 0, 4};
+    lethe_buffer digests = {.data = digests_data, .size = has_digests ? sizeof digests_data : 0};
+    lethe_buffer lags = {.data = lags_data, .size = has_lags ? sizeof lags_data : 0};
     const lethe_id_run runs[] = {{.clock_ms = 1600000000000, .count = 2},
                                  {.clock_ms = 1600000000001, .count = 1}};
     assert_ok(lethe_id_segment_begin(buffer));
@@ -23,7 +28,11 @@ static void make_ids(lethe_buffer *buffer) {
         assert_true(lethe_buffer_reserve(buffer, LETHE_LOG_ID_BYTES));
         lethe_id_segment_append(buffer, lethe_log_id_of(lethe_hash_u64(1, i)));
     }
-    assert_ok(lethe_id_segment_end(buffer, runs, 2));
+    assert_ok(lethe_id_segment_end(buffer, runs, 2, (lethe_id_notes){&digests, &lags}));
+}
+
+static void make_ids(lethe_buffer *buffer) {
+    make_noted_ids(buffer, false, false);
 }
 
 static const int64_t edges[] = {0, 1, -1, 63, 64, -64, -65, INT64_MAX, INT64_MIN, 1 << 20};
@@ -66,6 +75,30 @@ static void ids_come_back(void **state) {
         assert_true(id.low == hash.low && id.high == hash.high >> 48);
     }
     lethe_buffer_free(&buffer);
+}
+
+static void what_exact_mode_notes_comes_back(void **state) {
+    (void)state;
+    const uint32_t digests[] = {1, UINT32_C(1) << 31, UINT32_MAX}, lags[] = {0, 263, 1 << 26};
+    const uint64_t clocks[] = {1600000000000, 1600000000000, 1600000000001};
+    for (unsigned form = 0; form < 3; form++) {
+        lethe_buffer buffer = {0};
+        make_noted_ids(&buffer, form >= 1, form >= 2);
+        lethe_id_segment ids;
+        assert_ok(lethe_id_segment_open(bytes_of(&buffer), &ids));
+        assert_int_equal(ids.count, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            lethe_index_entry entry =
+                lethe_id_segment_entry(&ids, i, lethe_id_segment_run(&ids, i / 2));
+            assert_int_equal(entry.digest, form >= 1 ? digests[i] : 0);
+            assert_int_equal(entry.clock_ms, clocks[i] - (form >= 2 ? lags[i] : 0));
+        }
+        if (form >= 1) { /* a digest that is not known */
+            buffer.data[8 + 3 * LETHE_LOG_ID_BYTES] = 0;
+            assert_int_equal(lethe_id_segment_open(bytes_of(&buffer), &ids), LETHE_ECORRUPT);
+        }
+        lethe_buffer_free(&buffer);
+    }
 }
 
 static void changes_come_back(void **state) {
@@ -183,6 +216,7 @@ static void read_ids(lethe_bytes segment) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < ids.count; i++) {
         sum += lethe_log_id_load(ids.ids + (size_t)i * LETHE_LOG_ID_BYTES).low;
+        sum += lethe_id_segment_entry(&ids, i, (lethe_id_run){.clock_ms = 1 << 30}).digest;
     }
     assert_true(sum != 1);
 }
@@ -231,7 +265,11 @@ static void foreign_bytes_are_harmless(void **state) {
     make_ids(&ids);
     make_changes(&changes);
     make_deltas(&deltas);
-    try_all(&ids, read_ids);
+    for (unsigned form = 0; form < 3; form++) {
+        make_noted_ids(&ids, form >= 1, form >= 2);
+        try_all(&ids, read_ids);
+    }
+    make_ids(&ids);
     try_all(&changes, read_changes);
     try_all(&deltas, read_deltas);
     make_buckets(&changes);
@@ -242,7 +280,7 @@ static void foreign_bytes_are_harmless(void **state) {
         assert_int_equal(lethe_id_segment_open((lethe_bytes){ids.data, size}, &opened),
                          LETHE_ECORRUPT);
     }
-    ids.data[0] = 2;
+    ids.data[0] = 4;
     assert_int_equal(lethe_id_segment_open(bytes_of(&ids), &opened), LETHE_EVERSION);
     lethe_buffer_free(&ids);
     lethe_buffer_free(&changes);
@@ -255,6 +293,10 @@ static void bytes_stay_as_they_are(void **state) {
     make_changes(&changes);
     make_deltas(&deltas);
     golden_check("counter-ids-v1.bin", ids.data, ids.size);
+    make_noted_ids(&ids, true, false);
+    golden_check("counter-ids-v2.bin", ids.data, ids.size);
+    make_noted_ids(&ids, true, true);
+    golden_check("counter-ids-v3.bin", ids.data, ids.size);
     golden_check("counter-changes-v1.bin", changes.data, changes.size);
     golden_check("counter-deltas-v2.bin", deltas.data, deltas.size);
     make_buckets(&changes);
@@ -267,6 +309,7 @@ static void bytes_stay_as_they_are(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_come_back),
+        cmocka_unit_test(what_exact_mode_notes_comes_back),
         cmocka_unit_test(changes_come_back),
         cmocka_unit_test(deltas_come_back),
         cmocka_unit_test(buckets_come_back),

@@ -201,6 +201,7 @@ static void an_index_that_goes_leaves_no_range(void **state) {
     lethe_store *store = open_with(options);
     assert_int_equal(test_store_add(store, "a", 0), LETHE_OUTCOME_APPLIED);
     test_store_close(store);
+    test_store_make_earlier(folder.path);
     ranges_of_index = 0;
     options.exact = LETHE_SWITCH_OFF;
     store = open_with(options);

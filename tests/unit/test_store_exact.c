@@ -79,6 +79,7 @@ static void exact_mode_begins_and_ends_at_any_time(void **state) {
     off.exact = LETHE_SWITCH_OFF;
     const lethe_store_options *const turns[] = {&usual, &exact, &off, &exact, &usual};
     const bool is_exact[] = {false, true, false, true, true};
+    unsigned digests = 0; /* the log keeps those that it has */
     char id[16];
     for (unsigned turn = 0; turn < 5; turn++) {
         lethe_store *store = test_store_open(folder.path, *turns[turn]);
@@ -94,7 +95,8 @@ static void exact_mode_begins_and_ends_at_any_time(void **state) {
         test_store_close(store);
         lethe_store_health health = LETHE_INIT(lethe_store_health);
         assert_ok(lethe_store_check(folder.path, &health, NULL));
-        assert_int_equal(health.index_entries, is_exact[turn] ? 50 * turn + 50 : 0);
+        digests += is_exact[turn] ? 50 : 0;
+        assert_int_equal(health.index_entries, digests);
     }
     test_folder_remove(&folder);
 }

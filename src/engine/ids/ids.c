@@ -63,9 +63,23 @@ static lethe_status open_ledger(lethe_ids *ids, const char *folder,
     return lethe_ledger_match(ids->ledger, state, detail);
 }
 
+static lethe_status make_index(lethe_ids *ids, const char *folder,
+                               const lethe_store_options *options, lethe_detail *detail) {
+    if (!options->exact) return LETHE_OK;
+    lethe_index_options index = {.window_ms = options->window_ms,
+                                 .kept_ms = ids->kept_ms,
+                                 .folder = folder,
+                                 .allocator = options->allocator};
+    lethe_status status = lethe_index_new(&index, &ids->index);
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot make the index: %s",
+                                                  lethe_strerror(status));
+}
+
 lethe_status lethe_ids_open(lethe_ids *ids, const char *folder, const lethe_store_options *options,
                             const lethe_state *state, lethe_detail *detail) {
     lethe_status status = make_window(ids, options, state, detail);
+    if (status == LETHE_OK) status = make_index(ids, folder, options, detail);
     return status == LETHE_OK ? open_ledger(ids, folder, options, state, detail) : status;
 }
 
@@ -78,10 +92,16 @@ lethe_status lethe_ids_found_ledger(lethe_ids *ids, const lethe_state *state,
     return status == LETHE_OK ? lethe_ledger_checkpoint(ids->ledger, true, detail) : status;
 }
 
-void lethe_ids_close(lethe_ids *ids) {
+void lethe_ids_drop_memory(lethe_ids *ids) {
     lethe_window_free(ids->window);
-    lethe_ledger_close(ids->ledger);
+    lethe_index_free(ids->index);
     ids->window = NULL;
+    ids->index = NULL;
+}
+
+void lethe_ids_close(lethe_ids *ids) {
+    lethe_ids_drop_memory(ids);
+    lethe_ledger_close(ids->ledger);
     ids->ledger = NULL;
 }
 

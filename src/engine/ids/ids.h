@@ -1,11 +1,12 @@
 /* engine/ids/ids.h - what a store remembers ids by: the window in memory, and the ledger on disk.
  *
  * The window has every id that was applied within the last W. The ledger, where the store keeps ids
- * for ever, has every id of a durable commit. In exact mode the window is only a hint, and INDEX
- * decides (ids/index.h). */
+ * for ever, has every id of a durable commit. In exact mode the window is only a hint, and the
+ * index decides. */
 #ifndef LETHE_ENGINE_IDS_IDS_H
 #define LETHE_ENGINE_IDS_IDS_H
 
+#include "engine/ids/index.h"
 #include "engine/ids/ledger.h"
 #include "engine/log/segment.h"
 #include "engine/log/state.h"
@@ -18,6 +19,8 @@ typedef struct lethe_ids {
     lethe_window *window;
     /* NULL unless ids are kept for ever. */
     lethe_ledger *ledger;
+    /* NULL except in exact mode. */
+    lethe_index *index;
 
     /* Ids decided within one step of the clock are recorded under one time. */
     uint64_t step_ms;
@@ -30,7 +33,7 @@ typedef struct lethe_ids {
 /* Sets step_ms and kept_ms for a W. */
 void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms);
 
-/* Makes the window, empty, and opens the ledger of the store in folder, if there is one or there is
+/* Makes window and index, empty, and opens the ledger of the store in folder, if there is one or there is
  * to be one. Errors: those of lethe_window_new and lethe_ledger_open. */
 LETHE_MUST_CHECK lethe_status lethe_ids_open(lethe_ids *ids, const char *folder,
                                              const lethe_store_options *options,
@@ -38,6 +41,8 @@ LETHE_MUST_CHECK lethe_status lethe_ids_open(lethe_ids *ids, const char *folder,
 /* After recovery: makes a new ledger durable, which then covers all commits so far. */
 LETHE_MUST_CHECK lethe_status lethe_ids_found_ledger(lethe_ids *ids, const lethe_state *state,
                                                      lethe_detail *detail);
+/* Frees window and index, which nobody asks any more. */
+void lethe_ids_drop_memory(lethe_ids *ids);
 void lethe_ids_close(lethe_ids *ids);
 
 /* Records a run of ids in the window, under the time they were first recorded with. */

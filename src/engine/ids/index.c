@@ -1,107 +1,233 @@
 /* engine/ids/index.c - INDEX, the exact record of ids.
  *
- * WHY     Entries are put in the order of their keys: RocksDB finds the place of a key fast if it
- *         is near the last one, and a memtable of random keys is larger than the cache. An id that
- *         was applied twice in a group, more than W apart, keeps that order, so the later entry
- *         counts. Entries are dropped by age when RocksDB compacts them
- *         (lethe_disk_expire_index). */
-#include "engine/ids/index.h"
+ * IDEA    The last ids are in the tail: small unsorted shelves, by the first bits of the id. A full
+ *         tail is sorted, shelf by shelf, into a run; four runs of a size become one of the next.
+ *         So an id is written a few times in order, and never at a place of its own. Looking up
+ *         means asking the tail and each run, of which there are a dozen for a billion ids.
+ * I1      The log has everything that is here: ids, digests, and times. So nothing of the index need
+ *         be durable. A store that is opened makes it again, with the window and from the same
+ *         bytes; a commit that fails takes both along.
+ * I2      Of two entries of an id, the one that was added later is in the tail, or in a later run,
+ *         or later in its run. It is the one that counts.
+ * I3      An id enters when it is decided, as it enters the window. What the window knows of the
+ *         last kept_ms, the index knows.
+ * WHY     One record of RocksDB for each id cost five times as much as counting: it is hashed,
+ *         sorted and compacted one by one. Shelves fit into the cache, and so does the sorting of
+ *         one.
+ * LIMIT   Opening a store makes all of it again, and a part that does not fit into the memory is
+ *         written to disk again. */
+#include "engine/ids/index_internal.h"
 
-#include <stdlib.h>
+#include "core/allocator.h"
+#include "core/tunables.h"
+#include "os/file.h"
 
-/* Entries deleted in one commit. */
-enum { DELETED_AT_ONCE = 65536 };
+/* A shelf of the tail is half full when the tail is full, on average. Ids are hashes under a secret
+ * seed, so that it is all but never full before; then the tail is. */
+enum { SHELF_LIMIT = 128, SHELF_USUAL = 64, MERGE_EVERY = 64, ITEM = LETHE_RUN_ITEM_BYTES };
 
-/* Where a pending id goes in the order of keys. */
-struct position {
-    uint64_t prefix; /* the key's first eight bytes, as a number that sorts as they do */
-    uint32_t at;
-};
-
-static int by_prefix(const void *left, const void *right) {
-    const struct position *a = left, *b = right;
-    if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+static size_t tail_bytes(const lethe_index *index) {
+    return ((size_t)SHELF_LIMIT * ITEM) << index->shelf_bits;
 }
 
-static void put_entry(lethe_batch *batch, lethe_disk *disk, const lethe_pending *pending) {
-    unsigned char key[LETHE_LOG_ID_BYTES], value[LETHE_INDEX_VALUE_BYTES];
-    lethe_log_id_store(key, pending->id);
-    lethe_index_store(value, pending->entry);
-    lethe_batch_put(batch, disk, LETHE_FAMILY_INDEX, (lethe_bytes){.data = key, .size = sizeof key},
-                    (lethe_bytes){.data = value, .size = sizeof value});
+static size_t counts_bytes(const lethe_index *index) {
+    return sizeof *index->shelf_counts << index->shelf_bits;
 }
 
-lethe_status lethe_index_put(const lethe_pending_ids *pending, lethe_batch *batch,
-                             lethe_disk *disk) {
-    const lethe_pending *all = (const void *)pending->all.data;
-    size_t count = pending->all.size / sizeof *all;
-    if (count == 0) return LETHE_OK;
-    lethe_buffer order = {.allocator = pending->all.allocator};
-    bool has_room = lethe_buffer_reserve(&order, count * sizeof(struct position));
-    if (!has_room || order.data == NULL) return LETHE_ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        struct position position = {.prefix = __builtin_bswap64(all[i].id.low), .at = (uint32_t)i};
-        lethe_buffer_append(&order, &position, sizeof position);
+lethe_status lethe_index_new(const lethe_index_options *options, lethe_index **out) {
+    *out = NULL;
+    lethe_index *index = lethe_alloc_zeroed(options->allocator, sizeof *index);
+    if (index == NULL) return LETHE_ENOMEM;
+    index->options = *options;
+    index->runs.allocator = index->room.allocator = options->allocator;
+    index->tail_limit = lethe_tune.index_tail_ids;
+    while (index->tail_limit >> index->shelf_bits > SHELF_USUAL)
+        index->shelf_bits++;
+    lethe_status status = LETHE_OK;
+    if (!lethe_os_path(index->path, "%s/index.tmp", options->folder)) status = LETHE_EINVAL;
+    if (status == LETHE_OK) {
+        index->tail = lethe_alloc_zeroed(options->allocator, tail_bytes(index));
+        index->shelf_counts = lethe_alloc_zeroed(options->allocator, counts_bytes(index));
+        if (index->tail == NULL || index->shelf_counts == NULL) status = LETHE_ENOMEM;
     }
-    struct position *positions = (void *)order.data;
-    qsort(positions, count, sizeof *positions, by_prefix);
-    for (size_t i = 0; i < count; i++) {
-        put_entry(batch, disk, &all[positions[i].at]);
+    if (status != LETHE_OK) {
+        lethe_index_free(index);
+        return status;
     }
-    lethe_buffer_free(&order);
+    lethe_os_remove(index->path); /* of a process that was killed while it had the name */
+    *out = index;
     return LETHE_OK;
 }
 
-lethe_status lethe_index_put_run(const unsigned char *ids, lethe_id_run run, lethe_batch *batch,
-                                 lethe_disk *disk) {
-    unsigned char value[LETHE_INDEX_VALUE_BYTES];
-    lethe_index_store(value, (lethe_index_entry){.clock_ms = run.clock_ms});
-    lethe_batch_clear(batch);
-    for (uint32_t i = 0; i < run.count; i++) {
-        lethe_batch_put(
-            batch, disk, LETHE_FAMILY_INDEX,
-            (lethe_bytes){.data = ids + (size_t)i * LETHE_LOG_ID_BYTES, .size = LETHE_LOG_ID_BYTES},
-            (lethe_bytes){.data = value, .size = sizeof value});
-    }
-    return lethe_disk_commit(disk, batch, NULL);
+void lethe_index_free(lethe_index *index) {
+    if (index == NULL) return;
+    const lethe_allocator *allocator = index->options.allocator;
+    lethe_index_cancel_merges(index);
+    for (size_t i = 0; i < lethe_index_run_count(index); i++)
+        lethe_run_free(lethe_index_runs(index)[i]);
+    lethe_buffer_free(&index->runs);
+    lethe_buffer_free(&index->room);
+    lethe_release(allocator, index->tail, tail_bytes(index));
+    lethe_release(allocator, index->shelf_counts, counts_bytes(index));
+    lethe_release(allocator, index, sizeof *index);
 }
 
-lethe_status lethe_index_get(lethe_disk *disk, lethe_log_id id, lethe_index_entry *out, bool *found,
-                             lethe_detail *detail) {
-    unsigned char key[LETHE_LOG_ID_BYTES];
-    lethe_log_id_store(key, id);
-    lethe_record record;
-    lethe_status status = lethe_disk_get(
-        disk, LETHE_FAMILY_INDEX, (lethe_bytes){.data = key, .size = sizeof key}, &record, detail);
-    if (status != LETHE_OK) return status;
-    *found = record.data != NULL;
-    if (*found) {
-        status = lethe_index_load((lethe_bytes){.data = record.data, .size = record.size}, out);
+/* --- the tail becomes a run --- */
+
+lethe_status lethe_index_take_run(lethe_index *index, lethe_run *run) {
+    if (!lethe_buffer_reserve(&index->runs, sizeof run)) {
+        lethe_run_free(run);
+        return LETHE_ENOMEM;
     }
-    lethe_record_release(&record);
+    lethe_buffer_append(&index->runs, &run, sizeof run);
+    index->run_bytes += lethe_run_memory_bytes(run);
+    return LETHE_OK;
+}
+
+/* What is small stays in memory: there are only a few such runs. */
+const char *lethe_index_place(const lethe_index *index, uint64_t items) {
+    uint64_t limit = lethe_tune.index_memory_bytes, bytes = items * ITEM;
+    bool fits = bytes <= limit / 8 || (bytes <= limit && index->run_bytes <= limit - bytes);
+    return fits ? NULL : index->path;
+}
+
+/* Sorts the items of a shelf; those of one id stay in their order. */
+static void sort_shelf(lethe_run_item *items, unsigned count) {
+    for (unsigned i = 1; i < count; i++) {
+        lethe_run_item item = items[i];
+        unsigned at = i;
+        for (; at > 0 && lethe_run_item_is_before(&item, &items[at - 1]); at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+static lethe_status write_shelf(const lethe_index *index, uint64_t shelf,
+                                lethe_run_writer *writer) {
+    lethe_run_item items[SHELF_LIMIT];
+    unsigned count = index->shelf_counts[shelf];
+    const unsigned char *at = index->tail + shelf * SHELF_LIMIT * ITEM;
+    for (unsigned i = 0; i < count; i++)
+        items[i] = lethe_run_item_load(at + (size_t)i * ITEM);
+    sort_shelf(items, count);
+    lethe_status status = LETHE_OK;
+    for (unsigned i = 0; i < count && status == LETHE_OK; i++)
+        status = lethe_run_append(writer, &items[i]);
     return status;
 }
 
-/* Whole tables first, and the rest one by one: a deleted range without anything beside it must not
- * be left (log/commit.c, I4). */
-lethe_status lethe_index_empty(lethe_disk *disk, lethe_batch *batch) {
-    unsigned char first[LETHE_LOG_ID_BYTES] = {0}, last[LETHE_LOG_ID_BYTES];
-    memset(last, 0xff, sizeof last);
-    lethe_disk_reclaim(disk, LETHE_FAMILY_INDEX, (lethe_bytes){.data = first, .size = sizeof first},
-                       (lethe_bytes){.data = last, .size = sizeof last});
-    lethe_walk *walk;
-    lethe_status status = lethe_walk_begin(disk, LETHE_FAMILY_INDEX, (lethe_bytes){0}, &walk);
+static lethe_status seal(lethe_index *index) {
+    lethe_run_writer writer;
+    lethe_run *run;
+    lethe_status status = lethe_run_begin(&writer, index->tail_count, index->tail_base_ms, NULL,
+                                          index->options.allocator);
     if (status != LETHE_OK) return status;
-    lethe_bytes key, value;
-    lethe_batch_clear(batch);
-    for (uint32_t count = 1; status == LETHE_OK && lethe_walk_next(walk, &key, &value); count++) {
-        lethe_batch_delete(batch, disk, LETHE_FAMILY_INDEX, key);
-        if (count % DELETED_AT_ONCE != 0) continue;
-        status = lethe_disk_commit(disk, batch, NULL);
-        lethe_batch_clear(batch);
+    for (uint64_t shelf = 0; shelf >> index->shelf_bits == 0 && status == LETHE_OK; shelf++)
+        status = write_shelf(index, shelf, &writer);
+    if (status != LETHE_OK) {
+        lethe_run_abandon(&writer);
+        return status;
     }
-    lethe_status ended = lethe_walk_end(walk, NULL);
-    if (status == LETHE_OK) status = ended;
-    return status == LETHE_OK ? lethe_disk_commit(disk, batch, NULL) : status;
+    status = lethe_run_end(&writer, &run);
+    if (status == LETHE_OK) status = lethe_index_take_run(index, run);
+    if (status != LETHE_OK) return status;
+    memset(index->shelf_counts, 0, counts_bytes(index));
+    index->tail_count = 0;
+    return lethe_index_begin_merges(index);
+}
+
+/* --- adding --- */
+
+static uint64_t shelf_of(const lethe_index *index, uint64_t order) {
+    return index->shelf_bits == 0 ? 0 : order >> (64 - index->shelf_bits);
+}
+
+/* Whether the tail can take one more on this shelf, with this clock. */
+static bool has_room(const lethe_index *index, uint64_t shelf, uint64_t clock_ms) {
+    return index->tail_count < index->tail_limit && index->shelf_counts[shelf] < SHELF_LIMIT &&
+           (index->tail_count == 0 ||
+            (clock_ms >= index->tail_base_ms && clock_ms - index->tail_base_ms <= UINT32_MAX));
+}
+
+lethe_status lethe_index_add(lethe_index *index, lethe_log_id id, lethe_index_entry entry) {
+    uint64_t shelf = shelf_of(index, lethe_run_order(id));
+    if (!has_room(index, shelf, entry.clock_ms)) {
+        lethe_status status = seal(index);
+        if (status != LETHE_OK) return status;
+    }
+    if (index->tail_count == 0) index->tail_base_ms = entry.clock_ms;
+    lethe_run_item item = {.order = lethe_run_order(id),
+                           .rest = lethe_run_rest(id),
+                           .digest = entry.digest,
+                           .clock_ms = (uint32_t)(entry.clock_ms - index->tail_base_ms)};
+    size_t place = shelf * SHELF_LIMIT + index->shelf_counts[shelf]++;
+    lethe_run_item_store(index->tail + place * ITEM, &item);
+    index->tail_count++;
+    if (++index->owed < MERGE_EVERY) return LETHE_OK;
+    uint64_t owed = index->owed;
+    index->owed = 0;
+    return lethe_index_merge_on(index, 2 * owed);
+}
+
+/* --- looking up --- */
+
+static bool find_in_tail(const lethe_index *index, lethe_log_id id, lethe_index_entry *out) {
+    uint64_t order = lethe_run_order(id), shelf = shelf_of(index, order);
+    uint16_t rest = lethe_run_rest(id);
+    const unsigned char *items = index->tail + shelf * SHELF_LIMIT * ITEM;
+    for (unsigned at = index->shelf_counts[shelf]; at > 0; at--) {
+        lethe_run_item item = lethe_run_item_load(items + (size_t)(at - 1) * ITEM);
+        if (item.order != order || item.rest != rest) continue;
+        *out = (lethe_index_entry){.clock_ms = index->tail_base_ms + item.clock_ms,
+                                   .digest = item.digest};
+        return true;
+    }
+    return false;
+}
+
+lethe_status lethe_index_find(lethe_index *index, lethe_log_id id, lethe_index_entry *out,
+                              bool *found) {
+    *found = find_in_tail(index, id, out);
+    lethe_run *const *runs = lethe_index_runs(index);
+    lethe_status status = LETHE_OK;
+    for (size_t i = lethe_index_run_count(index); i > 0 && !*found && status == LETHE_OK; i--)
+        status = lethe_run_find(runs[i - 1], id, &index->room, out, found);
+    return status;
+}
+
+void lethe_index_prefetch(const lethe_index *index, const lethe_log_id *ids, size_t count) {
+    lethe_run *const *runs = lethe_index_runs(index);
+    size_t run_count = lethe_index_run_count(index);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t shelf = shelf_of(index, lethe_run_order(ids[i]));
+        __builtin_prefetch(index->tail + shelf * SHELF_LIMIT * ITEM);
+        for (size_t run = 0; run < run_count; run++)
+            lethe_run_prefetch_shelf(runs[run], ids[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t run = 0; run < run_count; run++)
+            lethe_run_prefetch_items(runs[run], ids[i]);
+    }
+}
+
+/* --- forgetting --- */
+
+void lethe_index_expire(lethe_index *index, uint64_t clock_ms) {
+    lethe_run **runs = lethe_index_runs(index);
+    size_t count = lethe_index_run_count(index), gone = 0;
+    while (gone < count && runs[gone]->last_ms + index->options.kept_ms < clock_ms) {
+        lethe_index_cancel_merge(index, runs[gone]);
+        index->run_bytes -= lethe_run_memory_bytes(runs[gone]);
+        lethe_run_free(runs[gone++]);
+    }
+    if (gone == 0) return;
+    memmove(runs, runs + gone, (count - gone) * sizeof *runs);
+    index->runs.size = (count - gone) * sizeof *runs;
+}
+
+uint64_t lethe_index_bytes(const lethe_index *index) {
+    uint64_t bytes = tail_bytes(index) + counts_bytes(index) + index->run_bytes;
+    for (size_t i = 0; i < lethe_index_run_count(index); i++)
+        bytes += lethe_run_file_bytes(lethe_index_runs(index)[i]);
+    return bytes;
 }

@@ -68,6 +68,7 @@ static void drop_periods(lethe_store *store, lethe_group *group) {
     group->expire_before_ms = clock_ms > kept_ms ? clock_ms - kept_ms : 0;
     store->state.dropped = group->drop_to - 1;
     store->state.log_ids -= lethe_periods_drop(&store->log.periods, gone);
+    if (store->ids.index != NULL) lethe_index_expire(store->ids.index, clock_ms);
 }
 
 /* Fills in the state that the group is committed with. */
@@ -172,9 +173,7 @@ static lethe_status write_group(lethe_store *store, lethe_group *group, lethe_de
         lethe_batch_delete_range(group->batch, disk, LETHE_FAMILY_CHANGES, key_of(0, key),
                                  key_of(group->state.folded + 1, end));
     }
-    lethe_status status = LETHE_OK;
-    if (store->options.exact) status = lethe_index_put(&group->pending, group->batch, disk);
-    if (status == LETHE_OK) status = lethe_state_put(&group->state, group->batch, disk);
+    lethe_status status = lethe_state_put(&group->state, group->batch, disk);
     if (status == LETHE_OK)
         status = lethe_meters_put(&group->meters, group->number, group->batch, disk);
     if (status == LETHE_OK && group->has_claims)

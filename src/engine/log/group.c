@@ -1,13 +1,14 @@
 /* engine/log/group.c - what belongs to one commit.
  *
  * WHY     The buffers are kept from one commit to the next, so that nothing is allocated after the
- *         first few. Pending ids are kept only where index or ledger decide: both learn of an id
- *         when it is durable. Elsewhere the window has the id as soon as it is decided, and the
+ *         first few. Pending ids are kept only where the ledger decides, which learns of an id when
+ *         it is durable. Elsewhere window and index have the id as soon as it is decided, and the
  *         answer to a duplicate waits for its own group, which is never written before the group of
  *         the original. */
 #include "engine/log/group.h"
 
 #include "core/allocator.h"
+#include "core/bytes.h"
 
 _Static_assert(LETHE_PENDING_SLOTS == 2 * LETHE_GROUP_LIMIT, "a full group fills half the table");
 
@@ -15,7 +16,8 @@ lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allo
                                  bool keeps_pending) {
     lethe_buffer *const buffers[] = {
         &group->ids,     &group->runs,        &group->touched, &group->touched_buckets,
-        &group->changes, &group->pending.all, &group->claims};
+        &group->changes, &group->pending.all, &group->claims,  &group->digests,
+        &group->lags};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         buffers[i]->allocator = allocator;
     }
@@ -29,6 +31,8 @@ void lethe_group_drop(lethe_group *group) {
     lethe_pending_drop(&group->pending);
     lethe_buffer_free(&group->ids);
     lethe_buffer_free(&group->runs);
+    lethe_buffer_free(&group->digests);
+    lethe_buffer_free(&group->lags);
     lethe_buffer_free(&group->touched);
     lethe_buffer_free(&group->touched_buckets);
     lethe_buffer_free(&group->changes);
@@ -40,7 +44,8 @@ lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->operations = group->change_count = 0;
     group->drops_ids = group->drops_changes = group->wants_cover = false;
     group->runs.size = group->touched.size = group->touched_buckets.size = 0;
-    group->claims.size = 0;
+    group->claims.size = group->digests.size = group->lags.size = 0;
+    group->has_lags = false;
     group->meters.writes = false;
     lethe_pending_clear(&group->pending);
     lethe_batch_clear(group->batch);
@@ -62,7 +67,23 @@ lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id, uint64_t cl
     return LETHE_OK;
 }
 
+lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
+                                 uint64_t recorded_ms) {
+    unsigned char digest[4], lag[4];
+    uint64_t lag_ms = recorded_ms - entry.clock_ms;
+    if (!lethe_buffer_reserve(&group->digests, sizeof digest)) return LETHE_ENOMEM;
+    if (!lethe_buffer_reserve(&group->lags, sizeof lag)) return LETHE_ENOMEM;
+    lethe_put_u32(digest, entry.digest);
+    lethe_put_u32(lag, (uint32_t)lag_ms);
+    lethe_buffer_append(&group->digests, digest, sizeof digest);
+    lethe_buffer_append(&group->lags, lag, sizeof lag);
+    group->has_lags = group->has_lags || lag_ms > 0;
+    return LETHE_OK;
+}
+
 lethe_status lethe_group_end_ids(lethe_group *group) {
+    lethe_id_notes notes = {.digests = &group->digests,
+                            .lags = group->has_lags ? &group->lags : NULL};
     return lethe_id_segment_end(&group->ids, (const void *)group->runs.data,
-                                group->runs.size / sizeof(lethe_id_run));
+                                group->runs.size / sizeof(lethe_id_run), notes);
 }

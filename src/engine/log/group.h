@@ -22,10 +22,12 @@ typedef struct lethe_group {
     /* Decided in it, whatever the outcome. A set, a delete and marks count too. */
     uint32_t operations;
 
-    /* Marks; entries of the index. */
+    /* Marks. */
     lethe_batch *batch;
-    /* The segment of ids, and its runs (lethe_id_run each). */
-    lethe_buffer ids, runs;
+    /* The segment of ids, and its runs (lethe_id_run each). In exact mode also the digest of each,
+     * and how much earlier than recorded it was applied; these are left out if none was. */
+    lethe_buffer ids, runs, digests, lags;
+    bool has_lags;
     /* The segment of changes, how many it will have, and whatever the values need to write it. */
     lethe_buffer changes, touched, touched_buckets;
     uint32_t change_count;
@@ -35,12 +37,12 @@ typedef struct lethe_group {
     lethe_buffer claims;
     bool has_claims;
     lethe_claims_record claims_after;
-    /* Its ids, where index or ledger decide. */
+    /* Its ids, where the ledger decides. */
     lethe_pending_ids pending;
 
     /* The store's state after this commit. */
     lethe_state state;
-    /* The commit deletes the segments of IDS before drop_to. Entries of INDEX before
+    /* The commit deletes the segments of IDS before drop_to. Records of INDEX before
      * expire_before_ms then matter no more. */
     bool drops_ids;
     uint64_t drop_to;
@@ -64,6 +66,11 @@ LETHE_MUST_CHECK lethe_status lethe_group_begin(lethe_group *group, uint64_t num
 /* Adds an id that is recorded under clock_ms. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id,
                                                  uint64_t clock_ms);
+/* Notes of the id that was added last what exact mode must know of it: its digest, and when it was
+ * applied, not after the time that it is recorded under. To be called for each id of a group, or
+ * for none. Errors: LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
+                                                  uint64_t recorded_ms);
 /* Ends the segment of ids. */
 LETHE_MUST_CHECK lethe_status lethe_group_end_ids(lethe_group *group);
 

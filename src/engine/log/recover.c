@@ -80,9 +80,13 @@ lethe_status lethe_log_inspect(lethe_disk *disk, lethe_detail *detail) {
 
 /* What to do with a segment of ids; the walk is the same. */
 struct purpose {
-    bool records;       /* in the window, and in the ledger what it lacks */
-    lethe_fill *fill;   /* the thread that fills the window, unless NULL */
-    lethe_batch *index; /* into the index, unless NULL */
+    bool records;     /* in window and index, and in the ledger what it lacks */
+    lethe_fill *fill; /* the thread that fills the window, unless NULL */
+    /* Becomes whether the log has ids without digests, of which the records of INDEX, where there
+     * are such, know more. */
+    bool needs_records;
+    /* Becomes why the index can't be made. */
+    lethe_status index_failed;
 };
 
 static lethe_status record_run(lethe_store *store, const unsigned char *ids, lethe_id_run run,
@@ -92,23 +96,39 @@ static lethe_status record_run(lethe_store *store, const unsigned char *ids, let
                                  : lethe_ids_record_run(&store->ids, ids, run);
 }
 
-static lethe_status take_runs(lethe_store *store, const lethe_id_segment *ids,
-                              const struct purpose *purpose) {
+/* Adds a run, which begins with id number `from`, to the index. */
+static lethe_status index_run(lethe_store *store, const lethe_id_segment *ids, uint32_t from,
+                              lethe_id_run run) {
+    if (run.clock_ms + store->ids.kept_ms < store->state.clock_ms) return LETHE_OK;
     lethe_status status = LETHE_OK;
-    const unsigned char *at = ids->ids;
+    for (uint32_t i = from; i < from + run.count && status == LETHE_OK; i++) {
+        lethe_log_id id = lethe_log_id_load(ids->ids + (size_t)i * LETHE_LOG_ID_BYTES);
+        status = lethe_index_add(store->ids.index, id, lethe_id_segment_entry(ids, i, run));
+    }
+    return status;
+}
+
+static lethe_status take_runs(lethe_store *store, const lethe_id_segment *ids,
+                              struct purpose *purpose) {
+    if (!purpose->records) return LETHE_OK;
+    purpose->needs_records = purpose->needs_records || ids->digests == NULL;
+    /* What INDEX has is in the index already, with more than the log knows. */
+    bool in_records = ids->digests == NULL && store->state.has_index;
+    lethe_status status = LETHE_OK;
+    uint32_t from = 0;
     for (uint32_t i = 0; i < ids->run_count && status == LETHE_OK; i++) {
         lethe_id_run run = lethe_id_segment_run(ids, i);
-        if (purpose->records) status = record_run(store, at, run, purpose);
-        if (status == LETHE_OK && purpose->index != NULL)
-            status = lethe_index_put_run(at, run, purpose->index, store->disk);
-        at += (size_t)run.count * LETHE_LOG_ID_BYTES;
+        status = record_run(store, ids->ids + (size_t)from * LETHE_LOG_ID_BYTES, run, purpose);
+        if (status == LETHE_OK && store->ids.index != NULL && !in_records)
+            status = purpose->index_failed = index_run(store, ids, from, run);
+        from += run.count;
     }
     return status;
 }
 
 /* Takes a segment in; *clock_ms becomes the time of its last id. */
 static lethe_status take_segment(lethe_store *store, uint64_t commit, lethe_bytes segment,
-                                 const struct purpose *purpose, lethe_id_segment *ids,
+                                 struct purpose *purpose, lethe_id_segment *ids,
                                  uint64_t *clock_ms) {
     lethe_status status = lethe_id_segment_open(segment, ids);
     if (status != LETHE_OK || ids->count == 0) return status;
@@ -120,7 +140,7 @@ static lethe_status take_segment(lethe_store *store, uint64_t commit, lethe_byte
 }
 
 static lethe_status take_next(lethe_store *store, uint64_t commit, lethe_bytes segment,
-                              const struct purpose *purpose) {
+                              struct purpose *purpose) {
     lethe_id_segment ids;
     uint64_t clock_ms = 0;
     lethe_status status = take_segment(store, commit, segment, purpose, &ids, &clock_ms);
@@ -181,6 +201,12 @@ static bool is_worth_a_thread(const lethe_store *store) {
     return store->options.allocator == NULL && store->state.log_ids >= lethe_tune.fill_thread_ids;
 }
 
+/* Why the index, which needs memory and disk of its own, can't be made. */
+static lethe_status explain_index(lethe_status status, lethe_detail *detail) {
+    return lethe_detail_fill(detail, status, "cannot make the index of exact mode: %s",
+                             lethe_strerror(status));
+}
+
 static lethe_status walk_ids(lethe_store *store, struct purpose *purpose, lethe_detail *detail) {
     lethe_walk *walk;
     lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
@@ -211,14 +237,14 @@ static lethe_status walk_ids(lethe_store *store, struct purpose *purpose, lethe_
                                  "the window's memory cap is too small for the ids that it must "
                                  "remember; raise it");
     }
+    if (purpose->index_failed != LETHE_OK) return explain_index(status, detail);
     if (status != LETHE_OK) return lethe_explain_damage("a segment of ids", status, detail);
     if (ended != LETHE_OK || store->options.read_only) return ended;
     return expect_ids(store, &found, detail);
 }
 
-/* Empties INDEX where exact mode is switched off; the state says so first. */
-static lethe_status drop_index(lethe_store *store) {
-    if (store->options.exact || !store->state.has_index) return LETHE_OK;
+/* Empties INDEX, which nobody needs any more; the state says so first. */
+static lethe_status drop_records(lethe_store *store) {
     lethe_batch *batch = lethe_batch_new();
     if (batch == NULL) return LETHE_ENOMEM;
     store->state.has_index = false;
@@ -229,20 +255,23 @@ static lethe_status drop_index(lethe_store *store) {
     return status;
 }
 
-/* Reads the log's ids, and makes INDEX what the options want: complete, or empty. It is emptied
- * last: the log may need it (lost.c), and a store that is refused is left as it was. */
+/* Reads the log's ids, and the records of INDEX, which an earlier version may have left. These are
+ * dropped when exact mode is switched off, or when the log knows all that they know; after the
+ * rest: the log may need them (lost.c), and a store that is refused is left as it was. */
 static lethe_status recover_ids(lethe_store *store, lethe_detail *detail) {
     struct purpose purpose = {.records = true};
-    if (store->options.exact && !store->state.has_index) {
-        purpose.index = lethe_batch_new(); /* the walk fills it */
-        if (purpose.index == NULL) return lethe_explain_damage("", LETHE_ENOMEM, detail);
+    lethe_status status = LETHE_OK;
+    if (store->ids.index != NULL && store->state.has_index) {
+        status =
+            lethe_index_add_earlier(store->ids.index, store->disk, store->state.clock_ms, detail);
+        if (status == LETHE_ECORRUPT) return lethe_explain_damage("the index", status, detail);
+        if (status != LETHE_OK) return explain_index(status, detail);
     }
-    lethe_status status = walk_ids(store, &purpose, detail);
-    lethe_batch_free(purpose.index);
-    if (status != LETHE_OK) return status;
-    status = drop_index(store);
+    status = walk_ids(store, &purpose, detail);
+    if (status != LETHE_OK || !store->state.has_index) return status;
+    if (store->ids.index != NULL && purpose.needs_records) return LETHE_OK;
+    status = drop_records(store);
     if (status != LETHE_OK) return lethe_detail_fill(detail, status, "cannot change the index");
-    store->state.has_index = store->options.exact;
     return LETHE_OK;
 }
 

@@ -2,6 +2,8 @@
  *
  * LAYOUT  ids:      [version 1][0 0 0][count u32] count x [id, 10 bytes]
  *                   [run count u32] runs x [clock u64][count u32]
+ *                   version 2: count x [digest u32] after the ids
+ *                   version 3: then count x [lag u32]
  *         changes:  [version 1][0 0 0][count u32]
  *                   count x [2 * key size + deleted, varint][key][value]
  *         deltas:   [version 2][0 0 0][count u32]
@@ -20,6 +22,8 @@
 
 /* Changes and deltas are in one family: the version distinguishes them. */
 enum { VERSION = 1, DELTAS_VERSION = 2, BUCKETS_VERSION = 3, HEADER_BYTES = 8, RUN_BYTES = 12 };
+/* Of segments of ids. */
+enum { DIGESTS_VERSION = 2, LAGS_VERSION = 3, NOTE_BYTES = 4 };
 /* Before the counter's key, in that of a bucket. */
 enum { BUCKET_PREFIX_BYTES = 6 };
 
@@ -72,9 +76,23 @@ lethe_status lethe_id_segment_begin(lethe_buffer *buffer) {
     return begin(buffer, VERSION);
 }
 
-lethe_status lethe_id_segment_end(lethe_buffer *buffer, const lethe_id_run *runs,
-                                  size_t run_count) {
+/* Puts the notes after the ids, and the version that says so before them. */
+static lethe_status append_notes(lethe_buffer *buffer, lethe_id_notes notes) {
+    const lethe_buffer *const all[] = {notes.digests, notes.lags};
+    static const unsigned char versions[] = {DIGESTS_VERSION, LAGS_VERSION};
+    for (size_t i = 0; i < 2 && all[i] != NULL && all[i]->size > 0; i++) {
+        if (!lethe_buffer_reserve(buffer, all[i]->size)) return LETHE_ENOMEM;
+        lethe_buffer_append(buffer, all[i]->data, all[i]->size);
+        buffer->data[0] = versions[i];
+    }
+    return LETHE_OK;
+}
+
+lethe_status lethe_id_segment_end(lethe_buffer *buffer, const lethe_id_run *runs, size_t run_count,
+                                  lethe_id_notes notes) {
     uint32_t count = (uint32_t)((buffer->size - HEADER_BYTES) / LETHE_LOG_ID_BYTES);
+    lethe_status status = append_notes(buffer, notes);
+    if (status != LETHE_OK) return status;
     if (!lethe_buffer_reserve(buffer, 4 + run_count * RUN_BYTES)) return LETHE_ENOMEM;
     lethe_put_u32(buffer->data + 4, count);
     unsigned char *at = buffer->data + buffer->size;
@@ -93,14 +111,46 @@ lethe_id_run lethe_id_segment_run(const lethe_id_segment *ids, uint32_t index) {
     return (lethe_id_run){.clock_ms = lethe_get_u64(run), .count = lethe_get_u32(run + 8)};
 }
 
+lethe_index_entry lethe_id_segment_entry(const lethe_id_segment *ids, uint32_t at,
+                                         lethe_id_run run) {
+    size_t place = (size_t)at * NOTE_BYTES;
+    lethe_index_entry entry = {.clock_ms = run.clock_ms};
+    if (ids->digests != NULL) entry.digest = lethe_get_u32(ids->digests + place);
+    if (ids->lags != NULL) entry.clock_ms -= lethe_get_u32(ids->lags + place);
+    return entry;
+}
+
+/* Whether all digests are known, and no id was applied before the beginning of time. */
+static bool has_sound_notes(const lethe_id_segment *ids) {
+    bool is_sound = true;
+    for (uint32_t i = 0; ids->digests != NULL && i < ids->count; i++)
+        is_sound &= lethe_get_u32(ids->digests + (size_t)i * NOTE_BYTES) != 0;
+    if (ids->lags == NULL) return is_sound;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < ids->run_count; i++) {
+        lethe_id_run run = lethe_id_segment_run(ids, i);
+        for (uint32_t end = at + run.count; at < end; at++)
+            is_sound &= lethe_get_u32(ids->lags + (size_t)at * NOTE_BYTES) <= run.clock_ms;
+    }
+    return is_sound;
+}
+
 lethe_status lethe_id_segment_open(lethe_bytes segment, lethe_id_segment *out) {
     *out = (lethe_id_segment){0};
-    lethe_status status = open_header(segment, VERSION, VERSION, &out->count);
+    const unsigned char *data = segment.data;
+    unsigned char version = VERSION;
+    if (segment.size > 0 && (data[0] == DIGESTS_VERSION || data[0] == LAGS_VERSION))
+        version = data[0];
+    lethe_status status = open_header(segment, version, LAGS_VERSION, &out->count);
     if (status != LETHE_OK) return status;
-    uint64_t before_runs = HEADER_BYTES + (uint64_t)out->count * LETHE_LOG_ID_BYTES + 4;
-    if (segment.size < before_runs) return LETHE_ECORRUPT;
-    out->ids = (const unsigned char *)segment.data + HEADER_BYTES;
-    out->runs = (const unsigned char *)segment.data + before_runs;
+    uint64_t after_ids = HEADER_BYTES + (uint64_t)out->count * LETHE_LOG_ID_BYTES;
+    uint64_t notes_bytes = (uint64_t)out->count * NOTE_BYTES;
+    uint64_t before_runs = after_ids + (version - VERSION) * notes_bytes + 4;
+    if (segment.size < before_runs || (version > VERSION && out->count == 0)) return LETHE_ECORRUPT;
+    out->ids = data + HEADER_BYTES;
+    if (version >= DIGESTS_VERSION) out->digests = data + after_ids;
+    if (version >= LAGS_VERSION) out->lags = data + after_ids + notes_bytes;
+    out->runs = data + before_runs;
     out->run_count = lethe_get_u32(out->runs - 4);
     if (segment.size - before_runs != (uint64_t)out->run_count * RUN_BYTES) return LETHE_ECORRUPT;
     uint64_t total = 0, clock_ms = 0;
@@ -110,7 +160,7 @@ lethe_status lethe_id_segment_open(lethe_bytes segment, lethe_id_segment *out) {
         clock_ms = run.clock_ms;
         total += run.count;
     }
-    return total == out->count ? LETHE_OK : LETHE_ECORRUPT;
+    return total == out->count && has_sound_notes(out) ? LETHE_OK : LETHE_ECORRUPT;
 }
 
 static size_t store_varint(unsigned char *out, uint64_t value) {

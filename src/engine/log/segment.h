@@ -57,16 +57,33 @@ static inline void lethe_id_segment_append(lethe_buffer *buffer, lethe_log_id id
     lethe_log_id_store(buffer->data + buffer->size, id);
     buffer->size += LETHE_LOG_ID_BYTES;
 }
+/* What exact mode adds to the ids, 4 bytes each: digests, and lags, by how much each was applied
+ * before the time that it is recorded under. Without digests there are no lags either, and all
+ * lags may be left out if each is 0. */
+typedef struct lethe_id_notes {
+    const lethe_buffer *digests, *lags;
+} lethe_id_notes;
 LETHE_MUST_CHECK lethe_status lethe_id_segment_end(lethe_buffer *buffer, const lethe_id_run *runs,
-                                                   size_t run_count);
+                                                   size_t run_count, lethe_id_notes notes);
+
+/* What the index knows of an id: when it was applied, and what it did. A digest of 0 is not known. */
+typedef struct lethe_index_entry {
+    uint64_t clock_ms;
+    uint32_t digest;
+} lethe_index_entry;
 
 /* A segment of ids, checked. */
 typedef struct lethe_id_segment {
     const unsigned char *ids, *runs;
+    /* NULL where there are none. */
+    const unsigned char *digests, *lags;
     uint32_t count, run_count;
 } lethe_id_segment;
 LETHE_MUST_CHECK lethe_status lethe_id_segment_open(lethe_bytes segment, lethe_id_segment *out);
 lethe_id_run lethe_id_segment_run(const lethe_id_segment *ids, uint32_t index);
+/* What the segment says of its id number `at`, which is in that run. */
+lethe_index_entry lethe_id_segment_entry(const lethe_id_segment *ids, uint32_t at,
+                                         lethe_id_run run);
 
 /* Building a segment of changes: values that counters have after the commit. */
 typedef struct lethe_new_value {
@@ -105,11 +122,7 @@ enum { LETHE_VALUE_LIMIT_BYTES = 10 };
 size_t lethe_value_store(unsigned char out[LETHE_VALUE_LIMIT_BYTES], int64_t value);
 LETHE_MUST_CHECK lethe_status lethe_value_load(lethe_bytes record, int64_t *out);
 
-/* An entry of the index. A digest of 0 is not known. */
-typedef struct lethe_index_entry {
-    uint64_t clock_ms;
-    uint32_t digest;
-} lethe_index_entry;
+/* The same as a record of INDEX, which earlier versions wrote. */
 void lethe_index_store(unsigned char out[LETHE_INDEX_VALUE_BYTES], lethe_index_entry entry);
 LETHE_MUST_CHECK lethe_status lethe_index_load(lethe_bytes record, lethe_index_entry *out);
 

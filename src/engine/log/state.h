@@ -41,7 +41,7 @@ typedef struct lethe_state {
     bool exact, check_payload, event_time;
     /* There is a ledger. */
     bool forever;
-    /* INDEX has every id that IDS has. */
+    /* INDEX has every id that IDS has without a digest. */
     bool has_index;
     /* The window is of the forgetful kind. It never changes. */
     bool forgetful;

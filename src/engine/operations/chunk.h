@@ -77,6 +77,12 @@ LETHE_MUST_CHECK lethe_status lethe_engine_read_payload(lethe_store *store,
                                                         lethe_payload *out);
 /* The latest of an id's entries on their way to disk; NULL if there is none. */
 const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_log_id id);
+/* Adds an id that was applied to the index. Errors: those of lethe_index_add. */
+LETHE_MUST_CHECK lethe_status lethe_engine_index_id(lethe_store *store, lethe_log_id id,
+                                                    lethe_index_entry entry);
+/* Fetches what confirming the duplicates from `from` to `to` will read. */
+void lethe_engine_prepare_to_confirm(const lethe_store *store, const lethe_chunk *chunk,
+                                     size_t from, size_t to);
 /* Whether what the window calls a duplicate is one. *outcome becomes LETHE_OUTCOME_APPLIED if it is
  * fresh: the window then records it. */
 LETHE_MUST_CHECK lethe_status lethe_engine_confirm(lethe_store *store, const lethe_payload *payload,

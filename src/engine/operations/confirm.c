@@ -1,8 +1,8 @@
 /* engine/operations/confirm.c - exact mode: is what the window calls a duplicate really one?
  *
  * I1      In exact mode the window only hints. What it has, another id may have as well, and
- *         nothing is ever removed from it. Every hit is looked up: among the ids on their way to
- *         disk, then in the index.
+ *         nothing is ever removed from it. Every hit is looked up in the index, which has an id from
+ *         the moment that it is decided.
  * I2      The payload of an operation is what it changes. It may be sent again with other bounds,
  *         or with more of them, when a limit has changed meanwhile. So a change of 0 with bounds is
  *         left out beside another one of its key, which may be such a one too: one of them stays.
@@ -10,9 +10,11 @@
  * I3      The order of an operation's changes does not matter to its digest. It did once: an index
  *         may have digests by order, so a duplicate may agree with either.
  * WHY     Hits are rare, unless events are sent again. So a lookup costs little where it matters,
- *         and no fresh event is ever taken for a duplicate. */
+ *         and a fresh event is taken for a duplicate only if 80 bits of two ids' hashes are the
+ *         same (log/segment.h). */
 #include <stdlib.h>
 
+#include "core/detail.h"
 #include "engine/operations/chunk.h"
 
 /* --- payloads --- */
@@ -125,22 +127,32 @@ const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_l
     return pending;
 }
 
-/* When the id was applied, by what is certain. */
-static lethe_status look_up(lethe_store *store, lethe_log_id id, lethe_index_entry *out,
-                            bool *found) {
-    const lethe_pending *pending = lethe_engine_find_pending(store, id);
-    *found = pending != NULL;
-    if (!*found) return lethe_index_get(store->disk, id, out, found, &store->failure);
-    *out = pending->entry;
-    return LETHE_OK;
+lethe_status lethe_engine_index_id(lethe_store *store, lethe_log_id id, lethe_index_entry entry) {
+    lethe_status status = lethe_index_add(store->ids.index, id, entry);
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(&store->failure, status,
+                                                  "cannot write the index of exact mode: %s",
+                                                  lethe_strerror(status));
+}
+
+void lethe_engine_prepare_to_confirm(const lethe_store *store, const lethe_chunk *chunk,
+                                     size_t from, size_t to) {
+    lethe_log_id hits[LETHE_CHUNK];
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        if (chunk->answers[i] == LETHE_ANSWER_DUPLICATE) hits[count++] = chunk->ids[i];
+    }
+    lethe_index_prefetch(store->ids.index, hits, count);
 }
 
 lethe_status lethe_engine_confirm(lethe_store *store, const lethe_payload *payload,
                                   const lethe_chunk *chunk, size_t at, lethe_outcome *outcome) {
     lethe_index_entry entry;
     bool found;
-    lethe_status status = look_up(store, chunk->ids[at], &entry, &found);
-    if (status != LETHE_OK) return status;
+    lethe_status status = lethe_index_find(store->ids.index, chunk->ids[at], &entry, &found);
+    if (status != LETHE_OK)
+        return lethe_detail_fill(&store->failure, status, "cannot read the index of exact mode: %s",
+                                 lethe_strerror(status));
     uint64_t clock_ms = chunk->clocks[at];
     /* A late operation that is to be counted is no new one with an old id: whatever is still known
      * of its id is of the same one. */

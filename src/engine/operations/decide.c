@@ -97,6 +97,7 @@ static lethe_status ask_step(lethe_store *store, lethe_chunk *chunk) {
     bool is_all = from == 0 && to == chunk->count;
     status = store->ids.ledger != NULL && is_all ? ask_ledger(store, chunk, from, to) : LETHE_OK;
     if (adds_last(store)) ask_fresh_again(chunk, from, to);
+    if (store->ids.index != NULL) lethe_engine_prepare_to_confirm(store, chunk, from, to);
     return status;
 }
 
@@ -146,16 +147,21 @@ static lethe_status judge(lethe_store *store, const lethe_payload *payload, leth
     return LETHE_OK;
 }
 
-/* Logs the id of an operation that was applied, and adds it to the window if it is not there. */
+/* Logs the id of an operation that was applied, and adds it to the index, and to the window if it
+ * is not there. */
 static lethe_status log_id(lethe_store *store, lethe_group *group, const lethe_chunk *chunk,
                            size_t at, uint32_t digest) {
     lethe_status status = lethe_group_add_id(group, chunk->ids[at], chunk->recorded[at]);
     if (status == LETHE_OK && adds_last(store))
         status = lethe_window_add(store->ids.window, chunk->hashes[at], chunk->recorded[at]);
+    lethe_index_entry entry = {.clock_ms = chunk->clocks[at], .digest = digest};
+    if (status == LETHE_OK && store->ids.index != NULL) {
+        status = lethe_group_note_id(group, entry, chunk->recorded[at]);
+        if (status == LETHE_OK) status = lethe_engine_index_id(store, chunk->ids[at], entry);
+    }
     if (status != LETHE_OK || !lethe_engine_keeps_pending(store)) return status;
-    lethe_pending pending = {.id = chunk->ids[at],
-                             .entry = {.clock_ms = chunk->clocks[at], .digest = digest}};
-    return lethe_pending_add(&group->pending, pending);
+    return lethe_pending_add(&group->pending,
+                             (lethe_pending){.id = chunk->ids[at], .entry = entry});
 }
 
 /* A fresh operation is not applied: its id is removed from the window, and what the window said of

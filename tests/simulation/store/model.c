@@ -336,7 +336,6 @@ void model_switch(struct model *model, struct rules rules, struct moment now) {
         if (!memory->is_applied) continue;
         if (remembers_longer) memory->may_be_forgotten |= age_of(model, memory, now) != YOUNG;
         memory->may_be_remembered = true;
-        memory->is_compared &= before.exact && rules.exact;
     }
     model->acknowledged = model->submitted;
     uint64_t window_ms = before.window_ms;

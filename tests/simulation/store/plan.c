@@ -137,6 +137,13 @@ static void draw_claims(struct plan *plan, uint64_t seed) {
     plan->holds = one_in(&random, 3);
 }
 
+/* And this: an index that is sorted and merged all the time, and goes to files. */
+static void draw_index(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(6, &seed, sizeof seed).low};
+    plan->tunables.index_tail_ids = magnitude(&random, 8, 2000);
+    plan->tunables.index_memory_bytes = one_in(&random, 2) ? 0 : magnitude(&random, 100, 1 << 18);
+}
+
 /* How often each kind of step comes. */
 static void draw_weights(struct test_random *random, bool event_time,
                          uint32_t weights[STEP_KINDS]) {
@@ -165,6 +172,7 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
     draw_meters(plan, seed);
     draw_bounds(plan, seed);
     draw_claims(plan, seed);
+    draw_index(plan, seed);
     uint32_t weights[STEP_KINDS], sum = 0;
     draw_weights(&random, plan->options.event_time, weights);
     for (unsigned i = 0; i < STEP_KINDS; i++)

@@ -1,0 +1,67 @@
+/* engine/ids/index_internal.h - the parts of an index.
+ *
+ *   index.c          the tail, looking up, forgetting    index_merge.c    runs become fewer
+ *   index_earlier.c  records of earlier versions         run.c            one run */
+#ifndef LETHE_ENGINE_IDS_INDEX_INTERNAL_H
+#define LETHE_ENGINE_IDS_INDEX_INTERNAL_H
+
+#include "engine/ids/index.h"
+#include "engine/ids/run.h"
+#include "os/path.h"
+
+/* Runs that are merged into one; how often an id can be merged. */
+enum { LETHE_INDEX_FAN = 4, LETHE_INDEX_LEVELS = 16 };
+
+/* Runs of one level on their way to become one of the next. */
+typedef struct lethe_index_merge {
+    /* NULL: no merge is under way. */
+    lethe_run_writer writer;
+    /* The oldest first. */
+    lethe_run_reader readers[LETHE_INDEX_FAN];
+} lethe_index_merge;
+
+struct lethe_index {
+    lethe_index_options options;
+    char path[LETHE_OS_PATH_BYTES];
+
+    /* The tail: shelves by the first bits of ids, in each the items in the order in which they
+     * came, and how many these are. */
+    unsigned char *tail;
+    uint16_t *shelf_counts;
+    unsigned shelf_bits;
+    uint64_t tail_count, tail_limit;
+    uint64_t tail_base_ms;
+
+    /* The oldest first: lethe_run * each. */
+    lethe_buffer runs;
+    /* Of runs, in memory. */
+    uint64_t run_bytes;
+    lethe_index_merge merges[LETHE_INDEX_LEVELS];
+    /* Ids that were added since merges last went on. */
+    uint64_t owed;
+    /* For a shelf of a file. */
+    lethe_buffer room;
+};
+
+static inline size_t lethe_index_run_count(const lethe_index *index) {
+    return index->runs.size / sizeof(lethe_run *);
+}
+static inline lethe_run **lethe_index_runs(const lethe_index *index) {
+    return (lethe_run **)(void *)index->runs.data;
+}
+
+/* Takes a run in, as the latest. Frees it on error. Errors: LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_index_take_run(lethe_index *index, lethe_run *run);
+/* Where a run of this many items is to be written: NULL is in memory. */
+const char *lethe_index_place(const lethe_index *index, uint64_t items);
+
+/* index_merge.c */
+/* Begins what can be merged. Errors: those of lethe_run_reader_begin. */
+LETHE_MUST_CHECK lethe_status lethe_index_begin_merges(lethe_index *index);
+/* Goes on with all merges, by this many items each. */
+LETHE_MUST_CHECK lethe_status lethe_index_merge_on(lethe_index *index, uint64_t items);
+/* Gives up the merge that reads this run, if there is one. */
+void lethe_index_cancel_merge(lethe_index *index, const lethe_run *run);
+void lethe_index_cancel_merges(lethe_index *index);
+
+#endif

@@ -1,0 +1,135 @@
+/* engine/ids/index_merge.c - four runs of the index become one.
+ *
+ * IDEA    For each id that is added, every merge goes on by two items. A merge of n items begins
+ *         when four runs are there, and the next four come n ids later: it is done by then. So no
+ *         caller ever waits for a whole merge.
+ * I1      Only neighbours are merged, and of equal ids those of the older run come first: the order
+ *         in which entries were added stays (index.c, I2).
+ * I2      The runs that are read stay, and are asked, until the new one takes their place.
+ * I3      A run covers an eighth of W at most, unless the tail alone covered more. So what is too
+ *         old is dropped with its run, and no run is long kept for its last few entries. */
+#include "engine/ids/index_internal.h"
+
+static bool is_under_way(const lethe_index_merge *merge) {
+    return merge->writer.run != NULL;
+}
+
+static void cancel(lethe_index_merge *merge) {
+    lethe_run_abandon(&merge->writer);
+    for (unsigned i = 0; i < LETHE_INDEX_FAN; i++)
+        lethe_run_reader_end(&merge->readers[i]);
+}
+
+void lethe_index_cancel_merge(lethe_index *index, const lethe_run *run) {
+    for (unsigned level = 0; level < LETHE_INDEX_LEVELS; level++) {
+        lethe_index_merge *merge = &index->merges[level];
+        bool reads = false;
+        for (unsigned i = 0; i < LETHE_INDEX_FAN; i++)
+            reads = reads || merge->readers[i].run == run;
+        if (reads) cancel(merge);
+    }
+}
+
+void lethe_index_cancel_merges(lethe_index *index) {
+    for (unsigned level = 0; level < LETHE_INDEX_LEVELS; level++)
+        cancel(&index->merges[level]);
+}
+
+/* Whether these neighbours may become one run. */
+static bool fit_together(const lethe_index *index, lethe_run *const *runs, unsigned level) {
+    uint64_t first_ms = runs[0]->base_ms, last_ms = runs[0]->last_ms;
+    for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
+        if (runs[i]->level != level) return false;
+        if (runs[i]->base_ms < first_ms) first_ms = runs[i]->base_ms;
+        if (runs[i]->last_ms > last_ms) last_ms = runs[i]->last_ms;
+    }
+    uint64_t span_ms = last_ms - first_ms;
+    return span_ms <= index->options.window_ms / 8 && span_ms <= UINT32_MAX;
+}
+
+static lethe_status begin(lethe_index *index, lethe_run *const *runs, lethe_index_merge *merge) {
+    uint64_t items = 0, base_ms = runs[0]->base_ms;
+    for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
+        items += runs[i]->count;
+        if (runs[i]->base_ms < base_ms) base_ms = runs[i]->base_ms;
+    }
+    lethe_status status = lethe_run_begin(
+        &merge->writer, items, base_ms, lethe_index_place(index, items), index->options.allocator);
+    for (unsigned i = 0; i < LETHE_INDEX_FAN && status == LETHE_OK; i++)
+        status = lethe_run_reader_begin(&merge->readers[i], runs[i]);
+    if (status != LETHE_OK) cancel(merge);
+    return status;
+}
+
+lethe_status lethe_index_begin_merges(lethe_index *index) {
+    lethe_run *const *runs = lethe_index_runs(index);
+    size_t count = lethe_index_run_count(index);
+    lethe_status status = LETHE_OK;
+    for (size_t i = 0; i + LETHE_INDEX_FAN <= count && status == LETHE_OK; i++) {
+        unsigned level = runs[i]->level;
+        if (level >= LETHE_INDEX_LEVELS || is_under_way(&index->merges[level])) continue;
+        if (fit_together(index, runs + i, level))
+            status = begin(index, runs + i, &index->merges[level]);
+    }
+    return status == LETHE_ENOMEM ? LETHE_OK : status; /* there will be another time */
+}
+
+/* Puts the new run in the place of those that it was made from. */
+static lethe_status finish(lethe_index *index, unsigned level) {
+    lethe_index_merge *merge = &index->merges[level];
+    lethe_run **runs = lethe_index_runs(index), *made;
+    size_t count = lethe_index_run_count(index), at = 0;
+    lethe_status status = lethe_run_end(&merge->writer, &made);
+    if (status != LETHE_OK) return status;
+    made->level = level + 1;
+    while (runs[at] != merge->readers[0].run)
+        at++;
+    cancel(merge);
+    for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
+        index->run_bytes -= lethe_run_memory_bytes(runs[at + i]);
+        lethe_run_free(runs[at + i]);
+    }
+    index->run_bytes += lethe_run_memory_bytes(made);
+    runs[at] = made;
+    size_t after = at + LETHE_INDEX_FAN;
+    memmove(runs + at + 1, runs + after, (count - after) * sizeof *runs);
+    index->runs.size -= (LETHE_INDEX_FAN - 1) * sizeof *runs;
+    return lethe_index_begin_merges(index);
+}
+
+/* The reader with the least item, of equal ones the oldest; NULL when all are at their end. */
+static lethe_run_reader *choose(lethe_index_merge *merge) {
+    lethe_run_reader *chosen = NULL;
+    for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
+        lethe_run_reader *reader = &merge->readers[i];
+        if (!lethe_run_reader_has_next(reader)) continue;
+        if (chosen == NULL || lethe_run_item_is_before(&reader->next, &chosen->next))
+            chosen = reader;
+    }
+    return chosen;
+}
+
+static lethe_status go_on(lethe_index *index, unsigned level, uint64_t items) {
+    lethe_index_merge *merge = &index->merges[level];
+    lethe_status status = LETHE_OK;
+    for (uint64_t i = 0; i < items && status == LETHE_OK && is_under_way(merge); i++) {
+        lethe_run_reader *reader = choose(merge);
+        if (reader == NULL) { /* the next four may wait already */
+            status = finish(index, level);
+            continue;
+        }
+        lethe_run_item item = reader->next;
+        item.clock_ms += (uint32_t)(reader->run->base_ms - merge->writer.run->base_ms);
+        status = lethe_run_append(&merge->writer, &item);
+        if (status == LETHE_OK) status = lethe_run_reader_advance(reader);
+    }
+    return status;
+}
+
+lethe_status lethe_index_merge_on(lethe_index *index, uint64_t items) {
+    lethe_status status = LETHE_OK;
+    for (unsigned level = 0; level < LETHE_INDEX_LEVELS && status == LETHE_OK; level++) {
+        if (is_under_way(&index->merges[level])) status = go_on(index, level, items);
+    }
+    return status;
+}
