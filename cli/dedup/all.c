@@ -278,12 +278,12 @@ static int run_waiting(struct loop *loop, bool *more) {
     struct key_batch batch;
     int code = EXIT_DONE;
     for (;;) {
+        *more = asking_should_keep(&loop->asking, dedup->lines);
         /* Nothing to read for now: who waits for the output should have what there is. */
-        if (loop->waiting.count > 0 && lines_would_wait(loop->reader)) {
+        if (loop->waiting.count > 0 && (*more || lines_would_wait(loop->reader))) {
             code = ask(loop, false);
             if (code != EXIT_DONE) return code; /* no checkpoint: lines may not have come out */
         }
-        *more = loop->waiting.count == 0 && asking_should_keep(&loop->asking, dedup->lines);
         if (*more) return EXIT_DONE;
         code = keys_next(loop->reader, dedup->inputs, &dedup->fields, &batch);
         if (code != EXIT_DONE || batch.count == 0) break;
