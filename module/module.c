@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "command/command.h"
+#include "once/plain.h"
 #include "server/settings.h"
 #include "types.h"
 #include "value/registry.h"
@@ -56,6 +57,7 @@ static bool start(redis_context *context) {
             return false;
     }
     if (redis.RegisterInfoFunc(context, add_info) != REDIS_OK) return false;
+    plain_start(context);
     clock_is_replica = (redis.GetContextFlags(context) & REDIS_FLAG_REPLICA) != 0;
     return registry_start(context);
 }

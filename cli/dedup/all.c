@@ -4,8 +4,8 @@
  * IDEA    The cascade answers a large batch by reading its runs once, in order, instead of one page
  *         per line. So as many lines as memory allows are gathered first. Of files that can be read
  *         a second time only the hashes are gathered; of a pipe, hashes and text. Where nothing is
- *         to be remembered or forgotten, the lines of a pipe that come first are kept in memory
- *         (resident.h), and the cascade is asked only about what finds no room there.
+ *         forgotten, what came first is kept in memory (asking.h), and as long as there is room for
+ *         more, nothing has to be gathered (quick.c).
  * I1      Lines are printed in the order of the input. What is printed is synced before a
  *         checkpoint that covers it: a line that is remembered as seen after a crash was delivered.
  * I2      The second reader has the files of the first, begins where it began, and is never ahead
@@ -19,51 +19,14 @@
 #include <string.h>
 
 #include "dedup/dedup.h"
-#include "dedup/resident.h"
+#include "dedup/loop.h"
 #include "filter/cascade_worker.h"
 #include "frame/clock.h"
 #include "frame/interrupt.h"
 #include "say/human.h"
 #include "say/message.h"
-#include "say/progress.h"
 
-enum {
-    BYTES_PER_LINE = sizeof(lethe_hash) + 2,
-    CHECKPOINT_AFTER_S = 1,
-    FILES_KEPT = 64,
-    /* Lines that wait while memory answers, so that they stay in the processor's cache. */
-    FEW_LINES = 16384
-};
-
-/* Lines that wait to be asked about. */
-struct waiting {
-    lethe_hash *hashes;
-    uint8_t *present;
-    size_t count, capacity;
-
-    /* NULL: the cascade is asked about all of them; otherwise about some, and what it says comes
-     * here first. */
-    struct resident *resident;
-    uint8_t *asked;
-
-    /* Reads them a second time. NULL: their text is here, each line with its line end. */
-    struct line_reader *again;
-    char *text;
-    size_t text_size, text_capacity;
-};
-
-struct loop {
-    struct dedup *dedup;
-    struct line_reader *reader;
-    struct waiting waiting;
-    struct progress progress;
-
-    /* After the last line that was read. */
-    struct line_place place;
-    bool has_place;
-    /* When the last checkpoint was made. */
-    double saved_s;
-};
+enum { BYTES_PER_LINE = sizeof(lethe_hash) + 2, CHECKPOINT_AFTER_S = 1, FILES_KEPT = 64 };
 
 int dedup_fail(const struct dedup *dedup, lethe_status status, const char *attempt) {
     if (status == LETHE_EFULL) {
@@ -98,20 +61,39 @@ static void report_pending(void *context, size_t input, uint64_t bytes) {
                  inputs_name(dedup->inputs->paths[input]), bytes);
 }
 
+/* A line_start. In another thread, after all that was read before is settled. */
+static int start(void *context, size_t input, struct stream *stream) {
+    struct loop *loop = context;
+    if (loop->front != NULL) front_drain(loop->front);
+    return dedup_note_start(&loop->dedup->note, input, stream);
+}
+
 static int prepare(struct loop *loop) {
     struct dedup *dedup = loop->dedup;
-    struct waiting *waiting = &loop->waiting;
     int code = lines_open(dedup->inputs, &loop->reader);
     if (code != EXIT_DONE) return code;
+    lines_stop_on(loop->reader, &loop->stop);
     if (dedup->remembers) {
-        lines_resume(loop->reader, dedup_note_start, &dedup->note);
+        lines_resume(loop->reader, start, loop);
         if (!dedup->last_line) lines_leave_unended(loop->reader, report_pending, dedup);
     }
+    loop->asking = (struct asking){.cascade = dedup->cascade,
+                                   .remembers = dedup->remembers,
+                                   .resident_bytes = dedup->resident_bytes,
+                                   .resident_error = dedup->resident_error,
+                                   .expected = dedup->expected_lines};
+    return EXIT_DONE;
+}
+
+/* Makes room for lines that wait. */
+static int open_waiting(struct loop *loop) {
+    const struct dedup *dedup = loop->dedup;
+    struct waiting *waiting = &loop->waiting;
     uint64_t bytes = dedup->memory_bytes;
     if (dedup_can_read_again(dedup->inputs)) {
-        code = lines_open(dedup->inputs, &waiting->again);
+        int code = lines_open(dedup->inputs, &waiting->again);
+        if (code == EXIT_DONE) code = lines_keep(loop->reader);
         if (code != EXIT_DONE) return code;
-        lines_keep(loop->reader);
         lines_follow(waiting->again, loop->reader);
         lines_ignore_signals(waiting->again);
     } else {
@@ -123,27 +105,21 @@ static int prepare(struct loop *loop) {
     if (waiting->capacity < LINES_PER_BATCH) waiting->capacity = LINES_PER_BATCH;
     waiting->hashes = malloc(waiting->capacity * sizeof *waiting->hashes);
     waiting->present = malloc(waiting->capacity);
-    if (waiting->again == NULL && dedup->resident_bytes > 0) {
-        waiting->resident = resident_new(dedup->resident_bytes, dedup->resident_error,
-                                         lethe_cascade_seed(dedup->cascade));
-        waiting->asked = malloc(waiting->capacity);
-    }
-    bool has_asked = waiting->resident == NULL || waiting->asked != NULL;
-    if (waiting->hashes != NULL && waiting->present != NULL && has_asked &&
+    if (waiting->hashes != NULL && waiting->present != NULL &&
         (waiting->again != NULL || waiting->text != NULL)) {
         return EXIT_DONE;
     }
     return message_fail(EXIT_ENVIRONMENT, "not enough memory; give a smaller --memory");
 }
 
-static void drop(struct loop *loop) {
-    lines_free(loop->reader);
-    lines_free(loop->waiting.again);
-    free(loop->waiting.hashes);
-    free(loop->waiting.present);
-    free(loop->waiting.text);
-    free(loop->waiting.asked);
-    resident_free(loop->waiting.resident);
+static void close_waiting(struct loop *loop) {
+    struct waiting *waiting = &loop->waiting;
+    lines_free(waiting->again);
+    if (loop->reader != NULL) lines_keep_no_more(loop->reader);
+    free(waiting->hashes);
+    free(waiting->present);
+    free(waiting->text);
+    *waiting = (struct waiting){0};
 }
 
 /* Whether the file says the same as the first time. */
@@ -195,28 +171,33 @@ static int print_text(struct loop *loop, size_t count) {
     return code;
 }
 
-/* Adds up what came of the first count lines, and makes room. */
-static void settle(struct loop *loop, size_t count) {
+int loop_reached(struct loop *loop, const struct line_place *place) {
+    bool is_other = loop->has_place && place->input != loop->place.input;
+    int code = EXIT_DONE;
+    if (is_other && loop->dedup->remembers)
+        code = dedup_note_reached(&loop->dedup->note, &loop->place);
+    loop->place = *place;
+    loop->has_place = true;
+    return code;
+}
+
+void loop_settle(struct loop *loop, const uint8_t *present, size_t count) {
     struct dedup *dedup = loop->dedup;
-    struct waiting *waiting = &loop->waiting;
     uint64_t fresh = 0;
     for (size_t i = 0; i < count; i++)
-        fresh += !waiting->present[i];
-    lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
-    (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
-    double error = stats.error_estimate + resident_facts_of(waiting->resident).error;
+        fresh += !present[i];
+    double error = asking_facts_of(&loop->asking).error;
     dedup->lines += count;
     dedup->printed += fresh;
     dedup->wrong += (double)fresh * error;
-    waiting->count = 0;
-    waiting->text_size = 0;
+    if (!loop->progress.shown) return;
     struct human_text text;
     snprintf(loop->progress.more, sizeof loop->progress.more, "%.1f%% duplicates, error %s",
              100.0 - 100.0 * (double)dedup->printed / (double)dedup->lines,
              human_probability(error, &text));
 }
 
-static int save_if_due(struct loop *loop, bool is_last) {
+int loop_save_if_due(struct loop *loop, bool is_last) {
     struct dedup *dedup = loop->dedup;
     if (!dedup->remembers || (!is_last && clock_seconds() - loop->saved_s < CHECKPOINT_AFTER_S)) {
         return EXIT_DONE;
@@ -228,53 +209,23 @@ static int save_if_due(struct loop *loop, bool is_last) {
     return code;
 }
 
-/* Asks memory about the lines that wait, and the cascade about those that memory does not know.
- * *done becomes how many of them, from the first, have their answer. Their hashes are lost. */
-static lethe_status ask_both(struct loop *loop, size_t *done) {
-    struct waiting *waiting = &loop->waiting;
-    size_t unknown = 0, answered = 0, at = 0;
-    resident_ask(waiting->resident, waiting->hashes, waiting->count, waiting->present);
-    for (size_t i = 0; i < waiting->count; i++) {
-        if (waiting->present[i] == RESIDENT_UNKNOWN)
-            waiting->hashes[unknown++] = waiting->hashes[i];
-    }
-    lethe_status status = LETHE_OK;
-    if (unknown > 0) {
-        status = lethe_cascade_add_and_test_batch(loop->dedup->cascade, waiting->hashes, unknown,
-                                                  clock_wall_ms(), waiting->asked, &answered);
-    }
-    size_t taken = 0;
-    for (; at < waiting->count; at++) {
-        if (waiting->present[at] != RESIDENT_UNKNOWN) continue;
-        if (taken == answered) break;
-        waiting->present[at] = waiting->asked[taken++];
-    }
-    *done = at;
-    return status;
-}
-
-/* Asks about the lines that wait. */
-static lethe_status ask_all(struct loop *loop, size_t *done) {
-    struct waiting *waiting = &loop->waiting;
-    if (waiting->resident != NULL) return ask_both(loop, done);
-    return lethe_cascade_add_and_test_batch(loop->dedup->cascade, waiting->hashes, waiting->count,
-                                            clock_wall_ms(), waiting->present, done);
-}
-
 /* Asks about the lines that wait, and prints the new ones. */
 static int ask(struct loop *loop, bool is_last) {
     struct waiting *waiting = &loop->waiting;
     struct dedup *dedup = loop->dedup;
     size_t done = 0;
-    lethe_status status = ask_all(loop, &done);
+    lethe_status status =
+        asking_ask(&loop->asking, waiting->hashes, waiting->count, waiting->present, &done);
     int code = waiting->again != NULL ? print_again(loop, done) : print_text(loop, done);
     if (code == EXIT_DONE) code = dedup_output_flush(&dedup->output);
     bool is_whole = done == waiting->count;
-    settle(loop, done);
+    loop_settle(loop, waiting->present, done);
+    waiting->count = 0;
+    waiting->text_size = 0;
     if (code == EXIT_DONE && (status != LETHE_OK || !is_whole)) {
         code = dedup_fail(dedup, status != LETHE_OK ? status : LETHE_EIO, "write");
     }
-    return code == EXIT_DONE ? save_if_due(loop, is_last) : code;
+    return code == EXIT_DONE ? loop_save_if_due(loop, is_last) : code;
 }
 
 /* Keeps the text of a batch. */
@@ -295,9 +246,7 @@ static int keep_text(struct waiting *waiting, const struct key_batch *batch) {
 }
 
 static bool has_room(const struct waiting *waiting, const struct key_batch *batch) {
-    bool is_quick = waiting->resident != NULL && !resident_is_full(waiting->resident);
-    size_t most = is_quick && waiting->capacity > FEW_LINES ? FEW_LINES : waiting->capacity;
-    if (waiting->count + batch->count > most) return false;
+    if (waiting->count + batch->count > waiting->capacity) return false;
     if (waiting->again != NULL) return true;
     size_t size = line_text_size(batch->lines, batch->count);
     return size <= waiting->text_capacity - waiting->text_size;
@@ -313,12 +262,7 @@ static int take(struct loop *loop, const struct key_batch *batch) {
     }
     struct line_place place;
     lines_place(loop->reader, &place);
-    if (code == EXIT_DONE && loop->has_place && place.input != loop->place.input &&
-        loop->dedup->remembers) {
-        code = dedup_note_reached(&loop->dedup->note, &loop->place);
-    }
-    loop->place = place;
-    loop->has_place = true;
+    if (code == EXIT_DONE) code = loop_reached(loop, &place);
     if (code == EXIT_DONE && waiting->again == NULL) code = keep_text(waiting, batch);
     if (code != EXIT_DONE) return code;
     lethe_hash_batch(lethe_cascade_seed(loop->dedup->cascade), batch->keys, batch->count,
@@ -327,16 +271,20 @@ static int take(struct loop *loop, const struct key_batch *batch) {
     return EXIT_DONE;
 }
 
-static int run(struct loop *loop) {
+/* Gathers lines, asks and prints, to the end; or, with *more, until it is worth while to keep what
+ * the cascade has in memory. */
+static int run_waiting(struct loop *loop, bool *more) {
     struct dedup *dedup = loop->dedup;
     struct key_batch batch;
     int code = EXIT_DONE;
     for (;;) {
+        *more = asking_should_keep(&loop->asking, dedup->lines);
         /* Nothing to read for now: who waits for the output should have what there is. */
-        if (loop->waiting.count > 0 && lines_would_wait(loop->reader)) {
+        if (loop->waiting.count > 0 && (*more || lines_would_wait(loop->reader))) {
             code = ask(loop, false);
             if (code != EXIT_DONE) return code; /* no checkpoint: lines may not have come out */
         }
+        if (*more) return EXIT_DONE;
         code = keys_next(loop->reader, dedup->inputs, &dedup->fields, &batch);
         if (code != EXIT_DONE || batch.count == 0) break;
         code = take(loop, &batch);
@@ -344,8 +292,26 @@ static int run(struct loop *loop) {
         progress_update(&loop->progress, lines_delivered(loop->reader), lines_bytes(loop->reader));
     }
     /* What was read before a line that can't be read, or before a signal, is still good. */
-    int asked = loop->waiting.count > 0 ? ask(loop, true) : save_if_due(loop, true);
+    int asked = loop->waiting.count > 0 ? ask(loop, true) : loop_save_if_due(loop, true);
     return code == EXIT_DONE ? asked : code;
+}
+
+static int run(struct loop *loop) {
+    bool more = true;
+    int code = EXIT_DONE;
+    while (more && code == EXIT_DONE) {
+        if (asking_should_keep(&loop->asking, loop->dedup->lines)) {
+            close_waiting(loop);
+            asking_keep(&loop->asking);
+        }
+        if (asking_is_quick(&loop->asking) && !loop->has_no_front) {
+            code = dedup_quick(loop, &more);
+            continue;
+        }
+        if (loop->waiting.hashes == NULL) code = open_waiting(loop);
+        if (code == EXIT_DONE) code = run_waiting(loop, &more);
+    }
+    return code;
 }
 
 int dedup_all(struct dedup *dedup) {
@@ -361,13 +327,13 @@ int dedup_all(struct dedup *dedup) {
         progress_end(&loop.progress);
         cascade_worker_stop(worker);
     }
-    lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
-    (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
-    struct resident_facts first = resident_facts_of(loop.waiting.resident);
-    dedup->cost = (struct dedup_cost){.error = stats.error_estimate + first.error,
-                                      .entries = stats.entries + first.entries,
-                                      .memory_bytes = stats.memory_bytes + first.memory_bytes,
-                                      .disk_bytes = stats.disk_bytes};
-    drop(&loop);
+    struct asking_facts facts = asking_facts_of(&loop.asking);
+    dedup->cost = (struct dedup_cost){.error = facts.error,
+                                      .entries = facts.entries,
+                                      .memory_bytes = facts.memory_bytes,
+                                      .disk_bytes = facts.disk_bytes};
+    close_waiting(&loop);
+    asking_drop(&loop.asking);
+    lines_free(loop.reader);
     return code;
 }

@@ -1,8 +1,8 @@
 /* dedup.c - `lethe dedup`: each line once, in bounded memory, also over several runs.
  *
- * IDEA    Large files are read twice (twice.c) if nothing has to be remembered or forgotten.
- *         Everything else goes through a cascade filter (all.c), which is in the folder of --db, or
- *         in a temporary one. */
+ * IDEA    Files are read twice (twice.c) if their lines do not fit in memory and nothing has to be
+ *         remembered or forgotten. For everything else there is a cascade filter (all.c), in the
+ *         folder of --db or in a temporary one; what fits in memory is not asked there. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +18,7 @@
 #include "frame/clock.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "input/line_count.h"
 #include "output/output.h"
 #include "output/temporary.h"
 #include "say/human.h"
@@ -29,6 +30,10 @@ static const double DEFAULT_ERROR = 1e-6;
 static const uint64_t DEFAULT_MEMORY_BYTES = (uint64_t)256 << 20;
 static const uint64_t LEAST_MEMORY_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_MEMORY_BYTES = (uint64_t)1 << 40;
+/* Of the error, what those in memory may take at most: one part in so many. */
+enum { KEPT_SHARE = 8 };
+/* How many more lines there may be than it seems. */
+static const double ESTIMATE_MARGIN = 1.1;
 /* What the process takes beside its lines. */
 static const uint64_t PROCESS_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_LINES = (uint64_t)1 << 44;
@@ -164,40 +169,80 @@ static int close_cascade(struct dedup *dedup, int code) {
     return message_fail_file(status, "close", dedup->folder);
 }
 
-/* Whether to read the files twice: they are large, and nothing has to be remembered or forgotten.
- * There are at most as many lines as bytes, of which each may be taken for each other one.
- * Compressed files have more, but lines that differ do not compress a thousandfold. */
+static double error_of(const lethe_cascade_options *options) {
+    return options->error == 0 ? DEFAULT_ERROR : options->error;
+}
+
+/* What is left of some memory for lines that are kept there. */
+static uint64_t beside_process(uint64_t bytes) {
+    return bytes > 2 * PROCESS_BYTES ? bytes - PROCESS_BYTES : bytes / 2;
+}
+
+/* The error of lines that are kept in memory, of one that is allowed to all: a small share. */
+static double kept_error(double error) {
+    double share = error / KEPT_SHARE;
+    return share < RESIDENT_QUICK_ERROR ? share : RESIDENT_QUICK_ERROR;
+}
+
+/* Plans to keep all lines of files in memory, if there is room for as many as there seem to be. */
+static bool plan_file(struct dedup *dedup, double error) {
+    double lines, kept = kept_error(error);
+    if (kept < RESIDENT_LEAST_ERROR || !line_estimate(dedup->inputs, &lines)) return false;
+    uint64_t room = beside_process(dedup->memory_bytes / 2);
+    dedup->expected_lines = (uint64_t)(lines * ESTIMATE_MARGIN) + LINES_PER_BATCH;
+    if (dedup->expected_lines > resident_lines_in(room, kept)) return false;
+    dedup->resident_bytes = room;
+    dedup->resident_error = kept;
+    return true;
+}
+
+/* Whether to read the files twice: they are large, do not fit in memory, and nothing has to be
+ * remembered or forgotten. There are at most as many lines as bytes, of which each may be taken for
+ * each other one. Compressed files have more, but lines that differ do not compress a
+ * thousandfold. */
 static bool suits_twice(const struct dedup *dedup, const lethe_cascade_options *options) {
     const struct inputs *inputs = dedup->inputs;
-    double error = options->error == 0 ? DEFAULT_ERROR : options->error;
     double most_lines = (double)inputs->bytes * (inputs->has_packed ? 1024 : 1);
-    return !dedup->remembers && options->window_ms == 0 && dedup_can_read_again(inputs) &&
+    return !dedup->remembers && options->window_ms == 0 && dedup->resident_bytes == 0 &&
+           dedup_can_read_again(inputs) &&
            inputs->bytes >= dedup->memory_bytes / (inputs->has_packed ? 32 : 4) &&
-           ldexp(most_lines, -SHARDS_FINGERPRINT_BITS) <= error;
+           ldexp(most_lines, -SHARDS_FINGERPRINT_BITS) <= error_of(options);
 }
 
 /* Small files need little memory: a line has a newline at least, and a fingerprint takes fewer
  * bytes than most lines. */
 static void divide_memory(struct dedup *dedup, lethe_cascade_options *options) {
+    uint64_t all = dedup->memory_bytes;
     uint64_t enough =
         dedup->inputs->bytes < LEAST_MEMORY_BYTES ? LEAST_MEMORY_BYTES : dedup->inputs->bytes;
-    options->memory_bytes = dedup->memory_bytes / 2;
+    bool is_file = dedup->resident_bytes > 0;
+    options->memory_bytes = is_file ? all / 4 : all / 2;
     bool is_known = dedup->inputs->all_regular && !dedup->inputs->has_packed;
     if (is_known && enough < options->memory_bytes) options->memory_bytes = enough;
-    dedup->memory_bytes /= 4;
-    double error = options->error == 0 ? DEFAULT_ERROR : options->error;
-    bool is_kept = !dedup->remembers && options->window_ms == 0 &&
-                   !dedup_can_read_again(dedup->inputs) && error / 8 >= RESIDENT_LEAST_ERROR;
-    if (!is_kept) return;
-    /* A new line may be taken for one in memory or for one in the cascade: together, the error. The
-     * smaller share costs memory three bits a line, and most lines meet only that. */
-    dedup->resident_bytes = dedup->memory_bytes > 2 * PROCESS_BYTES
-                                ? dedup->memory_bytes - PROCESS_BYTES
-                                : dedup->memory_bytes / 2;
+    dedup->memory_bytes = is_file ? all / 8 : all / 4;
+    dedup->front_bytes = all / 32;
+    double error = error_of(options), kept = kept_error(error);
+    if (dedup->remembers || options->window_ms != 0 || kept < RESIDENT_LEAST_ERROR) return;
+    /* A new line may be taken for one in memory or for one in the cascade: together, the error. */
+    options->error = error - kept;
+    if (is_file) return;
+    dedup->resident_bytes = beside_process(all / 4);
+    dedup->resident_error = kept;
     options->memory_bytes -= options->memory_bytes / 4;
     dedup->memory_bytes -= dedup->memory_bytes / 4;
-    dedup->resident_error = error / 8;
-    options->error = error - error / 8;
+}
+
+/* The same for a cascade that is there: its error and window are known when it is open. While lines
+ * are kept in memory, none wait (all.c). */
+static void plan_remembered(struct dedup *dedup, uint64_t all) {
+    lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
+    (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
+    double lines, kept = kept_error(stats.error_target);
+    if (stats.window_ms != 0 || kept < RESIDENT_LEAST_ERROR) return;
+    dedup->resident_bytes = beside_process(all / 8 * 3);
+    dedup->resident_error = kept;
+    if (line_estimate(dedup->inputs, &lines))
+        dedup->expected_lines = (uint64_t)(lines * ESTIMATE_MARGIN) + LINES_PER_BATCH;
 }
 
 /* What marks are bound to: which part of a line is compared. */
@@ -236,9 +281,13 @@ int run_dedup(const struct arguments *arguments) {
         dedup.folder = temporary;
     }
     if (code != EXIT_DONE) return code;
-    if (!suits_twice(&dedup, &options)) {
+    uint64_t memory_bytes = dedup.memory_bytes;
+    bool is_kept = !dedup.remembers && options.window_ms == 0 && dedup_can_read_again(&inputs) &&
+                   plan_file(&dedup, error_of(&options));
+    if (is_kept || !suits_twice(&dedup, &options)) {
         divide_memory(&dedup, &options);
         code = open_cascade(&dedup, &options);
+        if (code == EXIT_DONE && dedup.remembers) plan_remembered(&dedup, memory_bytes);
     }
     if (code == EXIT_DONE) code = deduplicate(&dedup, out, arguments_has(arguments, "json"));
     dedup_note_free(&dedup.note);

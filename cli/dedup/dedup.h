@@ -2,8 +2,10 @@
  *
  *   dedup.c    the command: options, and which way to go
  *   all.c      lines as they come: a cascade filter answers which are new
- *   resident.c before it, without --db and --window: those of a pipe that came first, in memory
- *   twice.c    large files without --db, which are read twice: shards.c finds the duplicates
+ *   quick.c    the same while memory can answer: front.c reads in another thread
+ *   asking.c   which lines are new: resident.c, those that came first, in memory; and the cascade
+ *   twice.c    files that do not fit in memory, without --db, read twice: shards.c finds the
+ *              duplicates
  *   note.c     with --db: how far each file was read, and how much was delivered
  *   output.c   where the lines go */
 #ifndef LETHE_CLI_DEDUP_DEDUP_H
@@ -76,9 +78,13 @@ struct dedup {
     lethe_cascade *cascade;
     /* For lines that wait to be asked about; or for shards. */
     uint64_t memory_bytes;
-    /* For the lines of a pipe that come first, and the error to keep there; 0: not kept. */
+    /* For the lines that come first, and the error to keep there; 0: not kept. */
     uint64_t resident_bytes;
     double resident_error;
+    /* How many there will be, about; 0: that is not known. */
+    uint64_t expected_lines;
+    /* For lines that are read while others are asked about. */
+    uint64_t front_bytes;
 
     struct dedup_output output;
     struct dedup_note note;

@@ -11,17 +11,17 @@ static const char *const dedup_description[] = {
     "Lines are printed as they were written, with their line ends; a last line without one gets a "
     "newline. Compressed input is decompressed. lethe(1) says what a line is.",
     "Without `--db`, everything is forgotten at the end; until then it is in memory, and what "
-    "finds "
-    "no room there in a folder in `TMPDIR`, or /tmp. Large files are then read twice, first to "
-    "find the duplicates, so nothing is printed "
-    "before all was read. Meanwhile each line takes nine bytes in the folder, and one bit in "
-    "memory.",
+    "finds no room there in a folder in `TMPDIR`, or /tmp. Files whose lines do not fit in memory "
+    "are read twice, first to find the duplicates, so nothing is printed before all was read. "
+    "Meanwhile each line takes nine bytes in the folder, and one bit in memory.",
     "With `--db`, the lines that were seen are remembered in `DIR` for later runs, together with "
     "how far each file was read. It remembers the last 40 files or so, and recognises them by "
     "their content. A second run continues where the first one stopped, and reads what was "
     "appended since. `--from-start` reads from the start; lines that were seen are still dropped. "
     "A last line that has no newline may be incomplete: it is left for the next run, with a "
-    "message. At the end of a pipe or of a compressed file, or with `--last-line`, it is complete.",
+    "message. At the end of a pipe or of a compressed file, or with `--last-line`, it is complete. "
+    "What `DIR` has is also kept in memory, as long as it fits and enough lines come to make up "
+    "for reading it.",
     "After a crash or a kill, a line that was delivered before the last checkpoint is not printed "
     "again, and no line is lost. Checkpoints are made about once a second, at the end, and on "
     "Ctrl-C; before each one, standard output is synced if it is a file. Lines printed after the "

@@ -6,7 +6,8 @@
  *         the window refuses, nothing new is answered any more: all that the window does not know
  *         is unknown, in the rest of that batch too. Otherwise a line that was refused, and so is
  *         known elsewhere only, could be new here when it comes again and room has come up.
- * WHY     A cascade takes about 120 ns a line, this about 20. */
+ * WHY     A cascade takes about 120 ns a line, this about 25. Windows of this error have blocks that
+ *         are compiled for it (window/part.h); with others it would be nearly twice as much. */
 #include "dedup/resident.h"
 
 #include <math.h>
@@ -21,19 +22,21 @@ struct resident {
     bool is_full;
 };
 
-/* How many lines surely fit: each is given a little more than a window needs, so that the window's
- * first part stays below the cap. */
-static uint64_t lines_in(uint64_t memory_bytes, double error) {
+/* Each line is given a little more than a window needs, so that the window's first part stays below
+ * the cap. */
+uint64_t resident_lines_in(uint64_t memory_bytes, double error) {
     double bits_per_line = 16 - 1.1 * log2(error);
     return (uint64_t)((double)memory_bytes * 8 / bits_per_line) + 1;
 }
 
-struct resident *resident_new(uint64_t memory_bytes, double error, uint64_t seed) {
+struct resident *resident_new(uint64_t memory_bytes, double error, uint64_t lines, uint64_t seed) {
+    uint64_t room = resident_lines_in(memory_bytes, error);
     struct resident *resident = calloc(1, sizeof *resident);
     if (resident == NULL) return NULL;
     lethe_window_options options = LETHE_OPTIONS(
-        lethe_window_options, .error = error, .slack = 1, .capacity = lines_in(memory_bytes, error),
-        .max_memory_bytes = memory_bytes, .policy = LETHE_POLICY_REFUSE, .seed = seed);
+        lethe_window_options, .error = error, .slack = 1,
+        .capacity = lines > 0 && lines < room ? lines : room, .max_memory_bytes = memory_bytes,
+        .policy = LETHE_POLICY_REFUSE, .seed = seed);
     if (lethe_window_new(&options, &resident->window) == LETHE_OK) return resident;
     free(resident);
     return NULL;

@@ -3,7 +3,7 @@
  *
  * Guarantee  A line that was taken in is recognised. A new one is taken for it with a probability
  *            of at most the error that was asked for.
- * Memory     At most what was given, about four bytes a line at an error of 1e-6.
+ * Memory     At most what was given, about five bytes a line at an error of 1e-8.
  * Threads    One. */
 #ifndef LETHE_CLI_DEDUP_RESIDENT_H
 #define LETHE_CLI_DEDUP_RESIDENT_H
@@ -14,15 +14,20 @@
 
 #include "lethe/hash.h"
 
-/* The smallest error that can be asked for. */
+/* The smallest error that can be asked for; and one that is quick. */
 #define RESIDENT_LEAST_ERROR 1e-12
+#define RESIDENT_QUICK_ERROR 1e-8
 
 enum { RESIDENT_NEW = 0, RESIDENT_PRESENT = 1, RESIDENT_UNKNOWN = 2 };
 
 struct resident;
 
-/* Returns NULL when memory is short. The caller frees it. */
-struct resident *resident_new(uint64_t memory_bytes, double error, uint64_t seed);
+/* How many lines surely fit. */
+uint64_t resident_lines_in(uint64_t memory_bytes, double error);
+/* lines: how many are expected; 0, or more than surely fit: as many as that. Fewer use less memory,
+ * and it grows up to memory_bytes if there are more. Returns NULL when memory is short. The caller
+ * frees it. */
+struct resident *resident_new(uint64_t memory_bytes, double error, uint64_t lines, uint64_t seed);
 void resident_free(struct resident *resident); /* takes NULL */
 
 /* Stores for each hash whether its line is new and taken in, present, or unknown: then there is no

@@ -107,7 +107,7 @@ static int run(struct twice *twice, struct line_reader *readers[2]) {
     int code = shards_open(twice->dedup->folder, twice->dedup->memory_bytes, &twice->shards);
     if (code == EXIT_DONE) code = lines_open(inputs, &readers[0]);
     bool keeps = code == EXIT_DONE && inputs->count <= FILES_KEPT;
-    if (keeps) lines_keep(readers[0]);
+    if (keeps) code = lines_keep(readers[0]);
     if (code == EXIT_DONE) code = read_first(twice, readers[0]);
     if (code == EXIT_DONE) code = shards_find(twice->shards);
     if (code == EXIT_DONE && interrupt_requested())

@@ -13,4 +13,9 @@
  * memory. Returns EXIT_DONE; or, after saying why, EXIT_ENVIRONMENT or EXIT_BAD_DATA. */
 int line_count(const struct inputs *inputs, bool quiet, uint64_t *out);
 
+/* About how many lines there are, by the length of some at many places of each file. False if that
+ * is not known: not all are named regular files, one is compressed or cannot be read. Says nothing.
+ * Cost: one read at each of some places of a file. */
+bool line_estimate(const struct inputs *inputs, double *out);
+
 #endif

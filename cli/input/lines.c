@@ -46,6 +46,7 @@ struct line_reader {
     line_start *start; /* may be NULL */
     line_pending *pending;
     void *start_context, *pending_context;
+    const atomic_bool *stop; /* may be NULL */
     bool ignores_signals, has_verified, has_given;
     /* What is delivered is not split: lines[0] is all of it. */
     bool gives_text;
@@ -53,7 +54,7 @@ struct line_reader {
 
     /* Of each input, if they are kept; otherwise NULL. */
     struct line_file *files;
-    size_t kept;
+    size_t kept, first_kept;
     /* The reader that is followed; may be NULL. */
     struct line_reader *first;
 
@@ -76,12 +77,14 @@ int lines_open(const struct inputs *inputs, struct line_reader **out) {
 
 void lines_free(struct line_reader *reader) {
     if (reader == NULL) return;
-    for (size_t i = 0; i < reader->inputs->count && reader->files != NULL; i++) {
-        if (reader->files[i].descriptor >= 0) close(reader->files[i].descriptor);
-    }
+    lines_keep_no_more(reader);
     stream_free(&reader->stream);
-    free(reader->files);
     free(reader);
+}
+
+static int fail(const struct line_reader *reader, struct input_failure *failure) {
+    input_failure_advise(failure, reader->has_given || reader->first != NULL);
+    return message_fail(failure->code, "%s", failure->text);
 }
 
 void lines_resume(struct line_reader *reader, line_start *start, void *context) {
@@ -95,16 +98,50 @@ void lines_leave_unended(struct line_reader *reader, line_pending *pending, void
     reader->pending_context = context;
 }
 
-void lines_keep(struct line_reader *reader) {
+void lines_stop_on(struct line_reader *reader, const atomic_bool *stop) {
+    reader->stop = stop;
+}
+
+/* Keeps the file for a reader that follows, from where this one is. */
+static int keep(struct line_reader *reader, size_t input) {
+    int descriptor = source_descriptor(reader->stream.source);
+    if (reader->files == NULL || descriptor < 0) return EXIT_DONE;
+    int kept = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (kept < 0) {
+        struct input_failure failure = {.code = EXIT_ENVIRONMENT};
+        inputs_explain(reader->inputs->paths[input], errno, failure.text, sizeof failure.text);
+        return fail(reader, &failure);
+    }
+    uint64_t at = reader->stream.offset;
+    reader->files[input] = (struct line_file){.descriptor = kept, .start = at, .end = at};
+    reader->kept++;
+    return EXIT_DONE;
+}
+
+int lines_keep(struct line_reader *reader) {
     size_t count = reader->inputs->count;
     reader->files = malloc(count * sizeof *reader->files);
     for (size_t i = 0; i < count && reader->files != NULL; i++) {
         reader->files[i] = (struct line_file){.descriptor = -1};
     }
+    bool is_open = reader->stream.source != NULL;
+    reader->first_kept = reader->next_input - (is_open ? 1 : 0);
+    return is_open ? keep(reader, reader->first_kept) : EXIT_DONE;
+}
+
+void lines_keep_no_more(struct line_reader *reader) {
+    for (size_t i = 0; i < reader->inputs->count && reader->files != NULL; i++) {
+        if (reader->files[i].descriptor >= 0) close(reader->files[i].descriptor);
+    }
+    free(reader->files);
+    reader->files = NULL;
+    reader->kept = 0;
 }
 
 void lines_follow(struct line_reader *reader, struct line_reader *first) {
-    if (first->files != NULL) reader->first = first;
+    if (first->files == NULL) return;
+    reader->first = first;
+    reader->next_input = first->first_kept;
 }
 
 size_t lines_kept(const struct line_reader *reader) {
@@ -144,11 +181,6 @@ void lines_place(struct line_reader *reader, struct line_place *out) {
     if (!out->has_mark) return;
     out->mark = reader->is_unended ? reader->mark_before : place_mark(stream, 0);
     out->has_mark = out->mark.offset > 0;
-}
-
-static int fail(const struct line_reader *reader, struct input_failure *failure) {
-    input_failure_advise(failure, reader->has_given || reader->first != NULL);
-    return message_fail(failure->code, "%s", failure->text);
 }
 
 /* Points lines[0..) at the complete lines in the buffer. */
@@ -300,26 +332,11 @@ static int find_start(struct line_reader *reader, size_t input) {
     return code;
 }
 
-/* Keeps the file for a reader that follows. */
-static int keep(struct line_reader *reader, size_t input) {
-    int descriptor = source_descriptor(reader->stream.source);
-    if (reader->files == NULL || descriptor < 0) return EXIT_DONE;
-    int kept = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (kept < 0) {
-        struct input_failure failure = {.code = EXIT_ENVIRONMENT};
-        inputs_explain(reader->inputs->paths[input], errno, failure.text, sizeof failure.text);
-        return fail(reader, &failure);
-    }
-    reader->files[input] = (struct line_file){.descriptor = kept, .start = reader->stream.offset};
-    reader->kept++;
-    return EXIT_DONE;
-}
-
 static bool open_stream(struct line_reader *reader, size_t input, struct input_failure *failure) {
     struct line_reader *first = reader->first;
     const char *path = reader->inputs->paths[input];
     if (first == NULL || first->files[input].descriptor < 0) {
-        return stream_open(&reader->stream, path, NULL, failure);
+        return stream_open(&reader->stream, path, reader->stop, failure);
     }
     int descriptor = first->files[input].descriptor;
     first->files[input].descriptor = -1;
@@ -345,10 +362,15 @@ static int verify(struct line_reader *reader) {
     return is_needed ? inputs_verify(reader->inputs) : EXIT_DONE;
 }
 
+static bool should_stop(const struct line_reader *reader) {
+    if (reader->stop != NULL && *reader->stop) return true;
+    return !reader->ignores_signals && interrupt_requested();
+}
+
 int lines_next(struct line_reader *reader, struct line_batch *out) {
     *out = (struct line_batch){.lines = reader->lines};
     int code = verify(reader);
-    while (code == EXIT_DONE && (reader->ignores_signals || !interrupt_requested())) {
+    while (code == EXIT_DONE && !should_stop(reader)) {
         if (reader->stream.source == NULL) {
             if (reader->next_input == reader->inputs->count) break;
             code = open_next(reader);

@@ -8,6 +8,8 @@
 #ifndef LETHE_CLI_INPUT_LINES_H
 #define LETHE_CLI_INPUT_LINES_H
 
+#include <stdatomic.h>
+
 #include "input/inputs.h"
 #include "input/place.h"
 #include "lethe/hash.h"
@@ -65,15 +67,22 @@ void lines_resume(struct line_reader *reader, line_start *start, void *context);
 /* Does not deliver a last line without a newline in a regular file that may grow, but calls
  * `pending`. */
 void lines_leave_unended(struct line_reader *reader, line_pending *pending, void *context);
-/* Keeps files open when they are read, for a reader that follows. All inputs are named regular
- * files. */
-void lines_keep(struct line_reader *reader);
-/* Reads what `first` has read, from the very files and no further, whatever was done to them and
- * their names since. first keeps its files, and outlives this reader. */
+/* Reads what `first` reads from where it began to keep its files, from the very files and no
+ * further than first, whatever was done to them and their names since. first outlives this
+ * reader. */
 void lines_follow(struct line_reader *reader, struct line_reader *first);
+/* Ends when *stop is true, as for a signal, also while it waits for input. Another thread may set
+ * it. */
+void lines_stop_on(struct line_reader *reader, const atomic_bool *stop);
 /* Goes on although a signal asked to stop: for lines that must be read to finish what is begun. */
 void lines_ignore_signals(struct line_reader *reader);
 
+/* Keeps files open when they are read, for a reader that follows, from here on: called before the
+ * first lines_next or between two. All inputs are named regular files. Returns EXIT_DONE, or
+ * EXIT_ENVIRONMENT after saying why. */
+int lines_keep(struct line_reader *reader);
+/* From here on no more; the reader that followed is freed before. */
+void lines_keep_no_more(struct line_reader *reader);
 /* How many files are kept that were read and that no reader has followed into. */
 size_t lines_kept(const struct line_reader *reader);
 

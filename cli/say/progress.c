@@ -1,6 +1,7 @@
 /* progress.c - draws and removes the progress line. */
 #include "say/progress.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 static const double interval_s = 0.1;
 static const double rated_for_s = 2;
 
-/* There is one terminal, so there is one progress line. */
-static bool line_is_drawn;
+/* There is one terminal, so there is one progress line. Any thread may have something to say. */
+static atomic_bool line_is_drawn;
 
 /* A terminal that cannot erase a line would be filled with them. */
 static bool can_draw(void) {

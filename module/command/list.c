@@ -45,6 +45,7 @@ void command_categories(const struct command *command, char categories[COMMAND_N
 
 static redis_argument_type type_of_option(const struct option *option) {
     if (option->kind == OPTION_FRACTION) return REDIS_ARGUMENT_DOUBLE;
+    if (option->unit != NULL) return REDIS_ARGUMENT_STRING;
     bool is_word = option->kind == OPTION_WORD || (option->kind == OPTION_OWN && option->most == 0);
     return is_word ? REDIS_ARGUMENT_STRING : REDIS_ARGUMENT_INTEGER;
 }

@@ -45,6 +45,41 @@ bool parse_count(const redis_string *string, uint64_t *out) {
 
 /* --- One option */
 
+const struct option_unit option_milliseconds = {
+    .name = "milliseconds",
+    .suffixes = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}},
+    .examples = "90s, 10m, 24h or 3d"};
+
+/* As the server's own settings have them. */
+const struct option_unit option_bytes = {.name = "bytes",
+                                         .suffixes = {{"b", 1},
+                                                      {"k", 1000},
+                                                      {"kb", 1 << 10},
+                                                      {"m", 1000000},
+                                                      {"mb", 1 << 20},
+                                                      {"g", 1000000000},
+                                                      {"gb", 1 << 30}},
+                                         .examples = "64kb, 100mb or 1gb"};
+
+/* A number of a unit, plain or with a suffix. */
+static bool parse_with_unit(const struct option *option, const redis_string *value, uint64_t *out) {
+    if (parse_number(value, option->least, option->most, out)) return true;
+    if (option->unit == NULL) return false;
+    size_t size, digits = 0;
+    const char *text = redis.StringPtrLen(value, &size);
+    uint64_t number = 0;
+    for (; digits < size && text[digits] >= '0' && text[digits] <= '9'; digits++) {
+        if (number > (UINT64_MAX - 9) / 10) return false;
+        number = 10 * number + (uint64_t)(text[digits] - '0');
+    }
+    const struct option_suffix *suffix = option->unit->suffixes;
+    while (suffix->text != NULL && (strlen(suffix->text) != size - digits ||
+                                    strncasecmp(suffix->text, text + digits, size - digits) != 0))
+        suffix++;
+    return digits > 0 && suffix->text != NULL && number <= option->most / suffix->factor &&
+           (*out = number * suffix->factor) >= option->least;
+}
+
 const struct option *option_find(const struct option *table, const redis_string *name) {
     for (const struct option *option = table; option->token != NULL; option++) {
         if (is_word(name, option->token)) return option;
@@ -68,7 +103,7 @@ bool option_parse(const struct option *option, const redis_string *value, void *
     int word;
     switch (option->kind) {
     case OPTION_LARGE:
-        if (!parse_number(value, option->least, option->most, &large)) return false;
+        if (!parse_with_unit(option, value, &large)) return false;
         memcpy(field, &large, sizeof large);
         return true;
     case OPTION_SMALL:
@@ -97,19 +132,20 @@ bool option_parse(const struct option *option, const redis_string *value, void *
 }
 
 void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]) {
-    const char *unit = option->unit != NULL ? option->unit : "", *space = *unit != '\0' ? " " : "";
     if (option->kind == OPTION_FRACTION) {
-        snprintf(range, OPTION_RANGE_BYTES, "%g to %g%s%s", option->least_fraction,
-                 option->most_fraction, space, unit);
+        snprintf(range, OPTION_RANGE_BYTES, "%g to %g", option->least_fraction,
+                 option->most_fraction);
     } else if (option->kind == OPTION_OWN) {
         snprintf(range, OPTION_RANGE_BYTES, "%s", option->range);
     } else if (option->kind == OPTION_SEED) {
         snprintf(range, OPTION_RANGE_BYTES, "any 64-bit integer except 0");
     } else if (option->kind == OPTION_WORD) {
         snprintf(range, OPTION_RANGE_BYTES, "%s or %s", option->words[0], option->words[1]);
+    } else if (option->unit != NULL) {
+        snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64 " %s, or such as %s",
+                 option->least, option->most, option->unit->name, option->unit->examples);
     } else {
-        snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64 "%s%s", option->least,
-                 option->most, space, unit);
+        snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64, option->least, option->most);
     }
 }
 

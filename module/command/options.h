@@ -26,12 +26,27 @@ enum option_kind {
     OPTION_OWN       /* by a function of the type, which also writes and reads its steps */
 };
 
+/* What a number is counted in, and how people write larger ones. */
+struct option_unit {
+    const char *name;
+    /* A number and one of these, in any case, is so many times the number. A NULL ends them. */
+    struct option_suffix {
+        const char *text;
+        uint64_t factor;
+    } suffixes[8];
+    const char *examples;
+};
+
+extern const struct option_unit option_milliseconds, option_bytes;
+
 /* One option. A table ends with one whose token is NULL; it has the order of the fields in
  * effects. */
 struct option {
     const char *token;
-    /* Of its value, in the syntax; its unit, in ranges, or NULL. */
-    const char *name, *unit;
+    /* Of its value, in the syntax. */
+    const char *name;
+    /* Of OPTION_LARGE; may be NULL. */
+    const struct option_unit *unit;
     enum option_kind kind;
     /* Of the field in the type's structure of options. */
     size_t offset;

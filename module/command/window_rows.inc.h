@@ -3,7 +3,7 @@
 /* clang-format off */
     {.token = "WINDOW",
      .name = "milliseconds",
-     .unit = "milliseconds",
+     .unit = &option_milliseconds,
      FIELD(OPTION_LARGE, window_ms),
      .least = 1000,
      .most = UINT64_C(2592000000),
@@ -34,7 +34,7 @@
      .meaning = "The number of {item}s expected within W; with 0 it starts small and grows"},
     {.token = "MAXMEMORY",
      .name = "bytes",
-     .unit = "bytes",
+     .unit = &option_bytes,
      FIELD(OPTION_LARGE, max_memory_bytes),
      .least = 0,
      .most = INT64_MAX,

@@ -26,6 +26,7 @@
 #include "command/options.h"
 #include "once/kept.h"
 #include "once/once.h"
+#include "once/plain.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
@@ -78,57 +79,6 @@ static int report_keys(redis_context *context, redis_string **arguments, int cou
     return REDIS_OK;
 }
 
-/* Whether one of the words in a reply's array is this one. */
-static bool has_flag(redis_reply *flags, const char *wanted) {
-    for (size_t i = 0; i < redis.CallReplyLength(flags); i++) {
-        size_t size;
-        const char *flag = redis.CallReplyStringPtr(redis.CallReplyArrayElement(flags, i), &size);
-        if (flag != NULL && size == strlen(wanted) && memcmp(flag, wanted, size) == 0) return true;
-    }
-    return false;
-}
-
-static const char not_plain[] = ERROR_CALL_NOT_PLAIN;
-
-/* Asks the server what kind of command it is. NULL if it may be called, or the error. */
-static const char *judge_name(redis_context *context, redis_string *name) {
-    redis_reply *reply = redis.Call(context, "COMMAND", "cs", "INFO", name);
-    if (reply == NULL) return ERROR_CALL_FAILED;
-    const char *problem = ERROR_CALL_UNKNOWN;
-    redis_reply *command = redis.CallReplyType(reply) == REDIS_REPLY_ARRAY
-                               ? redis.CallReplyArrayElement(reply, 0)
-                               : NULL;
-    if (command != NULL && redis.CallReplyType(command) == REDIS_REPLY_ARRAY) {
-        redis_reply *flags = redis.CallReplyArrayElement(command, 2);
-        bool is_plain = has_flag(flags, "write") && !has_flag(flags, "noscript") &&
-                        !has_flag(flags, "blocking") && !has_flag(flags, "admin");
-        problem = is_plain ? NULL : not_plain;
-    }
-    redis.FreeCallReply(reply);
-    return problem;
-}
-
-/* A command like XGROUP is judged with its second word, as XGROUP|CREATE. */
-static const char *judge_command(redis_context *context, const struct inner *inner) {
-    redis_string *name = inner->arguments[0];
-    /* It would wait for another server. */
-    if (is_word(name, "MIGRATE")) return not_plain;
-    const char *problem = judge_name(context, name);
-    if (problem != not_plain || inner->count < 2) return problem;
-    size_t size, more;
-    const char *word = redis.StringPtrLen(name, &size);
-    const char *second = redis.StringPtrLen(inner->arguments[1], &more);
-    char both[64];
-    if (size + 1 + more > sizeof both) return problem;
-    memcpy(both, word, size);
-    both[size] = '|';
-    memcpy(both + size + 1, second, more);
-    redis_string *joined = redis.CreateString(context, both, size + 1 + more);
-    if (judge_name(context, joined) == NULL) problem = NULL;
-    redis.FreeString(context, joined);
-    return problem;
-}
-
 /* Whether its keys are named, and none of them is the table. */
 static const char *judge_keys(redis_context *context, const struct inner *inner,
                               const redis_string *table) {
@@ -164,8 +114,7 @@ static const char *judge_caller(redis_context *context, const struct inner *inne
 
 static const char *judge(redis_context *context, const struct inner *inner,
                          const redis_string *table) {
-    if (is_word(inner->arguments[0], "ONCE.CALL")) return not_plain;
-    const char *problem = judge_command(context, inner);
+    const char *problem = plain_judge(context, inner->arguments, inner->count);
     if (problem == NULL) problem = judge_keys(context, inner, table);
     if (problem == NULL) problem = judge_caller(context, inner);
     return problem;

@@ -76,7 +76,12 @@ typedef struct redis_event {
     uint64_t id;
     uint64_t version;
 } redis_event;
-enum { REDIS_EVENT_ROLE = 0, REDIS_EVENT_LOADING = 3, REDIS_EVENT_SWAP_DATABASES = 11 };
+enum {
+    REDIS_EVENT_ROLE = 0,
+    REDIS_EVENT_LOADING = 3,
+    REDIS_EVENT_MODULE_CHANGE = 9,
+    REDIS_EVENT_SWAP_DATABASES = 11
+};
 enum { REDIS_ROLE_MASTER = 0, REDIS_ROLE_REPLICA = 1 };
 enum { REDIS_LOADING_REPLICATION = 2, REDIS_LOADING_ENDED = 3, REDIS_LOADING_FAILED = 4 };
 typedef struct redis_swap {

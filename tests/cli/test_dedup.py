@@ -57,6 +57,37 @@ def test_lines_that_do_not_fit_into_memory_at_once(way, tmp_path, lethe):
     assert summary["expected_wrongly_dropped"] < 0.5
 
 
+@pytest.mark.parametrize("way", ["file", "pipe", "files"])
+def test_memory_that_becomes_full_on_the_way(way, tmp_path, lethe):
+    """With --db: kept in memory first, then gathered, from the very line on; and over three runs."""
+    lines = [b"%d" % (i * 7919 % 450007) for i in range(600000)]
+    words, seen = ["dedup", "-q", "--memory", "4MiB", "--json", "--db", "seen"], set()
+    parts = [lines[:200], lines[200:300000] + lines[:1000], lines[150000:]]
+    for number, part in enumerate(parts):
+        files = [part[:1], part[1:2000], part[2000:]] if way == "files" else [part]
+        names = [f"in-{number}-{i}" for i in range(len(files))]
+        for name, content in zip(names, files):
+            (tmp_path / name).write_bytes(text(content))
+        answer = lethe(*words, stdin=text(part)) if way == "pipe" else lethe(*words, *names)
+        summary = json.loads(answer.stderr)
+        assert answer.returncode == DONE and summary["lines"] == len(part)
+        assert answer.stdout.split() == [line for line in first_ones(part) if line not in seen]
+        seen.update(part)
+    assert lethe(*words, stdin=text(lines)).stdout == b""
+    assert json.loads(lethe(*words, stdin=b"").stderr)["entries"] == len(seen)
+
+
+def test_files_whose_lines_get_shorter_do_not_fit(tmp_path, lethe):
+    """More lines than the sampled ones make expect: what finds no room in memory goes to the cascade."""
+    lines = [b"%d" % (i * 7919 % 300007) for i in range(400000)]
+    with open(tmp_path / "in", "wb") as file:
+        for start in range(0, 400000, 20000):
+            file.write(b"x" * 30000 + b"%d\n" % start + text(lines[start:start + 20000]))
+    answer = lethe("dedup", "-q", "--memory", "4MiB", "in")
+    printed = [line for line in answer.stdout.split() if not line.startswith(b"x")]
+    assert answer.returncode == DONE and printed == first_ones(lines)
+
+
 class Blocked:
     """lethe that has read all lines of a file of three megabytes and can't print more than a pipe holds."""
 

@@ -45,11 +45,16 @@ class Blocked:
         return self.first + output
 
 
+# Lines that may be forgotten are not kept in memory: they are gathered, and files are read a second time to print them.
+WAYS = pytest.mark.parametrize("way", [[], ["--window", "30d"]], ids=["kept", "gathered"])
+
+
+@WAYS
 @pytest.mark.parametrize("names", [["a"], ["a", "b"], ["b", "a", "c"]], ids=len)
-def test_files_that_grow_while_they_are_read(names, dedup, tmp_path):
+def test_files_that_grow_while_they_are_read(names, way, dedup, tmp_path):
     for name in names:
         (tmp_path / name).write_bytes(numbered(name.encode(), 20000))
-    blocked = Blocked(tmp_path, *names)
+    blocked = Blocked(tmp_path, *way, *names)
     for name in names:
         with open(tmp_path / name, "ab") as file:
             file.write(b"new " + numbered(name.encode(), 3000))
@@ -61,23 +66,50 @@ def test_files_that_grow_while_they_are_read(names, dedup, tmp_path):
     assert dedup(*names).stdout == b""
 
 
-@pytest.mark.parametrize("before", [[], ["before"]], ids=["being printed", "not yet"])
-def test_a_file_that_is_rotated_while_it_is_read(before, dedup, tmp_path):
+@pytest.mark.parametrize("before,way", [([], []), ([], ["--window", "30d"]), (["before"], ["--window", "30d"])],
+                         ids=["kept", "being printed", "not yet"])
+def test_a_file_that_is_rotated_while_it_is_read(before, way, dedup, tmp_path):
     """The new file is not the one that was read, and not the one that is printed."""
     for name in [*before, "log"]:
         (tmp_path / name).write_bytes(numbered(b"old " + name.encode(), 20000))
-    blocked = Blocked(tmp_path, *before, "log")
+    blocked = Blocked(tmp_path, *way, *before, "log")
     os.rename(tmp_path / "log", tmp_path / "log.1")
     (tmp_path / "log").write_bytes(numbered(b"new", 20000))
     with open(tmp_path / "log.1", "ab") as file:
         file.write(b"a last old line\n")
-    assert blocked.end() == b"".join(numbered(b"old " + name.encode(), 20000) for name in [*before, "log"])
-    assert dedup(*before, "log.1", "log").stdout == b"a last old line\n" + numbered(b"new", 20000)
+    printed = blocked.end()
+    # What is kept in memory is printed while the file is read, so that the last line may already be there.
+    assert printed in [b"".join(numbered(b"old " + name.encode(), 20000) for name in [*before, "log"]) + more
+                       for more in ([b""] if way else [b"", b"a last old line\n"])]
+    assert printed + dedup(*before, "log.1", "log").stdout == (
+        b"".join(numbered(b"old " + name.encode(), 20000) for name in [*before, "log"]) +
+        b"a last old line\n" + numbered(b"new", 20000))
 
 
-def test_a_file_that_is_gone_when_it_is_printed(dedup, tmp_path):
+def test_a_file_that_is_rotated_before_it_is_opened(dedup, tmp_path):
+    """While lines are kept in memory, a file is opened when all before it are printed; over two runs nothing is lost."""
+    (tmp_path / "before").write_bytes(numbered(b"before", 200000))
     (tmp_path / "log").write_bytes(numbered(b"old", 20000))
-    blocked = Blocked(tmp_path, "log")
+    blocked = Blocked(tmp_path, "before", "log")
+    os.rename(tmp_path / "log", tmp_path / "log.1")
+    (tmp_path / "log").write_bytes(numbered(b"new", 20000))
+    assert blocked.end() == numbered(b"before", 200000) + numbered(b"new", 20000)
+    assert dedup("before", "log.1", "log").stdout == numbered(b"old", 20000)
+
+
+def test_a_file_that_is_named_twice_is_read_once(lethe, tmp_path):
+    """What was noted about the files before is known when the next one is opened, although it is opened ahead."""
+    (tmp_path / "a").write_bytes(numbered(b"a", 200000))
+    (tmp_path / "b").write_bytes(numbered(b"b", 10))
+    result = lethe("dedup", "-q", "--json", "--db", "d", "a", "b", "a")
+    assert result.stdout == numbered(b"a", 200000) + numbered(b"b", 10)
+    assert json.loads(result.stderr)["lines"] == 200010
+
+
+@WAYS
+def test_a_file_that_is_gone_when_it_is_printed(way, dedup, tmp_path):
+    (tmp_path / "log").write_bytes(numbered(b"old", 20000))
+    blocked = Blocked(tmp_path, *way, "log")
     os.unlink(tmp_path / "log")
     assert blocked.end() == numbered(b"old", 20000)
 
@@ -205,11 +237,12 @@ def test_a_line_of_others_that_has_no_newline_stays_a_line(dedup, tmp_path):
     assert (tmp_path / "o").read_bytes() == b"unended\na\n"
 
 
+@pytest.mark.parametrize("more", [[], ["--window", "30d"]], ids=["kept", "gathered"])
 @pytest.mark.parametrize("way", ["out", "append"])
-def test_lines_that_could_not_be_written_are_not_remembered(way, tmp_path):
+def test_lines_that_could_not_be_written_are_not_remembered(way, more, tmp_path):
     """A write fails while the input pauses: the next run has to print those lines."""
     (tmp_path / "out").write_bytes(b"x\n" * 5_000_000)
-    lethe = [BINARIES / "lethe", "dedup", "-q", "--db", "seen", *(["--out", "out"] if way == "out" else [])]
+    lethe = [BINARIES / "lethe", "dedup", "-q", "--db", "seen", *(["--out", "out"] if way == "out" else []), *more]
     limit = ["bash", "-c", "trap '' XFSZ; ulimit -f $((10000000 / 1024)); exec \"$@\"", "bash"]
     with open(tmp_path / "out", "ab") as out:
         with subprocess.Popen([*limit, *lethe], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -227,11 +260,12 @@ def wait_until_it_says_something(process):
     assert select.select([process.stderr], [], [], 60)[0]
 
 
-def test_two_growing_files_and_an_unended_line(tmp_path, dedup):
+@WAYS
+def test_two_growing_files_and_an_unended_line(way, tmp_path, dedup):
     """The reader that follows leaves the unended line of the first file where the first reader left it."""
     (tmp_path / "pa").write_text("".join(f"{number}\n" for number in range(100_000, 162_001)) + "partial")
     (tmp_path / "pb").write_text("".join(f"{number}\n" for number in range(200_000, 200_101)))
-    assert len(dedup("--memory", "4MiB", "pa", "pb").stdout.splitlines()) == 62_001 + 101
+    assert len(dedup(*way, "--memory", "4MiB", "pa", "pb").stdout.splitlines()) == 62_001 + 101
     with open(tmp_path / "pa", "a", encoding="utf-8") as file:
         file.write(" line\n")
     assert dedup("--memory", "4MiB", "pa", "pb").stdout == b"partial line\n"

@@ -19,7 +19,7 @@ enum { IDS = 2000000, ASKED = 3000000, MOST = 40000 };
 
 static void check(uint64_t memory_bytes, bool fills) {
     struct test_random random = {.state = 5};
-    struct resident *resident = resident_new(memory_bytes, 1e-11, 7);
+    struct resident *resident = resident_new(memory_bytes, 1e-11, 0, 7);
     assert_non_null(resident);
     uint8_t *all = calloc(IDS, 1), *elsewhere = calloc(IDS, 1), *answers = malloc(MOST);
     lethe_hash *hashes = malloc(MOST * sizeof *hashes);

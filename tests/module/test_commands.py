@@ -89,7 +89,27 @@ def test_an_empty_id_is_refused(server):
     for words in (["INCRBY", "t", "", "n", 1], ["MINCRBY", "t", "a", "n", 1, "", "n", 1], ["ADD", "t", "a", ""],
                   ["ADD", "t", "NOCREATE", "IDS", ""], ["CALL", "t", "", "SET", "k", "v"]):
         assert "an id is empty" in refused(server, "ONCE." + words[0], *words[1:])
-    assert "WINDOW is out of its range: 1000 to 2592000000 milliseconds" in refused(server, "ONCE.CREATE", "t", "WINDOW", "1h")
+    assert "WINDOW is out of its range: 1000 to 2592000000 milliseconds" in refused(server, "ONCE.CREATE", "t", "WINDOW", "31d")
+
+
+def test_windows_and_caps_with_units(server):
+    milliseconds = {"1000": 1000, "1500ms": 1500, "90s": 90000, "10m": 600000, "24H": 86400000, "30d": 2592000000}
+    sizes = {"5000000": 5000000, "5000000b": 5000000, "5000k": 5000000, "5000KB": 5120000, "5m": 5000000, "5mb": 5242880,
+             "1g": 1000000000, "1Gb": 1 << 30}
+    for create in ("ONCE.CREATE", "FBF.RESERVE"):
+        for text, wanted in milliseconds.items():
+            server.call(create, "t", "WINDOW", text)
+            assert table_info(server.client)["window_ms"] == wanted
+            server.client.delete("t")
+        for text in ("", "s", "10x", "10 m", "1.5h", "-1h", "+1h", "0x10m", "31d", "0d", "999ms", "1hh", "99999999999999999999ms",
+                     "18446744073709551615d", "10m\0"):
+            assert "WINDOW is out of its range" in refused(server, create, "t", "WINDOW", text)
+    for text, wanted in sizes.items():
+        server.call("ONCE.CREATE", "t", "MAXMEMORY", text)
+        assert table_info(server.client)["max_memory_bytes"] == wanted
+        server.client.delete("t")
+    for text in ("mb", "1tb", "1.5gb", "8589934592gb", "9223372036854775808", "-1mb"):
+        assert "MAXMEMORY is out of its range" in refused(server, "ONCE.CREATE", "t", "MAXMEMORY", text)
 
 
 def test_ids_alone(server):
