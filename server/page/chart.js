@@ -98,7 +98,7 @@ export function drawAreas(box, entries, series, label) {
     const from = now - span_ms;
     const all = runs(entries, from);
     const stacked = (sample) => series.reduce((at, one) => at + (one.of(sample) || 0), 0);
-    const highest = roundUp(Math.max(...all.flat().map((entry) => stacked(entry.sample)), 0));
+    const highest = roundUp(Math.max(...all.flat().map((entry) => stacked(entry.sample)), 4));
     const x = (time) => area.left + (area.right - area.left) * (time - from) / span_ms;
     const y = (value) => area.bottom - (area.bottom - area.top) * value / highest;
     grid(svg, area, highest, label, 4);

@@ -57,12 +57,12 @@ export function percent(share) {
     return `${value.toFixed(value < 1 || value > 99 ? 2 : 1)}%`;
 }
 
-/* Small numbers as the command line writes them: 1e-12. */
+/* Small numbers as the command line writes them, 1e-12, with a minus at which no line breaks. */
 export function small(number) {
     if (!Number.isFinite(number)) return "–";
     if (number === 0) return "0";
     if (number >= 0.001 && number < 1e6) return String(Number(number.toPrecision(2)));
-    return number.toExponential(1).replace(".0e", "e").replace("e+", "e");
+    return number.toExponential(1).replace(".0e", "e").replace("e+", "e").replace("-", "−");
 }
 
 const SPANS = [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]];
@@ -106,8 +106,8 @@ export function list(words) {
     return `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
-/* Controls get their own pictures, U+2400 and on; marks that turn the direction of text, join it
- * or take no room are named. What stays is text that can be read in one way only. */
+/* Controls, and marks that turn the direction of text or take no room, are named by their number.
+ * What stays is text that can be read in one way only. */
 const HIDDEN =
     new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5" +
             "\\u180b-\\u180e\\u200b\\u200c\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164" +
@@ -116,8 +116,6 @@ const HIDDEN =
 
 function written(character) {
     const code = character.codePointAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    if (code === 0x7f) return "␡";
     return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 

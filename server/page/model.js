@@ -107,10 +107,11 @@ function lossText(lost) {
     if (!Number.isFinite(lost)) return "";
     if (lost === 0) return "No event can have been dropped wrongly.";
     if (lost < 0.5) {
-        return `The chance that even one event was dropped wrongly is ${small(lost)}.`;
+        return "Since the server started, the chance that even one event was dropped wrongly is " +
+            `${small(lost)}.`;
     }
     const about = lost < 10 ? small(lost) : exact(Math.round(lost));
-    return `About ${about} events are expected to have been dropped wrongly.`;
+    return `Since the server started, about ${about} events were probably dropped wrongly.`;
 }
 
 /* Whether the totals are right: { level: "ok" | "strain", title, text, note }. */

@@ -43,7 +43,7 @@ function setState(now, details) {
     const before = state;
     state = now;
     if (now === "lost") showLost(details);
-    if (now === "token") askToken(details.status);
+    if (now === "token") askToken(details);
     if (now === before) return;
     if (before === "live") history.gap();
     /* While the next attempt is made, the page still says that the server is lost. */
@@ -82,14 +82,12 @@ function tellLost(reason) {
     put("lost-text", `${reason}${since}${next}`);
 }
 
-function askToken(status) {
+function askToken({status, reason}) {
     const given = token !== "";
     token = "";
     sessionStorage.removeItem(KEPT);
-    put("ask-problem",
-        !given             ? "" :
-            status === 403 ? "This token may not read." :
-                             "The server does not know this token.");
+    const problem = status === 401 ? "The server does not know this token." : reason;
+    put("ask-problem", given ? problem : "");
     byId("token").value = "";
     byId("ask").hidden = false;
     byId("token").focus();

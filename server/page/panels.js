@@ -53,7 +53,7 @@ export function showVerdict(sample, live) {
     const strain = sample.strain ?? [];
     byId("verdict").dataset.level = found.level;
     put("verdict-title",
-        live ? found.title : `At ${clock(sample.time_ms)}: ${lowered(found.title)}`);
+        live ? found.title : `Last seen at ${clock(sample.time_ms)}: ${lowered(found.title)}`);
     put("verdict-text", found.text);
     put("verdict-note", found.note);
     setRows(byId("strain"), strain,
@@ -84,15 +84,17 @@ export function showTiles(sample, history) {
     put("tile-rate", rate(rateOf(sample, OUTCOMES.map((outcome) => outcome.name))));
     put("tile-rate-more", `${rate(mean)} counted a second, over the last minute`);
     put("tile-total", exact(sample.totals?.applied));
-    put("tile-total-more", `events, in ${many(sample.counters ?? 0, "counter")}`);
+    const counters = sample.counters ?? "0";
+    put("tile-total-more", counters === "0" ? "events" : `events, in ${many(counters, "counter")}`);
     const share = Number.isNaN(shares.minute) ? shares.ever : shares.minute;
     put("tile-share", percent(share));
     put("tile-share-more",
         Number.isNaN(shares.minute) ? "of all events so far" :
                                       `in the last minute; ${percent(shares.ever)} so far`);
-    put("tile-error", window.kind === "exact" ? "0" : small(window.error_now));
+    put("tile-error", small(window.error_now));
     put("tile-error-more",
-        Number.isFinite(window.error_target) ? `target ${small(window.error_target)}` : "");
+        window.error_target > 0 ? `target ${small(window.error_target)}` :
+                                  "ids are compared exactly");
     put("tile-memory", bytes(sample.memory_bytes));
     put("tile-memory-more", `${bytes(window.memory_bytes)} of it for the window`);
     put("tile-disk", bytes(sample.disk_bytes));
@@ -131,7 +133,7 @@ export function showOutcomes(sample, history) {
     const series = outcomes.map(({name}) => ({name, of: (one) => one.rate?.[name]}));
     const most =
         Math.max(...history.samples().map((one) => rateOf(one, OUTCOMES.map((o) => o.name))), 0);
-    put("rate-summary", `Here at most ${rate(most)} events a second.`);
+    put("rate-summary", `At most ${rate(most)} events a second here.`);
     return drawAreas(byId("rate-chart"), history.entries, series, tick(rate));
 }
 
@@ -156,7 +158,7 @@ export function showWindow(sample) {
     const most = ages.reduce((top, one) => (BigInt(one.ids) > top ? BigInt(one.ids) : top), 0n);
     put("window-text",
         `${many(window.ids ?? 0, "id")} of the last ${duration(window.window_ms)}. ` +
-            "A retry that comes within that time is recognised; later, it is forgotten.");
+            "A retry within that time is recognised. What is older is forgotten.");
     setRows(byId("ages"), ages,
         (row) => {
             cell(row, "th");
@@ -166,8 +168,8 @@ export function showWindow(sample) {
         },
         (row, one) => {
             setText(row.children[0],
-                one.from_ms <= 0 ? `last ${duration(one.to_ms)}` :
-                                   `${between(one.from_ms, one.to_ms)} ago`);
+                one.from_ms < 1000 ? `last ${duration(Math.max(one.to_ms, 1000))}` :
+                                     `${between(one.from_ms, one.to_ms)} ago`);
             setText(row.children[1], exact(one.ids));
             const age = Math.min(one.from_ms / (window.window_ms || 1), 1);
             drawShare(row.querySelector("svg"), ratio(one.ids, String(most)),
@@ -196,8 +198,9 @@ export function showError(sample) {
     showFacts(byId("error-facts"), [
         [
             "Expected to be dropped wrongly",
-            Number.isFinite(window.expected_lost) ? `${small(window.expected_lost)} events so far` :
-                                                    ""
+            Number.isFinite(window.expected_lost) ?
+                `${small(window.expected_lost)} events since the start` :
+                ""
         ],
         ["Kind of window", window.kind ?? ""],
         ["Ids remembered", exact(window.ids)],
@@ -243,11 +246,10 @@ export function showKey(node, entry) {
 export function showCounters(sample, history) {
     const top = sample.top ?? [];
     const speeds = growth(history, keyIdentity);
+    const of = (sample.counters ?? "0") === "0" ? "" : ` of ${exact(sample.counters)}`;
     put("counters-text",
         top.length === 0 ? "Nothing has been counted yet." :
-                           `The ${top.length === 1 ? "only one" : `first ${top.length}`} of ${
-                               exact(sample.counters)}, ` +
-                "by value.");
+                           `The first ${top.length}${of}, by value.`);
     setRows(byId("counters"), top,
         (row) => {
             cell(row, "th").append(document.createElement("bdi"));

@@ -90,8 +90,10 @@ export class Stream {
                 {headers: headers(this.token()), signal: abort.signal, cache: "no-store"});
             if (attempt !== this.attempt) return;
             if (response.status === 401 || response.status === 403) {
+                const why = await problemOf(response);
+                if (attempt !== this.attempt) return;
                 this.end();
-                this.onState("token", {status: response.status});
+                this.onState("token", {status: response.status, reason: why});
                 return;
             }
             if (response.ok) {

@@ -88,16 +88,15 @@ export class Usage {
         if (chosen !== undefined) this.key.value = keyIdentity(chosen);
     }
 
+    /* The key's bytes, each as %NN where it must be: it may be no UTF-8. */
     address(entry) {
-        const from =
-            new Date((this.now_ms ?? Date.now()) - (MOST_BARS - 1) * lengthOf(this.by.value));
-        const words =
-            new URLSearchParams({by: this.by.value, from: from.toISOString(), limit: "1000"});
-        if (typeof entry.key_base64 === "string")
-            words.set("prefix_base64", entry.key_base64);
-        else
-            words.set("prefix", entry.key);
-        return `/v1/usage?${words}`;
+        const from = (this.now_ms ?? Date.now()) - (MOST_BARS - 1) * lengthOf(this.by.value);
+        const key = typeof entry.key_base64 === "string" ?
+            [...atob(entry.key_base64)]
+                .map((byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`)
+                .join("") :
+            encodeURIComponent(entry.key);
+        return `/v1/usage?by=${this.by.value}&key=${key}&from=${new Date(from).toISOString()}`;
     }
 
     async ask() {
