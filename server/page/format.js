@@ -13,7 +13,7 @@ export function exact(text) {
     return minus + whole.replace(/\B(?=(\d{3})+$)/g, ",") + (rest ?? "");
 }
 
-const UNITS = ["", " k", " M", " G", " T"];
+const UNITS = ["", " k", " M", " G", " T", " P", " E"];
 const BINARY = [" B", " KiB", " MiB", " GiB", " TiB", " PiB"];
 
 /* Three digits are enough for a number that changes every second. */

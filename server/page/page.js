@@ -116,7 +116,7 @@ function showTables(sample) {
 
 function draw() {
     if (last === null) return;
-    put("about", `counting for ${duration((last.uptime_s ?? 0) * 1000)}`);
+    put("about", `counting for ${duration(Math.max(last.uptime_s ?? 0, 1) * 1000)}`);
     const found = showVerdict(last, state === "live" || state === "paused");
     if (found.level !== "past") {
         if (found.level !== level && level !== "") announce(`${found.title}.`);

@@ -205,7 +205,7 @@ export function showError(sample) {
         ["Kind of window", window.kind ?? ""],
         ["Ids remembered", exact(window.ids)],
         ["Memory of the window", bytes(window.memory_bytes)],
-        ["Memory per id", Number.isFinite(bits) ? `${rate(bits / 8)} bytes` : ""],
+        ["Memory per id", bits < 1000 ? `${rate(bits / 8)} bytes` : ""],
     ]);
 }
 
@@ -243,6 +243,14 @@ export function showKey(node, entry) {
     node.classList.toggle("raw", raw);
 }
 
+/* On a phone a row is laid out as two lines, and then only roles say that it is a row. */
+function nameRoles(row) {
+    row.setAttribute("role", "row");
+    for (const one of row.children) {
+        one.setAttribute("role", one.tagName === "TH" ? "rowheader" : "cell");
+    }
+}
+
 export function showCounters(sample, history) {
     const top = sample.top ?? [];
     const speeds = growth(history, keyIdentity);
@@ -256,6 +264,7 @@ export function showCounters(sample, history) {
             barCell(row);
             cell(row);
             cell(row, "td", "speed");
+            nameRoles(row);
         },
         (row, entry) => {
             showKey(row.querySelector("bdi"), entry);

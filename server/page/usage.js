@@ -3,7 +3,7 @@
  * The bars come from GET /v1/usage, which is asked every few seconds and when another counter or
  * period is chosen, never twice at once. The counters to choose from are the largest ones. */
 
-import {exact, keyIdentity, keyText, many, rate, tick} from "./format.js";
+import {exact, keyIdentity, keyText, rate, tick} from "./format.js";
 import {drawBars, roundUp} from "./chart.js";
 import {ratio, whole} from "./model.js";
 import {byId, cell, put, setRows, setText} from "./panels.js";
@@ -148,9 +148,11 @@ export class Usage {
         }));
         this.bars = drawBars(byId("usage-chart"), bars,
             {ticks: [1, 2, 3, 4].map((i) => tick(rate)(highest * i / 4))});
+        const shown =
+            this.rows.length === 1 ? "One period" : `The last ${this.rows.length} periods`;
         put("usage-text",
-            `The last ${many(this.rows.length, "period")} of ${this.by.value}, in the zone ` +
-                `${this.zone}; at most ${exact(most)}, now ${exact(values[values.length - 1])}.`);
+            `${shown} of ${this.by.value}, in the zone ${this.zone}; at most ${exact(most)}, now ` +
+                `${exact(values[values.length - 1])}.`);
         setRows(byId("usage-rows"), [...this.rows].reverse(),
             (row) => {
                 cell(row, "th");

@@ -1,0 +1,198 @@
+"""Goal: a person who looks at the live page sees the numbers that the server has, whatever keys there are.
+
+Method: a real server and a real browser. While a load runs, each total on the page lies between what the
+API said before and what it says after. When the load has ended, every number on the page is the API's, and
+the totals are those of the load. Then keys that a page could stumble over, numbers that a Number cannot
+hold, and every text that the page makes of numbers."""
+
+import json
+import re
+import time
+
+from sizes import sized
+
+READY = "document.querySelectorAll('#outcomes tr').length > 1 && !document.querySelector('#panels').hidden"
+# What the page shows of the outcomes, and of the counters: text by text.
+TOTALS = """Object.fromEntries([...document.querySelectorAll('#outcomes tr')].map((row) =>
+    [row.dataset.outcome, row.children[2].textContent]))"""
+COUNTERS = """[...document.querySelectorAll('#counters tr')].map((row) =>
+    [row.querySelector('bdi').textContent, row.children[2].textContent])"""
+
+
+def totals(page):
+    """The totals on the page, as numbers."""
+    return {name: int(text.replace(",", "")) for name, text in page.evaluate(TOTALS).items()}
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not become true"
+        time.sleep(0.05)
+
+
+def test_the_numbers_are_those_of_the_api_while_a_load_runs(quiet, serve, load, pictures):
+    server = serve("--per", "1h,1d")
+    running = load(server)
+    quiet.open(server.address)
+    quiet.wait(READY)
+    for _ in range(sized(2, 20, 200)):
+        before = server.status()["totals"]
+        until(lambda: totals(quiet)["duplicate"] >= int(before["duplicate"]))
+        shown = totals(quiet)
+        after = server.status()["totals"]
+        for name in ("applied", "duplicate"):
+            assert int(before[name]) <= shown[name] <= int(after[name])
+        assert int(after["applied"]) > int(before["applied"]), "the load has stopped"
+    quiet.wait("document.querySelectorAll('#rate-chart .fill-duplicate').length > 0")
+    quiet.wait("document.querySelectorAll('.moving').length > 5")
+    quiet.wait("document.querySelectorAll('#usage-chart .bar').length > 0")
+    quiet.screenshot(pictures / "load-light.png")
+    quiet.look(dark=True)
+    quiet.screenshot(pictures / "load-dark.png")
+    running.end()
+    status = server.status()
+    assert status["totals"]["applied"] == str(running.applied)
+    assert status["totals"]["duplicate"] == str(running.duplicates)
+    quiet.wait(f"document.querySelector('#tile-total').textContent === '{running.applied:,}'")
+    compare_all(quiet, server)
+
+
+def compare_all(page, server):
+    """Every exact number of the page, when nothing changes any more."""
+    status = server.status()
+    page.wait(f"document.querySelector('#counters tr').children[2].textContent === "
+              f"'{int(status['top'][0]['value']):,}'")
+    assert totals(page) == {name: int(status["totals"][name]) for name in totals(page)}
+    assert page.evaluate(COUNTERS) == [[one["key"], f"{int(one['value']):,}"] for one in status["top"]]
+    assert page.text("#window-text").startswith(f"{int(status['window']['ids']):,} ids of the last ")
+    ages = page.evaluate("[...document.querySelectorAll('#ages tr')].map((row) => row.children[1].textContent)")
+    assert sum(int(text.replace(",", "")) for text in ages) == sum(
+        int(age["ids"]) for age in status["window"]["ages"])
+    assert f"in {int(status['counters']):,} counters" in page.text("#tile-total-more")
+    share = int(status["totals"]["duplicate"]) / (
+        int(status["totals"]["duplicate"]) + int(status["totals"]["applied"]))
+    assert f"{share * 100:.1f}% so far" in page.text("#tile-share-more")
+    assert page.text("#verdict-title") == "The totals are right"
+    usage = page.evaluate("[...document.querySelectorAll('#usage-rows tr')].at(0).children[1].textContent")
+    until(lambda: page.evaluate("[...document.querySelectorAll('#usage-rows tr')]"
+                                ".reduce((all, row) => all + Number(row.children[1].textContent"
+                                ".replaceAll(',', '')), 0)") == int(status["top"][0]["value"]))
+    assert re.fullmatch(r"[\d,]+", usage)
+
+
+HOSTILE = {
+    "<script>document.title='broken'</script>": None,
+    "<img src=x onerror=\"document.title='broken'\">": None,
+    "k" * 1024: None,
+    "ש×ל".encode().decode("utf-8") + " \u202egnp.exe": "ש×ל ⟨U+202E⟩gnp.exe",
+    "🦊 emoji": None,
+    "a\x01b\u200bc": "a⟨U+0001⟩b⟨U+200B⟩c",
+    "&amp; ${key} {{key}}": None,
+    b"\xff\xfe\\<b>": r"\xff\xfe\x5c<b>",
+}
+
+
+def test_hostile_keys_are_text(quiet, serve, pictures):
+    events, expected = [], []
+    for number, (key, text) in enumerate(HOSTILE.items()):
+        value = 9223372036854775807 - number if number < 2 else 1000 - number
+        events.append(b"h%d\t%s\t%d\n" % (number, key if isinstance(key, bytes) else key.encode(), value))
+        expected.append([text if text is not None else key, f"{value:,}"])
+    server = serve("--per", "1h", lines=b"".join(events))
+    quiet.open(server.address)
+    quiet.wait("document.querySelectorAll('#counters tr').length >= 8")
+    assert quiet.evaluate(COUNTERS) == expected
+    assert quiet.evaluate("document.querySelectorAll('#counters script, #counters img, #counters b').length") == 0
+    for key in range(len(HOSTILE)):
+        quiet.evaluate(f"""(() => {{ const key = document.querySelector('#usage-key');
+            key.selectedIndex = {key}; key.dispatchEvent(new Event('change')); }})()""")
+        quiet.wait("new Promise((done) => setTimeout(() => done(true), 60))")
+    assert quiet.evaluate("document.title") == "Lethe"
+    quiet.screenshot(pictures / "hostile.png")
+    quiet.resize(390, 844, True)
+    quiet.wait("document.documentElement.scrollWidth <= innerWidth")
+    quiet.screenshot(pictures / "hostile-phone.png")
+
+
+TEXTS = [
+    ("format", "exact('9223372036854775807')", "9,223,372,036,854,775,807"),
+    ("format", "exact('-18446744073709551616.05')", "−18,446,744,073,709,551,616.05"),
+    ("format", "exact('999')", "999"),
+    ("format", "exact(null)", "–"),
+    ("format", "rate(0)", "0"),
+    ("format", "rate(0.5)", "0.5"),
+    ("format", "rate(9999.4)", "9,999"),
+    ("format", "rate(9999.6)", "10.0 k"),
+    ("format", "rate(999600)", "1.00 M"),
+    ("format", "rate(-1234567)", "−1.23 M"),
+    ("format", "bytes(1023)", "1023 B"),
+    ("format", "bytes(1536)", "1.50 KiB"),
+    ("format", "percent(0)", "0%"),
+    ("format", "percent(0.00001)", "under 0.01%"),
+    ("format", "percent(0.999999)", "over 99.99%"),
+    ("format", "percent(0.125)", "12.5%"),
+    ("format", "small(1e-12)", "1e−12"),
+    ("format", "small(0.0123)", "0.012"),
+    ("format", "duration(259200000)", "3 d"),
+    ("format", "duration(7260000)", "2 h 1 min"),
+    ("format", "duration(2.5)", "2.5 ms"),
+    ("format", "between(3600000, 10800000)", "1 to 3 h"),
+    ("format", "between(1800000, 7200000)", "30 min to 2 h"),
+    ("format", "keyText({key: ''}).text", "(empty key)"),
+    ("format", "tick(rate)(2500000)", "2.5 M"),
+    ("format", "tick(rate)(100)", "100"),
+    ("format", "tick(bytes)(2 ** 30)", "1 GiB"),
+    ("model", "difference('9223372036854775807', '9223372036854775800')", 7),
+    ("model", "difference('-0.05', '0.1')", -0.15),
+    ("model", "ratio('4611686018427387904', '9223372036854775807')", 0.5),
+    ("model", "ratio('-5', '7')", 0),
+    ("chart", "roundUp(268)", 300),
+    ("chart", "roundUp(100)", 100),
+]
+
+
+def check_texts(quiet):
+    for module, expression, expected in TEXTS:
+        found = quiet.evaluate(f"import('/page/{module}.js').then((m) => {{ "
+                               f"const {{{names(expression)}}} = m; return {in_module(expression)}; }})")
+        assert found == expected, expression
+
+
+def names(expression):
+    return expression.split("(", 1)[0]
+
+
+def in_module(expression):
+    """tick takes another function of the module."""
+    return re.sub(r"\((rate|bytes)\)", r"(m.\1)", expression)
+
+
+SAMPLE = {"totals": {"applied": "5", "duplicate": "0"}, "strain": [],
+          "window": {"error_now": 1e-13, "error_target": 1e-12, "expected_lost": 1e-9}}
+
+
+def check_verdict(quiet):
+    """What would be said of states that a test cannot bring about in a second."""
+    def verdict(**changes):
+        sample = {**SAMPLE, **{name: {**SAMPLE[name], **change} if isinstance(change, dict) else change
+                               for name, change in changes.items()}}
+        return quiet.evaluate(f"import('/page/model.js').then((m) => m.verdict({json.dumps(sample)}))")
+
+    fine = verdict()
+    assert (fine["level"], fine["title"], fine["note"]) == ("ok", "The totals are right", "")
+    assert fine["text"].startswith("5 events counted, each once. Every promise holds. ")
+    assert verdict(window={"error_now": 2e-12})["title"] == "The error is above its target"
+    lost = verdict(window={"expected_lost": 12.4})
+    assert lost["level"] == "strain" and "about 12 events" in lost["text"]
+    one = [{"code": "memory", "text": "a", "remedy": "b"}]
+    assert verdict(strain=one)["title"] == "One promise does not hold at the moment"
+    assert verdict(strain=one * 2)["level"] == "strain"
+    assert verdict(totals={"late": "3", "overflow": "1200"})["note"].endswith(": 3 late and 1,200 overflow.")
+    assert verdict(window={"error_now": 0, "error_target": 0, "expected_lost": 0})["level"] == "ok"
+
+
+def test_numbers_and_states_become_text_that_is_right(quiet, serve):
+    quiet.open(serve().address)
+    check_texts(quiet)
+    check_verdict(quiet)
