@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "count/count.h"
 #include "events/number.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
@@ -20,20 +19,6 @@ bool take_is_nearer(const lethe_limit *one, const lethe_limit *other) {
     if (!one->is_crossed) return one->left < other->left;
     if (other->resets_ms == LETHE_NEVER_RESETS) return false;
     return one->resets_ms == LETHE_NEVER_RESETS || one->resets_ms > other->resets_ms;
-}
-
-/* What a new store is made with. */
-static int read_store(const struct arguments *arguments, lethe_store_options *options) {
-    int code =
-        arguments_duration(arguments, "window", 1000, UINT64_C(2592000000), &options->window_ms);
-    if (code == EXIT_DONE)
-        code = arguments_probability(arguments, "error", 1e-12, 0.1, &options->error);
-    if (code == EXIT_DONE) code = count_read_scale(arguments, &options->scale);
-    options->per = arguments_text(arguments, "per");
-    options->zone = arguments_text(arguments, "zone");
-    options->keep = arguments_text(arguments, "keep");
-    options->create = true;
-    return code;
 }
 
 static int read_amount(const char *text, unsigned scale, int64_t *out) {
@@ -94,7 +79,7 @@ static int take_from(lethe_store *store, struct taking *taking) {
 static int take_store(const struct arguments *arguments, struct taking *taking) {
     lethe_store_options options = LETHE_INIT(lethe_store_options);
     lethe_store *store;
-    int code = read_store(arguments, &options);
+    int code = store_read_new(arguments, &options);
     if (code == EXIT_DONE) code = store_folder(arguments, &taking->folder);
     if (code != EXIT_DONE) return code;
     interrupt_begin();
