@@ -58,7 +58,8 @@ export class Usage {
         if (none) return;
         this.zone = sample.meters.zone ?? "UTC";
         this.offer(periods, sample.top ?? []);
-        if (sample.time_ms - this.asked_ms >= EVERY_MS || sample.time_ms < this.asked_ms) {
+        const due = sample.time_ms - this.asked_ms >= EVERY_MS || sample.time_ms < this.asked_ms;
+        if (due && this.top.length > 0) {
             this.asked_ms = sample.time_ms;
             this.now_ms = sample.time_ms;
             this.ask();
