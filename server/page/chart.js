@@ -257,6 +257,48 @@ export function drawGauge(box, now, target, label) {
     show(box, svg);
 }
 
+/* The ids of a window by their age, as they drift from now, at the right, to where they are
+ * forgotten. An area is as large as its ids are many. */
+export function drawAges(box, ages, window_ms, label) {
+    const made = canvas(box);
+    if (made === null) return;
+    const {svg, width, height} = made;
+    const [left, right, top, bottom] = [1, width - 1, 4, height - 24];
+    const x = (age) => right - (right - left) * Math.min(age / window_ms, 1);
+    const dense = (one) => Number(one.ids) / Math.max(one.to_ms - one.from_ms, 1000);
+    const highest = Math.max(...ages.map(dense), Number.MIN_VALUE);
+    svg.append(
+        element("line", {x1: left, x2: right, y1: bottom + 0.5, y2: bottom + 0.5, class: "base"}));
+    svg.append(element("line", {x1: left, x2: left, y1: top, y2: bottom, class: "brink"}));
+    for (const one of ages.filter(({ids}) => ids !== "0")) {
+        const tall = Math.max((bottom - top) * dense(one) / highest, 2);
+        const wide = Math.max(x(one.from_ms) - x(one.to_ms), 2);
+        svg.append(element("rect", {
+            x: Math.max(x(one.from_ms) - wide, left),
+            y: bottom - tall,
+            width: wide,
+            height: tall,
+            class: ageClass(one.from_ms, window_ms)
+        }));
+    }
+    const names = [`forgotten after ${label(window_ms)}`, `${label(window_ms / 2)} ago`, "now"];
+    names.forEach((name, i) => {
+        if (i === 1 && width < 380) return;
+        svg.append(element("text", {
+            x: [left, (left + right) / 2, right][i],
+            y: bottom + 17,
+            class: `tick ${["", "middle", "end"][i]}`
+        },
+            name));
+    });
+    show(box, svg);
+}
+
+/* The older, the paler: one of five. */
+export function ageClass(age_ms, window_ms) {
+    return `age-${Math.floor(Math.min(age_ms / (window_ms || 1), 1) * 4.999)}`;
+}
+
 /* A bar in a cell of a table, as long as its share. */
 export function drawShare(svg, share, name) {
     let rect = svg.firstChild;

@@ -83,13 +83,22 @@ export function duration(ms) {
     return "0 s";
 }
 
-/* "1 to 3 h", "50 min to 2 h": a unit that both have is named once. */
+/* A time that is measured: below a minute, with a digit after the point. */
+export function latency(ms) {
+    if (!(ms >= 999.5 && ms < 60000)) return duration(ms);
+    return `${Number((ms / 1000).toFixed(1))} s`;
+}
+
+const ROUGH = [[172800000, 86400000, "d"], [7200000, 3600000, "h"], [120000, 60000, "min"]];
+
+/* "1 to 3 h", "90 s to 2 min": roughly, each in one unit, which is named once if it is the same. */
 export function between(from_ms, to_ms) {
-    const [from, to] = [duration(from_ms), duration(to_ms)];
-    const [count, name, ...more] = from.split(" ");
-    return more.length === 0 && /^\d+ \w+$/.test(to) && to.endsWith(` ${name}`) ?
-        `${count} to ${to}` :
-        `${from} to ${to}`;
+    const [from, to] = [from_ms, to_ms].map((ms) => {
+        const [, size, name] = ROUGH.find(([least]) => ms >= least) ?? [0, 1000, "s"];
+        return {count: Math.round(ms / size), name};
+    });
+    const both = from.name === to.name || from.count === 0;
+    return `${from.count}${both ? "" : ` ${from.name}`} to ${to.count} ${to.name}`;
 }
 
 export function clock(ms) {

@@ -105,10 +105,10 @@ export function notCounted(sample) {
 
 function lossText(lost) {
     if (!Number.isFinite(lost)) return "";
-    if (lost === 0) return "No event can have been dropped wrongly.";
+    if (lost === 0) return "None can have been dropped wrongly.";
     if (lost < 0.5) {
-        return "Since the server started, the chance that even one event was dropped wrongly is " +
-            `${small(lost)}.`;
+        return `The chance that any was dropped wrongly since the server started is ${
+            small(lost)}.`;
     }
     const about = lost < 10 ? small(lost) : exact(Math.round(lost));
     return `Since the server started, about ${about} events were probably dropped wrongly.`;

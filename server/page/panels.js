@@ -4,9 +4,10 @@
  *     screen reader's place survive the next second. Rows stay where they are and get new contents.
  * I2  Text from the server goes through textContent, never into markup. */
 
-import {between, bytes, clock, duration, exact, keyIdentity, keyText, many, percent, rate, small,
-    tick} from "./format.js";
-import {drawAreas, drawGauge, drawLines, drawShare, element, roundUp} from "./chart.js";
+import {between, bytes, clock, duration, exact, keyIdentity, keyText, latency, many, percent, rate,
+    small, tick} from "./format.js";
+import {ageClass, drawAges, drawAreas, drawGauge, drawLines, drawShare, element,
+    roundUp} from "./chart.js";
 import {duplicateShares, growth, NOT_COUNTED, OUTCOMES, rateOf, ratio, verdict} from "./model.js";
 
 export function byId(id) {
@@ -137,8 +138,8 @@ export function showOutcomes(sample, history) {
     return drawAreas(byId("rate-chart"), history.entries, series, tick(rate));
 }
 
-/* At most 10 slices of age: neighbours are put together, the youngest ones last. */
-const MOST_SLICES = 10;
+/* At most 8 slices of age: neighbours are put together, the youngest ones last. */
+const MOST_SLICES = 8;
 
 function slices(ages) {
     const each = Math.ceil(ages.length / MOST_SLICES);
@@ -154,11 +155,17 @@ function slices(ages) {
 
 export function showWindow(sample) {
     const window = sample.window ?? {};
-    const ages = slices([...(window.ages ?? [])].sort((a, b) => a.from_ms - b.from_ms));
+    const all = [...(window.ages ?? [])].sort((a, b) => a.from_ms - b.from_ms);
+    const ages = slices(all.filter(({ids}) => ids !== "0"));
     const most = ages.reduce((top, one) => (BigInt(one.ids) > top ? BigInt(one.ids) : top), 0n);
+    const oldest = ages.length === 0 ? 0 : Math.max(ages[ages.length - 1].to_ms, 1000);
+    const oldestText = ages.length === 0 ? "" : ` The oldest was counted ${duration(oldest)} ago.`;
     put("window-text",
-        `${many(window.ids ?? 0, "id")} of the last ${duration(window.window_ms)}. ` +
-            "A retry within that time is recognised. What is older is forgotten.");
+        `${many(window.ids ?? 0, "id")} of the last ${
+            duration(window.window_ms)}: a retry within ` +
+            `that time is recognised.${oldestText}`);
+    byId("window-table").hidden = ages.length === 0;
+    drawAges(byId("ages-chart"), all, window.window_ms || 1, duration);
     setRows(byId("ages"), ages,
         (row) => {
             cell(row, "th");
@@ -171,10 +178,9 @@ export function showWindow(sample) {
                 one.from_ms < 1000 ? `last ${duration(Math.max(one.to_ms, 1000))}` :
                                      `${between(one.from_ms, one.to_ms)} ago`);
             setText(row.children[1], exact(one.ids));
-            const age = Math.min(one.from_ms / (window.window_ms || 1), 1);
             drawShare(row.querySelector("svg"), ratio(one.ids, String(most)),
-                `age-${Math.floor(age * 4.999)}`);
-            setText(row.children[3], one.ids === "0" ? "–" : forgotten(window.window_ms, one));
+                ageClass(one.from_ms, window.window_ms));
+            setText(row.children[3], forgotten(window.window_ms, one));
         });
 }
 
@@ -299,15 +305,15 @@ export function showMachine(sample, history) {
             byId(`${name}-chart`), history.entries, [{name, of}], {label: tick(bytes), round});
     }
     const {p50_ms, p99_ms, count} = sample.commit ?? {};
-    put("commit-now", duration(p99_ms));
+    put("commit-now", latency(p99_ms));
     put("commit-text",
-        `Half of them take ${duration(p50_ms)}; ${many(count ?? 0, "commit")} so far.`);
+        `Half of them take ${latency(p50_ms)}; ${many(count ?? 0, "commit")} so far.`);
     drawLines(byId("commit-chart"), history.entries,
         [
             {name: "p50", of: (one) => one.commit?.p50_ms},
             {name: "p99", of: (one) => one.commit?.p99_ms}
         ],
-        {label: duration, round: (most) => roundUp(Math.max(most, 0.1))});
+        {label: latency, round: (most) => roundUp(Math.max(most, 0.1))});
 }
 
 /* The table beside the charts, only while it is open: one row for ten seconds. */
@@ -323,7 +329,7 @@ export function showHistory(history) {
         (row, one) => {
             [clock(one.time_ms), rate(one.rate?.applied), rate(one.rate?.duplicate),
                 rate(rateOf(one, NOT_COUNTED)), bytes(one.memory_bytes), bytes(one.disk_bytes),
-                duration(one.commit?.p99_ms)]
+                latency(one.commit?.p99_ms)]
                 .forEach((text, i) => setText(row.children[i], text));
         });
 }

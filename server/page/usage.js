@@ -12,6 +12,7 @@ import {Tip} from "./tip.js";
 
 const EVERY_MS = 5000;
 const MOST_BARS = 48;
+const LEAST_BARS = 12;
 const PERIOD_MS = {
     s: 1000,
     m: 60000,
@@ -127,10 +128,13 @@ export class Usage {
 
     show(entry, answer) {
         const wanted = keyIdentity(entry);
-        this.rows = (answer.usage ?? [])
-                        .filter((row) => keyIdentity(row) === wanted &&
-                                typeof row.from === "string" && row.value !== undefined)
-                        .slice(-MOST_BARS);
+        const rows = (answer.usage ?? [])
+                         .filter((row) => keyIdentity(row) === wanted &&
+                                 typeof row.from === "string" && row.value !== undefined)
+                         .slice(-MOST_BARS);
+        /* Nothing is gained by a chart of the time before the first event. */
+        const first = rows.findIndex((row) => !/^0+(\.0+)?$/.test(String(row.value)));
+        this.rows = rows.slice(Math.max(0, Math.min(first, rows.length - LEAST_BARS)));
         this.draw();
     }
 
