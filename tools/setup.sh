@@ -60,6 +60,7 @@ clang-format     lint        clang-format    checks the format of the C files
 clang-tidy       lint        clang-tidy      looks for mistakes in the C files
 cppcheck         lint        cppcheck        looks for other mistakes in the C files
 shellcheck       lint        shellcheck      looks for mistakes in the scripts
+chromium         test        (chromium)      opens the live page of lethe serve, for its tests
 doxygen          docs,test   (doxygen)       makes the API reference from the headers
 TABLE
 }
