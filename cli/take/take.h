@@ -18,10 +18,6 @@ struct taking {
     struct store_printing printing;
 };
 
-/* Whether one limit says more than another: one that refuses, and of these the one that does so
- * for longest, or else the one that leaves least. */
-bool take_is_nearer(const lethe_limit *one, const lethe_limit *other);
-
 /* take_redis.c: the same in a server. */
 int take_redis(const struct arguments *arguments, struct taking *taking);
 /* outcomes[i] becomes LETHE_OUTCOME_APPLIED or LETHE_OUTCOME_DUPLICATE. */
