@@ -29,7 +29,7 @@ HOUR_MS = 3600 * 1000
 HOURS = 47
 LOAD_SECONDS = 59
 # An event of the past stands for more than one of now, or an hour of now would dwarf theirs.
-PAST_WEIGHT = 7
+PAST_WEIGHT = 11
 
 
 def events(numbers, time_ms, spread_ms, rng, weight=1):

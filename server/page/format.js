@@ -98,6 +98,7 @@ export function between(from_ms, to_ms) {
         return {count: Math.round(ms / size), name};
     });
     const both = from.name === to.name || from.count === 0;
+    if (both && from.count === to.count) return `${to.count} ${to.name}`;
     return `${from.count}${both ? "" : ` ${from.name}`} to ${to.count} ${to.name}`;
 }
 

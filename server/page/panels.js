@@ -262,7 +262,7 @@ export function showCounters(sample, history) {
     const speeds = growth(history, keyIdentity);
     const of = (sample.counters ?? "0") === "0" ? "" : ` of ${exact(sample.counters)}`;
     put("counters-text",
-        top.length === 0 ? "Nothing has been counted yet." :
+        top.length === 0 ? (of === "" ? "Nothing has been counted yet." : "Looking for them.") :
                            `The first ${top.length}${of}, by value.`);
     setRows(byId("counters"), top,
         (row) => {

@@ -145,6 +145,7 @@ TEXTS = [
     ("format", "duration(2.5)", "2.5 ms"),
     ("format", "between(7200000, 10860000)", "2 to 3 h"),
     ("format", "between(0, 5000)", "0 to 5 s"),
+    ("format", "between(2100, 2400)", "2 s"),
     ("format", "between(3600000, 10800000)", "60 min to 3 h"),
     ("format", "latency(1234)", "1.2 s"),
     ("format", "latency(2.5)", "2.5 ms"),

@@ -60,6 +60,26 @@ def test_the_page_returns_by_itself(quiet, serve):
     quiet.wait(f"{STATE} === 'live'", 40)
 
 
+def test_strain_is_said_in_words_with_what_to_do(quiet, serve, pictures):
+    """A window that may have no more memory: a promise that really does not hold."""
+    server = serve("--memory", "64KiB")
+    opened(quiet, server)
+    quiet.wait("document.querySelector('#verdict').dataset.level === 'ok'")
+    server.count([(f"s{i}", "key", 1) for i in range(8000)])
+    quiet.wait("document.querySelector('#verdict').dataset.level === 'strain'")
+    status = server.status()
+    strain, refused = status["strain"], int(status["totals"]["refused"])
+    assert len(strain) == 1 and refused > 0
+    assert quiet.text("#verdict-title") == "One promise does not hold at the moment"
+    assert quiet.text(".strain-text") == strain[0]["text"]
+    assert quiet.text(".strain-remedy") == f"What to do: {strain[0]['remedy']}"
+    quiet.wait(f"document.querySelector('#verdict-note').textContent.endsWith(': {refused:,} refused.')")
+    assert quiet.text("#announce") == "One promise does not hold at the moment."
+    quiet.screenshot(pictures / "strain-light.png")
+    quiet.look(dark=True)
+    quiet.screenshot(pictures / "strain-dark.png")
+
+
 @pytest.mark.skipif(SIZE == "day", reason="waits until a silence is too long: make test-all does")
 def test_a_silent_server_is_lost(quiet, serve):
     server = serve()
