@@ -30,6 +30,13 @@ export function choose(sample, name) {
     return {...sample, ...table};
 }
 
+/* So many of the last samples are kept as they came; of those before, only what charts show. */
+const WHOLE = 8;
+
+function slim({time_ms, rate, memory_bytes, disk_bytes, commit}) {
+    return {time_ms, rate, memory_bytes, disk_bytes, commit};
+}
+
 export class History {
     constructor() {
         this.entries = [];
@@ -51,6 +58,8 @@ export class History {
         const last = this.entries[this.entries.length - 1];
         if (last !== undefined && sample.time_ms < last.time_ms) this.clear();
         this.entries.push({time_ms: sample.time_ms, sample});
+        const older = this.entries[this.entries.length - 1 - WHOLE];
+        if (older !== undefined && older.sample !== null) older.sample = slim(older.sample);
         const first =
             this.entries.findIndex((entry) => entry.time_ms >= sample.time_ms - HISTORY_MS);
         this.entries.splice(0, Math.max(first - 1, 0));

@@ -23,6 +23,7 @@ extern const size_t page_file_count;
  * page holds no script or style of its own text, so nothing that a key contains can become one. */
 #define PAGE_CONTENT_SECURITY_POLICY                                                \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 
 #endif

@@ -10,7 +10,7 @@ import {byId, cell, put, setRows, setText} from "./panels.js";
 import {headers, problemOf} from "./stream.js";
 import {Tip} from "./tip.js";
 
-const EVERY_MS = 5000;
+const EVERY_MS = 3000;
 const MOST_BARS = 48;
 const LEAST_BARS = 12;
 const PERIOD_MS = {

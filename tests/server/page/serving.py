@@ -96,7 +96,7 @@ class Load:
 
     def __init__(self, server, keys=12, batch=400, pause=0.02):
         self.server, self.keys, self.batch, self.pause = server, keys, batch, pause
-        self.applied = self.duplicates = 0
+        self.applied = self.duplicates = self.sum = 0
         self.failure = None
         self.ends = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -110,6 +110,7 @@ class Load:
                           for i in range(self.batch)]
                 self.server.count(events + events[::4])
                 self.applied += len(events)
+                self.sum += sum(delta for _, _, delta in events)
                 self.duplicates += len(events[::4])
                 number += len(events)
                 time.sleep(self.pause)

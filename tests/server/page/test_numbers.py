@@ -9,6 +9,8 @@ import json
 import re
 import time
 
+import pytest
+
 from sizes import sized
 
 READY = "document.querySelectorAll('#outcomes tr').length > 1 && !document.querySelector('#panels').hidden"
@@ -51,9 +53,10 @@ def test_the_numbers_are_those_of_the_api_while_a_load_runs(quiet, serve, load, 
     quiet.look(dark=True)
     quiet.screenshot(pictures / "load-dark.png")
     running.end()
-    status = server.status()
-    assert status["totals"]["applied"] == str(running.applied)
-    assert status["totals"]["duplicate"] == str(running.duplicates)
+    # The server looks at its store once a second: then it has all of the load.
+    until(lambda: server.status()["totals"]["applied"] == str(running.applied))
+    until(lambda: sum(int(one["value"]) for one in server.status()["top"]) == running.sum)
+    assert server.status()["totals"]["duplicate"] == str(running.duplicates)
     quiet.wait(f"document.querySelector('#tile-total').textContent === '{running.applied:,}'")
     compare_all(quiet, server)
 
@@ -74,11 +77,11 @@ def compare_all(page, server):
         int(status["totals"]["duplicate"]) + int(status["totals"]["applied"]))
     assert f"{share * 100:.1f}% so far" in page.text("#tile-share-more")
     assert page.text("#verdict-title") == "The totals are right"
-    usage = page.evaluate("[...document.querySelectorAll('#usage-rows tr')].at(0).children[1].textContent")
+    chosen = page.evaluate("document.querySelector('#usage-key').selectedOptions[0].textContent")
+    value = {one["key"]: int(one["value"]) for one in status["top"]}[chosen]
     until(lambda: page.evaluate("[...document.querySelectorAll('#usage-rows tr')]"
                                 ".reduce((all, row) => all + Number(row.children[1].textContent"
-                                ".replaceAll(',', '')), 0)") == int(status["top"][0]["value"]))
-    assert re.fullmatch(r"[\d,]+", usage)
+                                ".replaceAll(',', '')), 0)") == value)
 
 
 HOSTILE = {
@@ -202,7 +205,36 @@ def check_verdict(quiet):
     assert verdict(window={"error_now": 0, "error_target": 0, "expected_lost": 0})["level"] == "ok"
 
 
+def check_tables(quiet):
+    """A server over Redis sends an object for each table, and what is common once."""
+    sample = {"time_ms": 5, "tables": [{"name": "a", "counters": "1"}, {"name": "b", "counters": "2"}]}
+    for name, counters in (("a", "1"), ("b", "2"), ("gone", "1")):
+        found = quiet.evaluate(f"import('/page/model.js').then((m) => "
+                               f"m.choose({json.dumps(sample)}, '{name}'))")
+        assert (found["time_ms"], found["counters"]) == (5, counters)
+
+
+@pytest.mark.parametrize("mode", ["--exact", "--forever"])
+def test_modes_that_promise_more(quiet, serve, pictures, mode):
+    """Without an error, and with a ledger beside the window."""
+    server = serve(mode)
+    server.count([(f"id-{i}", "key", 1) for i in range(3000)])
+    quiet.open(server.address)
+    quiet.wait("document.querySelector('#tile-total').textContent === '3,000'")
+    is_exact = mode == "--exact"
+    assert (quiet.text("#tile-error") == "0") == is_exact
+    assert quiet.text("#error-text").startswith("Ids are compared exactly: ") == is_exact
+    assert quiet.evaluate("document.querySelector('#error-gauge').hidden") == is_exact
+    assert quiet.evaluate("document.querySelector('#ledger').hidden") == is_exact
+    if not is_exact:
+        capacity = int(server.status()["ledger"]["capacity"])
+        assert f"of the planned {capacity:,}" in quiet.text("#ledger-text")
+    assert quiet.text("#verdict-title") == "The totals are right"
+    quiet.screenshot(pictures / f"mode{mode}.png")
+
+
 def test_numbers_and_states_become_text_that_is_right(quiet, serve):
     quiet.open(serve().address)
     check_texts(quiet)
     check_verdict(quiet)
+    check_tables(quiet)
