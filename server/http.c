@@ -18,7 +18,7 @@
 #include "server/routes.h"
 #include "server/state.h"
 
-enum { DISCARDED_BYTES = 64 << 10 };
+enum { DISCARDED_BYTES = 1 << 20 };
 
 static const char *look_up_header(void *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -170,7 +170,7 @@ static enum MHD_Result take(struct exchange *exchange, const char *data, size_t 
         return MHD_YES;
     }
     exchange->discarded += size;
-    return exchange->discarded > most ? MHD_NO : MHD_YES;
+    return exchange->discarded > DISCARDED_BYTES ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,

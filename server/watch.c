@@ -15,8 +15,7 @@
 #include "server/state.h"
 
 enum { TOP_REST_FACTOR = 100, TOP_WANTED_SECONDS = 15 };
-/* What was seen within this is fresh enough; a rate is over this at least. */
-#define FRESH_SECONDS 0.05
+/* A rate is over this at least. */
 #define RATE_SECONDS 0.9
 
 const char *outcome_name(unsigned outcome) {
@@ -76,9 +75,13 @@ static void note(struct watch *watch, const lethe_store_stats *stats, const stru
                  bool is_tick) {
     double now = clock_seconds();
     pthread_mutex_lock(&watch->lock);
+    if (watch->has_stats && stats->commits < watch->stats.commits) {
+        pthread_mutex_unlock(&watch->lock); /* another thread has looked later, and was faster */
+        return;
+    }
     watch->latest = (struct sample){.at_s = now, .totals = totals_of(stats), .latency = *latency};
     if (is_tick) watch->samples[watch->count++ % SAMPLES] = watch->latest;
-    if (watch->has_stats) {
+    if (watch->has_stats && stats->applied > watch->stats.applied) {
         watch->expected_lost +=
             watch_error(stats) * (double)(stats->applied - watch->stats.applied);
     }
@@ -235,11 +238,8 @@ static const struct sample *sample_before(const struct watch *watch, double seco
 }
 
 void watch_view(struct watch *watch, struct view *out) {
+    look(watch, false);
     double now = clock_seconds();
-    pthread_mutex_lock(&watch->lock);
-    bool is_stale = now - watch->latest.at_s > FRESH_SECONDS;
-    pthread_mutex_unlock(&watch->lock);
-    if (is_stale) look(watch, false);
     pthread_mutex_lock(&watch->lock);
     *out = (struct view){.has_stats = watch->has_stats,
                          .stats = watch->stats,

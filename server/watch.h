@@ -63,7 +63,7 @@ struct view {
     struct sample now, before, minute;
     double uptime_s, fold_age_s, expected_lost;
 };
-/* Looks at the store first, unless somebody just did. It may wait for the disk. */
+/* Looks at the store first, and may wait for the disk. */
 void watch_view(struct watch *watch, struct view *out);
 
 bool watch_begin(struct watch *watch, struct server *server);

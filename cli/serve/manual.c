@@ -77,7 +77,7 @@ static const struct option serve_options[] = {
     {.name = "max-body",
      .value = "SIZE",
      .help =
-         "the largest body of a request; default 8M; decompressed it may have eight times that"},
+         "the largest body of a request; default 8MiB; decompressed it may have eight times that"},
     {.name = "max-connections", .value = "N", .help = "the most connections; default 1024"},
     {.name = "max-counters",
      .value = "N",
