@@ -85,6 +85,7 @@ export function duration(ms) {
 
 /* A time that is measured: below a minute, with a digit after the point. */
 export function latency(ms) {
+    if (ms > 0 && ms < 0.9995) return `${Math.round(ms * 1000)} µs`;
     if (!(ms >= 999.5 && ms < 60000)) return duration(ms);
     return `${Number((ms / 1000).toFixed(1))} s`;
 }

@@ -188,5 +188,5 @@ export function ratio(part, all) {
     const places = Math.max(fraction(part), fraction(all));
     const [a, b] = [whole(part, places), whole(all, places)];
     if (b <= 0n || a <= 0n) return 0;
-    return Math.min(1, Number(a * 10000n / b) / 10000);
+    return Math.min(1, Number(a * 1000000000n / b) / 1e9);
 }

@@ -34,6 +34,7 @@ export class Usage {
         this.token = token;
         this.top = [];
         this.rows = [];
+        this.answered = false;
         this.asked_ms = 0;
         this.busy = false;
         this.key = byId("usage-key");
@@ -47,6 +48,7 @@ export class Usage {
     clear() {
         this.top = [];
         this.rows = [];
+        this.answered = false;
         this.key.replaceChildren();
         this.by.replaceChildren();
     }
@@ -134,12 +136,19 @@ export class Usage {
                          .slice(-MOST_BARS);
         /* Nothing is gained by a chart of the time before the first event. */
         const first = rows.findIndex((row) => !/^0+(\.0+)?$/.test(String(row.value)));
+        this.answered = true;
         this.rows = rows.slice(Math.max(0, Math.min(first, rows.length - LEAST_BARS)));
         this.draw();
     }
 
     draw() {
-        if (byId("usage-body").hidden || this.rows.length === 0) return;
+        if (byId("usage-body").hidden || !this.answered) return;
+        if (this.rows.length === 0) {
+            put("usage-text", "Nothing of this counter is in a period yet.");
+            byId("usage-chart").querySelector("svg")?.remove();
+            byId("usage-rows").replaceChildren();
+            return;
+        }
         const values = this.rows.map((row) => String(row.value));
         const most =
             values.reduce((top, one) => (whole(one, 18) > whole(top, 18) ? one : top), "0");

@@ -120,7 +120,7 @@ def test_hostile_keys_are_text(quiet, serve, pictures):
     assert quiet.evaluate("document.title") == "Lethe"
     quiet.screenshot(pictures / "hostile.png")
     quiet.resize(390, 844, True)
-    quiet.wait("document.documentElement.scrollWidth <= innerWidth")
+    quiet.wait("innerWidth === 390 && document.documentElement.scrollWidth === 390")
     quiet.screenshot(pictures / "hostile-phone.png")
 
 
@@ -152,6 +152,7 @@ TEXTS = [
     ("format", "between(3600000, 10800000)", "60 min to 3 h"),
     ("format", "latency(1234)", "1.2 s"),
     ("format", "latency(2.5)", "2.5 ms"),
+    ("format", "latency(0.25)", "250 µs"),
     ("format", "keyText({key: ''}).text", "(empty key)"),
     ("format", "tick(rate)(2500000)", "2.5 M"),
     ("format", "tick(rate)(100)", "100"),
