@@ -143,10 +143,10 @@ export class Usage {
 
     draw() {
         if (byId("usage-body").hidden || !this.answered) return;
-        if (this.rows.length === 0) {
+        const none = this.rows.length === 0;
+        byId("usage-chart").hidden = byId("usage-table").hidden = none;
+        if (none) {
             put("usage-text", "Nothing of this counter is in a period yet.");
-            byId("usage-chart").querySelector("svg")?.remove();
-            byId("usage-rows").replaceChildren();
             return;
         }
         const values = this.rows.map((row) => String(row.value));
