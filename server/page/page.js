@@ -50,7 +50,8 @@ function setState(now, details) {
     const again = now === "connecting" && before === "lost";
     byId("link").dataset.state = again ? "lost" : now;
     put("link-text", again ? "Connecting again" : LINK[now]);
-    document.title = now === "live" || now === "connecting" ? "Lethe" : `${LINK[now]} – Lethe`;
+    const fine = now === "live" || (now === "connecting" && !again);
+    document.title = fine ? "Lethe" : `${LINK[again ? "lost" : now]} – Lethe`;
     byId("panels").classList.toggle("stale", now !== "live" && now !== "paused");
     byId("ask").hidden = now !== "token";
     byId("lost").hidden = !(now === "lost" || again);

@@ -19,6 +19,16 @@ EVENTS = [(f"e{i}", f"key-{i % 7}", i) for i in range(1, 400)]
 TOKEN = "test-token-of-the-page-0123456789"
 
 
+# Records each text that an element has from now on.
+RECORD = """{
+    const element = document.querySelector('NAME');
+    const texts = (window.recorded ??= {})['NAME'] = [];
+    new MutationObserver(() => {
+        if (texts.at(-1) !== element.textContent) texts.push(element.textContent);
+    }).observe(element, {childList: true});
+}"""
+
+
 def opened(page, server, **how):
     page.open(server.address, **how)
     page.wait(READY)
@@ -28,15 +38,14 @@ def test_a_lost_server_shows_and_the_page_recovers(quiet, serve, pictures):
     server = serve()
     server.count(EVENTS)
     opened(quiet, server)
-    quiet.evaluate("window.announced = []; new MutationObserver(() => window.announced.push("
-                   "document.querySelector('#announce').textContent)).observe("
-                   "document.querySelector('#announce'), {childList: true})")
+    for name in ("#announce", "#link-text", "title"):
+        quiet.evaluate(RECORD.replace("NAME", name))
     server.stop(signal.SIGKILL)
     quiet.wait(f"{STATE} === 'lost'", 10)
     quiet.wait("document.querySelector('#lost-text').textContent.includes('Next attempt')")
     assert not quiet.evaluate("document.querySelector('#lost').hidden")
     assert quiet.text("#verdict-title").startswith("Last seen at ")
-    assert quiet.evaluate("document.title") == "Server lost – Lethe"
+    quiet.wait("window.recorded['#link-text'].includes('Connecting again')")
     quiet.screenshot(pictures / "lost-light.png")
     quiet.look(dark=True)
     quiet.screenshot(pictures / "lost-dark.png")
@@ -47,8 +56,9 @@ def test_a_lost_server_shows_and_the_page_recovers(quiet, serve, pictures):
     quiet.wait("document.querySelector('#tile-total').textContent === '400'")
     assert quiet.evaluate("document.querySelector('#lost').hidden")
     assert quiet.text("#verdict-title") == "The totals are right"
-    assert quiet.evaluate("window.announced") == [
+    assert quiet.evaluate("window.recorded['#announce']") == [
         "The server is lost. The page tries again by itself.", "Connected: the numbers are live."]
+    assert quiet.evaluate("window.recorded['title']") == ["Server lost – Lethe", "Lethe"]
 
 
 def test_the_page_returns_by_itself(quiet, serve):
