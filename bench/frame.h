@@ -37,6 +37,7 @@ extern const struct workload workload_meters;
 extern const struct workload workload_quotient;
 extern const struct workload workload_redis_batches;
 extern const struct workload workload_redis_ring;
+extern const struct workload workload_serve;
 extern const struct workload workload_sketch;
 extern const struct workload workload_sketch_words;
 extern const struct workload workload_window;

@@ -9,9 +9,9 @@ static const struct workload *const workloads[] = {
     &workload_bloom,         &workload_cascade,        &workload_count,
     &workload_dedup,         &workload_events,         &workload_filters,
     &workload_gaussian,      &workload_meters,         &workload_quotient,
-    &workload_redis_batches, &workload_redis_ring,     &workload_sketch,
-    &workload_sketch_words,  &workload_window,         &workload_window_memory,
-    &workload_window_design,
+    &workload_redis_batches, &workload_redis_ring,     &workload_serve,
+    &workload_sketch,        &workload_sketch_words,   &workload_window,
+    &workload_window_memory, &workload_window_design,
 #if defined(BENCH_HAS_LEVELDB)
     &workload_leveldb,       &workload_leveldb_tables,
 #endif

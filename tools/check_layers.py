@@ -9,6 +9,7 @@ usage: tools/check_layers.py [ROOT]
     structures       public headers
     cli module       public headers, structures, and their own folder
     python           the same
+    server           public headers, its own folder, and of cli what reads events (READERS, below)
     plugins examples public headers, and their own folder (examples: not even that)
 
 Nothing includes upwards, and filters and sketches do not know of each other. Only src/os may use
@@ -36,12 +37,17 @@ LAYERS = {
                    "src/window", "src/engine"},
     "src/opencl": {"include", "src/core", "src/filter", "src/sketch", "src/opencl"},
     "structures": {"include", "structures"},
-    "cli": {"include", "structures", "cli"},
+    "cli": {"include", "structures", "cli", "server"},
+    "server": {"include", "server", "cli"},
     "module": {"include", "structures", "module"},
     "python": {"include", "structures", "python"},
     "plugins": {"include", "plugins"},
     "examples": {"include"},
 }
+
+# The server and the command line share what reads events; and one command starts the server.
+READERS = re.compile(r"cli/(events|input|say|usage|take)/|cli/frame/(clock|exit_code)\.h$")
+SERVER_FRONT = ("server/server.h", re.compile(r"cli/serve/"))
 
 # Libraries of others: the headers, and the only place that may know of them.
 FOREIGN = [
@@ -54,6 +60,7 @@ FOREIGN = [
      "python/native/python.h"),
     (re.compile(r"leveldb/"), re.compile(r"(plugins|examples)/"), "LevelDB",
      "plugins"),
+    (re.compile(r"microhttpd\.h$"), re.compile(r"server/http"), "libmicrohttpd", "server/http*"),
     (re.compile(r"CL/"), re.compile(r"src/opencl/"), "OpenCL", "src/opencl"),
     (re.compile(r"(.*/)?xxh(ash|3)\.h$"), re.compile(r"src/core/(hash|codec)"), "xxHash",
      "src/core/hash* and src/core/codec*"),
@@ -94,7 +101,9 @@ def own_header(root, path, name, quoted):
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
     # These include from their own folder, whose folders may have names that src/ has too.
     own = layer_of(path)
-    first = [own + "/" + name] if own in ("cli", "module") else []
+    first = [own + "/" + name] if own in ("cli", "module", "server") else []
+    if own == "server":
+        first.append("cli/" + name)
     for candidate in ([beside] if quoted else []) + first + ["src/" + name, "include/" + name, name]:
         candidate = posixpath.normpath(candidate)
         if os.path.isfile(os.path.join(root, candidate)):
@@ -110,9 +119,17 @@ def own_header(root, path, name, quoted):
     return None
 
 
-def wrong_own(layer, target):
-    """What is wrong with including the project's header target from layer; None if nothing."""
+def wrong_own(layer, path, target):
+    """What is wrong with including the project's header target from a file; None if nothing."""
     target_layer = layer_of(target)
+    if layer == "server" and target_layer == "cli" and not READERS.match(target):
+        return (f"server may not include {target}: of cli it uses only what reads events; move what "
+                "both need there")
+    if layer == "cli" and target_layer == "server":
+        front, users = SERVER_FRONT
+        if target == front and users.match(path):
+            return None
+        return f"cli may not include {target}: only cli/serve starts the server, through {front}"
     if target_layer in LAYERS[layer]:
         return None
     shown = target_layer or posixpath.dirname(target) or "the root folder"
@@ -166,7 +183,7 @@ def check_file(root, path):
             continue
         name = quoted if quoted is not None else angled
         target = own_header(root, path, name, quoted is not None)
-        message = wrong_own(layer, target) if target else wrong_foreign(layer, path, name)
+        message = wrong_own(layer, path, target) if target else wrong_foreign(layer, path, name)
         if message:
             yield line, message
 

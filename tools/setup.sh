@@ -32,6 +32,7 @@ ocl-icd-opencl-dev run       (CL/cl.h)       loads the drivers of devices, for l
 opencl-headers   run         -               its headers
 pocl-opencl-icd  test        -               an OpenCL device that is the CPU, for the tests
 libhiredis-dev   run         hiredis/hiredis.h  speaks to servers, for lethe count --redis
+libmicrohttpd-dev run        microhttpd.h    speaks HTTP, for lethe serve
 libssl-dev       run         openssl/ssl.h   TLS to those servers
 openssl          test        openssl         makes certificates for the tests
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
@@ -67,6 +68,7 @@ clang-format     lint        clang-format    checks the format of the C files
 clang-tidy       lint        clang-tidy      looks for mistakes in the C files
 cppcheck         lint        cppcheck        looks for other mistakes in the C files
 shellcheck       lint        shellcheck      looks for mistakes in the scripts
+chromium         test        (chromium)      opens the live page of lethe serve, for its tests
 doxygen          docs,test   (doxygen)       makes the API reference from the headers
 TABLE
 }

@@ -52,6 +52,9 @@ static const char *const bench_workloads[] = {
     "replicas, with once-tables and without: what `lethe paper fbf-15` runs.",
     "`redis-ring`: counters in a cluster of ten Redis servers while acknowledgements are lost and "
     "a master is killed: what `lethe paper fbf-14-real` runs.",
+    "`serve`: events over HTTP, answered when they are durable: single ones on 64 connections, and "
+    "lines of 1,000 events; next to a table of ids in SQLite behind Python and Node.js. Client and "
+    "server share the machine.",
     "`sketch`: adding to and querying sketches of each kind with 4 rows of 30,000 counters, one "
     "key at a time and in batches, next to a plain Count-Min sketch; keys drawn uniformly and by "
     "Zipf's law; and two readers at once.",

@@ -60,6 +60,7 @@ void event_batch_clear(struct event_batch *batch) {
     batch->unreadable = 0;
     batch->complaint_count = 0;
     batch->guessed_unit = UNIT_BY_SIZE;
+    batch->given_id = (lethe_bytes){0};
     batch->change_count = 0;
     batch->text_used = 0;
 }

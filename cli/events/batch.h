@@ -111,6 +111,10 @@ struct event_batch {
     enum event_time_unit guessed_unit;
     size_t guessed_at;
 
+    /* What the next event is to have for an id: one that has none is given this, and one that has
+     * another is unreadable. Empty: each has its own. It must outlive the batch. */
+    lethe_bytes given_id;
+
     /* For those who fill the batch. */
     struct event_share *share_room;
     lethe_operation *operation_room;

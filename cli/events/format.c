@@ -74,9 +74,24 @@ static void plant_members(struct event_format *format) {
     for (size_t i = 0; i < format->place_count; i++) {
         const struct event_place *place = &format->places[i];
         if (place->kind != PLACE_MEMBER) continue;
-        member_tree_add(&format->members, i, format->text, place->text, place->size);
+        format->members.of_place[i] =
+            member_tree_add(&format->members, format->text, place->text, place->size);
     }
     format->scan = scan_choose();
+}
+
+/* The member that lists the changes of an event. */
+static bool plant_changes(struct event_format *format, struct event_problem *problem) {
+    static const char name[] = "changes";
+    if (sizeof format->text - format->text_used < sizeof name) {
+        event_problem_set(problem, "--fields is too long; name less");
+        return false;
+    }
+    memcpy(format->text + format->text_used, name, sizeof name);
+    format->changes_node =
+        member_tree_add(&format->members, format->text, format->text_used, sizeof name);
+    format->text_used += sizeof name;
+    return true;
 }
 
 bool event_format_make(const struct event_format_options *options, struct event_format *out,
@@ -89,6 +104,7 @@ bool event_format_make(const struct event_format_options *options, struct event_
     }
     event_format_order(out);
     plant_members(out);
+    if (options->takes_changes && !plant_changes(out, problem)) return false;
     event_format_describe(out, manner);
     if (strlen(manner) == sizeof manner - 1) {
         event_problem_set(problem, "--fields is longer than a mark has room for; name less");

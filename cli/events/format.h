@@ -71,6 +71,9 @@ struct event_format {
     /* The members that the places of JSON name, and how they are looked for. */
     struct member_tree members;
     scan_function *scan;
+    /* Of JSON events: the member that lists changes, in place of a key and a delta; the root where
+     * there is none (changes.h). */
+    uint16_t changes_node;
 };
 
 /* The options that make a format. All but the kind may be zero. */
@@ -89,6 +92,9 @@ struct event_format_options {
     /* The lines are CloudEvents: the id is source and id, the key is the type unless the fields
      * say otherwise. */
     bool is_cloud;
+    /* Of JSON: an event may have a member `changes`, a list of objects with key and delta, in place
+     * of its key and delta. */
+    bool takes_changes;
 };
 
 /* Makes a format. Returns false after saying what is wrong with the options. A zone by name is

@@ -9,6 +9,7 @@
  *         --fields. */
 #include <string.h>
 
+#include "events/changes.h"
 #include "events/places.h"
 #include "events/record.h"
 #include "events/scan.h"
@@ -28,9 +29,10 @@ static const char *kind_name(uint8_t kind) {
 
 /* Says that a place has nothing it could have: not in this line, if it is required. */
 static bool miss(const struct event_format *format, const struct event_place *place,
-                 struct event_problem *problem) {
+                 const struct event_batch *batch, struct event_problem *problem) {
     char name[2 * EVENT_NAME_BYTES];
     if (place->role == ROLE_DELTA) return true;
+    if (place->role == ROLE_ID && batch->given_id.size > 0) return true;
     (void)event_place_describe(format, place, name, sizeof name);
     event_problem_set(problem, "the object has no member '%s'; name the right one in --fields",
                       name);
@@ -40,7 +42,7 @@ static bool miss(const struct event_format *format, const struct event_place *pl
 /* A member that was not found. What stands where its path ends says why. */
 static bool miss_member(const struct event_format *format, const struct event_place *place,
                         uint16_t node, const struct scan_value *found,
-                        struct event_problem *problem) {
+                        const struct event_batch *batch, struct event_problem *problem) {
     const struct member_node *nodes = format->members.nodes;
     uint16_t last = nodes[node].parent, child = node;
     while (last != MEMBER_ROOT && found[last].kind == SCAN_NOTHING) {
@@ -50,7 +52,7 @@ static bool miss_member(const struct event_format *format, const struct event_pl
     uint8_t kind = last != MEMBER_ROOT ? found[last].kind : SCAN_OBJECT;
     if (kind == SCAN_OBJECT || kind == SCAN_NULL ||
         (kind == SCAN_ARRAY && nodes[child].element != MEMBER_NO_ELEMENT)) {
-        return miss(format, place, problem);
+        return miss(format, place, batch, problem);
     }
     char name[2 * EVENT_NAME_BYTES];
     (void)event_place_describe(format, place, name, sizeof name);
@@ -80,8 +82,7 @@ static bool reject_kind(const struct event_format *format, const struct event_pl
     return false;
 }
 
-/* The text of a string or number. What is unescaped once stays so. */
-static lethe_bytes text_of(struct scan_value *value, struct event_batch *batch) {
+lethe_bytes event_text_of(struct scan_value *value, struct event_batch *batch) {
     if (value->is_escaped) {
         char *room = event_batch_take(batch, value->size);
         value->size = (uint32_t)scan_unescape((lethe_bytes){value->at, value->size}, room);
@@ -103,10 +104,10 @@ static bool take_place(const struct event_format *format, size_t place, struct s
     if (at->kind == PLACE_LITERAL) return true;
     uint16_t node = format->members.of_place[place];
     uint8_t kind = found[node].kind;
-    if (kind == SCAN_NOTHING) return miss_member(format, at, node, found, problem);
-    if (kind == SCAN_NULL) return miss(format, at, problem);
+    if (kind == SCAN_NOTHING) return miss_member(format, at, node, found, batch, problem);
+    if (kind == SCAN_NULL) return miss(format, at, batch, problem);
     if (!is_taken(at->role, kind)) return reject_kind(format, at, kind, problem);
-    *field = text_of(&found[node], batch);
+    *field = event_text_of(&found[node], batch);
     return true;
 }
 
@@ -122,8 +123,16 @@ enum event_result event_parse_json(const struct event_format *format, lethe_byte
                      problem);
         return EVENT_UNREADABLE;
     }
+    bool has_changes = event_has_changes(format, found);
     for (size_t i = 0; i < format->place_count; i++) {
+        enum event_role role = format->places[i].role;
+        fields[i] = (lethe_bytes){0};
+        if (has_changes && (role == ROLE_KEY || role == ROLE_DELTA)) {
+            if (!event_lacks_place(format, i, found, problem)) return EVENT_UNREADABLE;
+            continue;
+        }
         if (!take_place(format, i, found, batch, &fields[i], problem)) return EVENT_UNREADABLE;
     }
+    if (has_changes) return event_take_list(format, fields, found, batch, problem);
     return event_take_fields(format, fields, batch, problem);
 }

@@ -48,11 +48,10 @@ void member_tree_begin(struct member_tree *tree) {
     tree->count = 1;
 }
 
-void member_tree_add(struct member_tree *tree, size_t place, const char *text, size_t at,
-                     size_t size) {
+uint16_t member_tree_add(struct member_tree *tree, const char *text, size_t at, size_t size) {
     uint16_t node = MEMBER_ROOT;
     for (size_t end = at + size; at < end; at += strlen(text + at) + 1) {
         node = add_child(tree, node, text, at);
     }
-    tree->of_place[place] = node;
+    return node;
 }

@@ -42,9 +42,9 @@ struct member_tree {
 /* Makes the tree empty: a root alone. */
 void member_tree_begin(struct member_tree *tree);
 
-/* Adds the path of a place: the names at `at` in the format's text, each with a NUL after it. */
-void member_tree_add(struct member_tree *tree, size_t place, const char *text, size_t at,
-                     size_t size);
+/* Adds a path: the names at `at` in the format's text, each with a NUL after it. Returns the node
+ * that it leads to. */
+uint16_t member_tree_add(struct member_tree *tree, const char *text, size_t at, size_t size);
 
 /* The name of a node, in the format's text. */
 static inline lethe_bytes member_name(const struct member_node *node, const char *text) {

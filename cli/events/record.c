@@ -47,8 +47,21 @@ static lethe_bytes text_of(const struct event_format *format, size_t place,
     return at->kind == PLACE_LITERAL ? event_place_text(format, at) : fields[place];
 }
 
+/* Whether the id is the one that the batch expects, if it does. */
+static bool is_expected(const struct event_batch *batch, lethe_bytes id,
+                        struct event_problem *problem) {
+    struct event_excerpt one, other;
+    lethe_bytes given = batch->given_id;
+    if (given.size == 0 || (given.size == id.size && memcmp(given.data, id.data, id.size) == 0)) {
+        return true;
+    }
+    event_problem_set(problem, "the event has the id '%s', and was given '%s' as well; give one",
+                      event_excerpt(id, &one), event_excerpt(given, &other));
+    return false;
+}
+
 /* The id of one field, or of several. */
-static bool make_id(const struct event_format *format, const lethe_bytes *fields,
+static bool join_id(const struct event_format *format, const lethe_bytes *fields,
                     struct event_batch *batch, lethe_bytes *id, struct event_problem *problem) {
     lethe_bytes parts[EVENT_PLACES_LIMIT];
     size_t count = event_format_count(format, ROLE_ID), size;
@@ -72,6 +85,16 @@ static bool make_id(const struct event_format *format, const lethe_bytes *fields
     return true;
 }
 
+bool event_make_id(const struct event_format *format, const lethe_bytes *fields,
+                   struct event_batch *batch, lethe_bytes *id, struct event_problem *problem) {
+    bool is_missing = event_format_count(format, ROLE_ID) == 1 && fields[0].size == 0;
+    if (is_missing && batch->given_id.size > 0) {
+        *id = batch->given_id;
+        return event_take_id(*id, problem);
+    }
+    return join_id(format, fields, batch, id, problem) && is_expected(batch, *id, problem);
+}
+
 /* The keys, each with its delta, or with the one for all. */
 static bool take_changes(const struct event_format *format, const lethe_bytes *fields,
                          lethe_change *changes, struct event_problem *problem) {
@@ -91,8 +114,10 @@ static bool take_changes(const struct event_format *format, const lethe_bytes *f
 }
 
 /* The time of one field; or of two, a day and a time of day. */
-static bool take_time(const struct event_format *format, const lethe_bytes *fields,
-                      struct event_batch *batch, uint64_t *time_ms, struct event_problem *problem) {
+bool event_take_time(const struct event_format *format, const lethe_bytes *fields,
+                     struct event_batch *batch, uint64_t *time_ms, struct event_problem *problem) {
+    *time_ms = 0;
+    if (!event_format_has_time(format)) return true;
     const lethe_bytes *times = fields + format->starts[ROLE_TIME];
     enum event_time_unit guessed = UNIT_BY_SIZE;
     lethe_bytes text = times[0];
@@ -121,11 +146,11 @@ enum event_result event_take_fields(const struct event_format *format, const let
     size_t keys = event_format_count(format, ROLE_KEY);
     if (keys > EVENTS_PER_BATCH + LETHE_CHANGES_LIMIT - batch->change_count) return EVENT_NO_ROOM;
     lethe_change *changes = batch->changes + batch->change_count;
-    uint64_t time_ms = 0;
+    uint64_t time_ms;
     lethe_bytes id;
-    if (!make_id(format, fields, batch, &id, problem) ||
+    if (!event_make_id(format, fields, batch, &id, problem) ||
         !take_changes(format, fields, changes, problem) ||
-        (event_format_has_time(format) && !take_time(format, fields, batch, &time_ms, problem))) {
+        !event_take_time(format, fields, batch, &time_ms, problem)) {
         return EVENT_UNREADABLE;
     }
     return event_add(batch, id, keys, time_ms);

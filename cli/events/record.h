@@ -44,6 +44,13 @@ EVENT_INLINE enum event_result event_add(struct event_batch *batch, lethe_bytes 
     return EVENT_TAKEN;
 }
 
+/* The parts of the next call, for those who find the changes elsewhere: the id of one field or of
+ * several, or the one that the batch gives; and the time, 0 where the format has none. */
+bool event_make_id(const struct event_format *format, const lethe_bytes *fields,
+                   struct event_batch *batch, lethe_bytes *id, struct event_problem *problem);
+bool event_take_time(const struct event_format *format, const lethe_bytes *fields,
+                     struct event_batch *batch, uint64_t *time_ms, struct event_problem *problem);
+
 /* Adds the operation of a record. fields has what was found at each place of the format; of
  * literals it need not have anything. What is missing has no bytes. */
 enum event_result event_take_fields(const struct event_format *format, const lethe_bytes *fields,

@@ -37,7 +37,8 @@ enum scan_kind {
 
 /* What a member holds. */
 struct scan_value {
-    /* Of numbers and strings: their text, without quotes. */
+    /* Of numbers and strings: their text, without quotes. Of objects and arrays: where they begin;
+     * they have no size. */
     const char *at;
     uint32_t size;
     uint8_t kind;

@@ -203,9 +203,11 @@ SCAN_INLINE const char *take_value(const struct scanner *scanner, const char *at
         value->kind = SCAN_STRING;
         return end + 1;
     case '{':
+        value->at = at;
         value->kind = SCAN_OBJECT;
         return is_path ? scan_object(scanner, at, node, depth) : skip_value(scanner, at, depth);
     case '[':
+        value->at = at;
         value->kind = SCAN_ARRAY;
         return is_path ? scan_array(scanner, at, node, depth) : skip_value(scanner, at, depth);
     default:

@@ -34,6 +34,7 @@
     row(claim_abort, "Work that happens once") \
     row(claim_list, "Work that happens once") \
     row(claim_run, "Work that happens once") \
+    row(serve, "Servers") \
     row(stat, "Stores") \
     row(check, "Stores") \
     row(backup, "Stores") \

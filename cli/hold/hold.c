@@ -176,7 +176,7 @@ int run_hold_place(const struct arguments *arguments) {
     lethe_store *store;
     int code = read_words(arguments, &holding);
     if (code == EXIT_DONE) code = read_place(arguments, &bounds, &holding);
-    if (code == EXIT_DONE) code = take_read_store(arguments, &options);
+    if (code == EXIT_DONE) code = store_read_new(arguments, &options);
     if (code != EXIT_DONE) return code;
     interrupt_begin();
     code = store_open_in_turn(holding.folder, &options, holding.wait_ms, &store);

@@ -7,33 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "say/quote.h"
 #include "say/utf8.h"
-
-static bool is_utf8(lethe_bytes value) {
-    const unsigned char *text = value.data;
-    size_t length = 1;
-    for (size_t at = 0; at < value.size && length > 0; at += length) {
-        length = utf8_length(text + at, value.size - at);
-    }
-    return length > 0;
-}
 
 static void print_quoted(FILE *stream, lethe_bytes value) {
     const unsigned char *at = value.data, *end = at + value.size;
     putc('"', stream);
     while (at < end) {
-        size_t length = utf8_length(at, (size_t)(end - at));
-        if (length == 0) {
-            fputs("\\ufffd", stream);
-            at++;
-        } else if (*at == '"' || *at == '\\') {
-            fprintf(stream, "\\%c", *at++);
-        } else if (*at < 0x20 || *at == 0x7f) {
-            fprintf(stream, "\\u%04x", *at++);
-        } else {
-            fwrite(at, 1, length, stream);
-            at += length;
-        }
+        char quoted[QUOTE_FACTOR];
+        size_t made;
+        at += quote_step(at, (size_t)(end - at), quoted, &made);
+        fwrite(quoted, 1, made, stream);
     }
     putc('"', stream);
 }
@@ -62,7 +46,7 @@ void json_string(struct json *json, const char *key, const char *value) {
 void json_bytes(struct json *json, const char *key, lethe_bytes value) {
     print_key(json, key);
     print_quoted(json->stream, value);
-    if (is_utf8(value)) return;
+    if (utf8_is_text(value)) return;
     char name[64];
     snprintf(name, sizeof name, "%s_hex", key);
     print_key(json, name);

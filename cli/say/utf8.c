@@ -23,3 +23,12 @@ size_t utf8_length(const unsigned char *text, size_t size) {
     }
     return 0;
 }
+
+bool utf8_is_text(lethe_bytes text) {
+    const unsigned char *bytes = text.data;
+    size_t length = 1;
+    for (size_t at = 0; at < text.size && length > 0; at += length) {
+        length = utf8_length(bytes + at, text.size - at);
+    }
+    return length > 0;
+}

@@ -18,6 +18,10 @@ enum { STORE_DEFAULT_WAIT_MS = 10000 };
 int store_open_in_turn(const char *folder, const lethe_store_options *options, uint64_t wait_ms,
                        lethe_store **out);
 
+/* Reads --window, --error, --scale, --per, --zone and --keep: what a new store is made with, and an
+ * old one is compared with or changed to. It is made if it is not there. */
+int store_read_new(const struct arguments *arguments, lethe_store_options *options);
+
 /* Opens the store of --db for reading, even while another process writes it. */
 int store_open_reader(const struct arguments *arguments, lethe_store **out);
 

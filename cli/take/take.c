@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "count/count.h"
 #include "events/number.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
@@ -15,26 +14,6 @@
 #include "say/message.h"
 #include "store/counters.h"
 
-bool take_is_nearer(const lethe_limit *one, const lethe_limit *other) {
-    if (one->is_crossed != other->is_crossed) return one->is_crossed;
-    if (!one->is_crossed) return one->left < other->left;
-    if (other->resets_ms == LETHE_NEVER_RESETS) return false;
-    return one->resets_ms == LETHE_NEVER_RESETS || one->resets_ms > other->resets_ms;
-}
-
-int take_read_store(const struct arguments *arguments, lethe_store_options *options) {
-    int code =
-        arguments_duration(arguments, "window", 1000, UINT64_C(2592000000), &options->window_ms);
-    if (code == EXIT_DONE)
-        code = arguments_probability(arguments, "error", 1e-12, 0.1, &options->error);
-    if (code == EXIT_DONE) code = count_read_scale(arguments, &options->scale);
-    options->per = arguments_text(arguments, "per");
-    options->zone = arguments_text(arguments, "zone");
-    options->keep = arguments_text(arguments, "keep");
-    options->create = true;
-    return code;
-}
-
 int take_read_amount(const char *text, unsigned scale, int64_t *out) {
     lethe_bytes bytes = {.data = text, .size = strlen(text)};
     struct event_problem problem;
@@ -42,28 +21,6 @@ int take_read_amount(const char *text, unsigned scale, int64_t *out) {
     if (reason == DECIMAL_FINE) return EXIT_DONE;
     event_problem_number(&problem, "amount", bytes, scale, reason);
     return message_fail(EXIT_USAGE, "%s", problem.text);
-}
-
-/* One change for each bound; the first has the amount, and the others 0. */
-static lethe_status apply(lethe_store *store, struct taking *taking, int64_t amount) {
-    lethe_change changes[BOUNDS_LIMIT] = {{.key = taking->key}};
-    lethe_limit limits[BOUNDS_LIMIT];
-    const struct bounds *bounds = &taking->bounds;
-    for (size_t i = 0; i < bounds->count; i++) {
-        changes[i].key = taking->key;
-        changes[i].delta = i == 0 ? amount : 0;
-        bound_put(&bounds->each[i], &changes[i]);
-    }
-    lethe_operation operation = {
-        .id = taking->id, .changes = changes, .change_count = bounds->count};
-    uint8_t outcome = 0;
-    lethe_status status = lethe_store_apply_bounded(store, &operation, 1, &outcome, limits);
-    taking->outcome = (lethe_outcome)outcome;
-    taking->limit = limits[0];
-    for (size_t i = 1; i < bounds->count && status == LETHE_OK; i++) {
-        if (take_is_nearer(&limits[i], &taking->limit)) taking->limit = limits[i];
-    }
-    return status;
 }
 
 static int check_time(const struct taking *taking, const lethe_store *store) {
@@ -85,7 +42,8 @@ static int take_from(lethe_store *store, struct taking *taking) {
     if (code == EXIT_DONE) code = take_read_amount(taking->amount, taking->printing.scale, &amount);
     if (code == EXIT_DONE) code = bounds_scale(&taking->bounds, taking->printing.scale);
     if (code != EXIT_DONE) return code;
-    lethe_status status = apply(store, taking, amount);
+    lethe_status status = bounds_apply(store, taking->id, taking->key, amount, &taking->bounds,
+                                       &taking->outcome, &taking->limit);
     if (status == LETHE_OK) return EXIT_DONE;
     return store_fail_call(status, "write the store", taking->folder, store);
 }
@@ -93,7 +51,7 @@ static int take_from(lethe_store *store, struct taking *taking) {
 static int take_store(const struct arguments *arguments, struct taking *taking) {
     lethe_store_options options = LETHE_INIT(lethe_store_options);
     lethe_store *store;
-    int code = take_read_store(arguments, &options);
+    int code = store_read_new(arguments, &options);
     if (code == EXIT_DONE) code = store_folder(arguments, &taking->folder);
     if (code != EXIT_DONE) return code;
     interrupt_begin();

@@ -18,12 +18,6 @@ struct taking {
     struct store_printing printing;
 };
 
-/* Whether one limit says more than another: one that refuses, and of these the one that does so
- * for longest, or else the one that leaves least. */
-bool take_is_nearer(const lethe_limit *one, const lethe_limit *other);
-
-/* Reads what a new store is made with, of the options in OPTIONS_LIMITS_STORE. */
-int take_read_store(const struct arguments *arguments, lethe_store_options *options);
 /* Reads an amount by a scale. */
 int take_read_amount(const char *text, unsigned scale, int64_t *out);
 

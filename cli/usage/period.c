@@ -89,22 +89,10 @@ static bool read_date(const char *text, const struct event_zone *zone, uint64_t 
     return minute < DAY_MINUTES && utc_s >= 0;
 }
 
-int usage_read_time(const struct arguments *arguments, const char *name, const char *zone,
-                    uint64_t *out_ms) {
-    const char *text = arguments_text(arguments, name);
-    if (text == NULL) return EXIT_DONE;
-    struct event_time_rule rule = {.unit = UNIT_BY_SIZE};
-    struct event_problem problem;
+bool usage_parse_time(const char *text, const struct event_time_rule *rule, uint64_t *out_ms,
+                      struct event_problem *problem) {
     enum event_time_unit guessed;
     lethe_bytes bytes = {.data = text, .size = strlen(text)};
-    if (event_zone_set(zone[0] != '\0' ? zone : "+00:00", &rule.zone, &problem) &&
-        (is_date(text) ? read_date(text, &rule.zone, out_ms, &problem)
-                       : event_time_parse(&rule, bytes, out_ms, &guessed, &problem))) {
-        return EXIT_DONE;
-    }
-    /* What is wrong, without the advice to whoever writes events. */
-    return arguments_fail(arguments,
-                          "--%s: %.*s; give one such as 2024-03-31, 2024-03-31T14:00:00 or "
-                          "2024-03-31T12:00:00Z",
-                          name, (int)strcspn(problem.text, ";"), problem.text);
+    return is_date(text) ? read_date(text, &rule->zone, out_ms, problem)
+                         : event_time_parse(rule, bytes, out_ms, &guessed, problem);
 }

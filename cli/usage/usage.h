@@ -5,6 +5,7 @@
 #ifndef LETHE_CLI_USAGE_USAGE_H
 #define LETHE_CLI_USAGE_USAGE_H
 
+#include "events/time.h"
 #include "frame/arguments.h"
 #include "lethe/store.h"
 
@@ -19,6 +20,13 @@ void usage_moment(uint64_t time_ms, int32_t offset_s, char out[USAGE_PERIOD_BYTE
 void usage_period(const char *by, const lethe_usage_row *row, char out[USAGE_PERIOD_BYTES]);
 /* A row's value, which may have 128 bits, with so many digits after the point. */
 void usage_value(const lethe_usage_row *row, unsigned scale, char out[USAGE_VALUE_BYTES]);
+
+/* Reads a date, or what `lethe count` takes for a time, by a rule. Returns false after saying what is
+ * wrong. */
+bool usage_parse_time(const char *text, const struct event_time_rule *rule, uint64_t *out_ms,
+                      struct event_problem *problem);
+
+/* --- read_time.c --- */
 
 /* Reads a time of --from, --to or --at: a date, or what `lethe count` takes for one, in the zone of
  * the store. Returns EXIT_DONE, with *out_ms as it was if the option is not given, or EXIT_USAGE

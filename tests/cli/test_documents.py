@@ -77,7 +77,7 @@ def test_the_build_wrote_them(binaries):
 # What is typed before the Tab key, and what must be offered then.
 OFFERS = {
     "lethe ": ["backup", "bench", "check", "claim", "count", "dedup", "del", "filter", "freq", "get", "give-up", "help",
-               "hold", "list", "paper", "restore", "sample", "set", "stat", "take", "top", "usage"],
+               "hold", "list", "paper", "restore", "sample", "serve", "set", "stat", "take", "top", "usage"],
     "lethe f": ["filter", "freq"],
     "lethe x": [],
     "lethe --v": ["--version"],
@@ -95,7 +95,7 @@ OFFERS = {
     "lethe filter test --": ["--binary", "--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
     "lethe help ": ["backup", "bench", "check", "claim", "count", "dedup", "del", "filter", "freq", "get", "give-up",
-                    "help", "hold", "list", "paper", "restore", "sample", "set", "stat", "take", "top", "usage"],
+                    "help", "hold", "list", "paper", "restore", "sample", "serve", "set", "stat", "take", "top", "usage"],
     "lethe help filter b": ["build"],
     "lethe paper fbf-9": ["fbf-9"],
     "lethe paper --fu": ["--full"],

@@ -1,0 +1,112 @@
+/* manual.c - the manual of `lethe serve`. */
+#include "frame/commands.h"
+
+static const char *const serve_description[] = {
+    "Serves the store `DIR` over HTTP: events are sent with POST /v1/events, counters are read "
+    "with "
+    "GET /v1/counters, figures with GET /metrics, and a page at / shows how it is going. The store "
+    "is created if it does not exist. docs/http.md describes every address, with an example.",
+    "An event is answered when it is durable. A sender that got no answer sends the event again, "
+    "with the same id: within the window it is counted once, however often it is sent. So the "
+    "server may be killed at any moment. SIGTERM ends it when everything that was received is "
+    "answered. SIGHUP has tokens and certificates read again.",
+    "It listens at 127.0.0.1:8420. Any other address than loopback needs tokens and TLS, or "
+    "`--insecure`. Requests of pages of other sites are refused, by their Host and Origin headers.",
+    "When the disk is full, requests are answered with 507, and the store is opened again by "
+    "itself "
+    "when there is room.",
+    NULL,
+};
+
+static const struct option serve_options[] = {
+    OPTION_DB("the folder of the store; created if it does not exist"),
+    {.name = "listen",
+     .value = "HOST:PORT",
+     .help = "where to listen; default `127.0.0.1:8420`; port 0 is any that is free"},
+    {.name = "hosts",
+     .value = "NAMES",
+     .help = "names that requests may ask for in their Host header, with commas; those of loopback "
+             "and that of `--listen` always may"},
+    {.name = "token-file",
+     .value = "FILE",
+     .completion = COMPLETE_FILES,
+     .help =
+         "a token per line, after it its scopes (`read,write,admin`) and `prefix=TEXT` if it is "
+         "only for keys that begin so; without it, everybody who reaches the server may do all"},
+    {.name = "tls-cert",
+     .value = "FILE",
+     .completion = COMPLETE_FILES,
+     .help = "the server's certificate, with those that vouch for it (PEM)"},
+    {.name = "tls-key", .value = "FILE", .completion = COMPLETE_FILES, .help = "its key (PEM)"},
+    {.name = "insecure",
+     .help = "listen at another address than loopback without tokens and TLS, because something "
+             "else protects it"},
+    {.name = "read-only", .help = "only read the store, which another process may be writing to"},
+    {.name = "fields",
+     .value = "LIST",
+     .help = "which members of events are their parts, as in `lethe count --jsonl --fields`; "
+             "default `id=id,key=key,delta=delta`, and `time=time` with `--event-time`"},
+    {.name = "cloud-fields",
+     .value = "LIST",
+     .help = "the same of CloudEvents, whose id is source and id; default `key=type`"},
+    {.name = "backups",
+     .value = "DIR",
+     .completion = COMPLETE_FILES,
+     .help = "the folder that POST /v1/backup writes to"},
+    {.name = "window",
+     .value = "W",
+     .help = "how long duplicates are recognised, from 1s to 30d; default: as the store has it, 3d "
+             "in a new one"},
+    {.name = "error",
+     .value = "E",
+     .help = "the probability that a fresh event is taken for a duplicate; default: as the store "
+             "has it, 1e-12 in a new one"},
+    {.name = "memory", .value = "SIZE", .help = "the most memory that the window may have"},
+    {.name = "exact", .help = "look every duplicate up in an index on disk"},
+    {.name = "check-payload",
+     .help = "an id that comes again with other changes is a mismatch; a single one is answered "
+             "with 422"},
+    {.name = "forever", .help = "remember ids for ever, on disk"},
+    {.name = "event-time", .help = "go by the time that events carry; only for a new store"},
+    {.name = "scale",
+     .value = "N",
+     .help = "how many digits after the point the values of a new store have; default 0"},
+    {.name = "per", .value = "PERIODS", .help = "count per period too, such as `1h,1d,1mo`"},
+    {.name = "zone", .value = "ZONE", .help = "the zone of those periods; default UTC"},
+    {.name = "keep", .value = "SPEC", .help = "how long to keep periods, such as `1m=1h`"},
+    {.name = "max-body",
+     .value = "SIZE",
+     .help =
+         "the largest body of a request; default 8MiB; decompressed it may have eight times that"},
+    {.name = "max-connections", .value = "N", .help = "the most connections; default 1024"},
+    {.name = "max-counters",
+     .value = "N",
+     .help =
+         "once there are so many counters, roughly, events that would begin others are refused"},
+    {.name = "log",
+     .value = "FORM",
+     .choices = "text|json",
+     .help = "how messages are written to standard error; default `text`"},
+    {0},
+};
+
+const struct command command_serve = {
+    .path = "serve",
+    .summary = "count events over HTTP, with metrics and a live page",
+    .synopses =
+        SYNOPSES("--db DIR [--listen HOST:PORT] [--hosts NAMES] [--token-file FILE] "
+                 "[--tls-cert FILE --tls-key FILE] [--insecure] [--read-only] [--fields "
+                 "LIST] [--cloud-fields LIST] [--backups DIR] [--window W] [--error E] "
+                 "[--memory SIZE] [--exact] [--check-payload] [--forever] [--event-time] "
+                 "[--scale N] [--per PERIODS] [--zone ZONE] [--keep SPEC] [--max-body SIZE] "
+                 "[--max-connections N] [--max-counters N] [--log text|json]"),
+    .description = serve_description,
+    .options = serve_options,
+    .examples = EXAMPLES({"Serve the store `d` on this machine, with counts per hour and day",
+                          "lethe serve --db d --per 1h,1d"},
+                         {"Serve it to others, with tokens and TLS",
+                          "lethe serve --db d --listen 0.0.0.0:8420 --token-file tokens --tls-cert "
+                          "server.pem --tls-key server.key"}),
+    .exit_done = "ended by a signal, with everything that was received answered",
+    .run = run_serve,
+};

@@ -1,0 +1,67 @@
+/* cloud.c - CloudEvents in binary mode: attributes in headers, data in the body.
+ *
+ * IDEA    The same event is written in structured mode, and parsed as such: so both have one parser,
+ *         and the same id. Only the attributes that the format names are looked for. */
+#include <string.h>
+
+#include "server/parsing.h"
+#include "server/routes.h"
+
+enum { HEADER_LIMIT_BYTES = 8192 };
+
+/* The first name of a place's path, with a NUL after it; NULL for a literal. */
+static const char *first_name(const struct event_format *format, size_t place) {
+    const struct event_place *at = &format->places[place];
+    return at->kind == PLACE_MEMBER ? format->text + at->text : NULL;
+}
+
+/* Whether a place before this one has the same first name. */
+static bool came_before(const struct event_format *format, size_t place) {
+    for (size_t i = 0; i < place; i++) {
+        const char *other = first_name(format, i);
+        if (other != NULL && strcmp(other, first_name(format, place)) == 0) return true;
+    }
+    return false;
+}
+
+static bool write_attribute(request_lookup *header, void *connection, const char *name,
+                            struct text *out, struct event_problem *problem) {
+    char header_name[EVENT_NAME_BYTES + 4] = "ce-", value[HEADER_LIMIT_BYTES];
+    size_t size;
+    strncat(header_name, name, sizeof header_name - 4);
+    const char *text = header(connection, header_name);
+    if (text == NULL) return true; /* the parser says if that is a mistake */
+    if (strlen(text) > sizeof value || !request_unescape(text, strlen(text), value, &size)) {
+        event_problem_set(problem,
+                          "the header %s is too long, or has a %% without two digits after "
+                          "it",
+                          header_name);
+        return false;
+    }
+    text_put(out, out->size > 1 ? "," : "");
+    text_quoted_string(out, name);
+    text_put(out, ":");
+    text_quoted(out, (lethe_bytes){.data = value, .size = size});
+    return true;
+}
+
+bool cloud_write(request_lookup *header, void *connection, const struct event_format *format,
+                 lethe_bytes body, struct text *out, struct event_problem *problem) {
+    bool is_json = route_type_is(header(connection, "Content-Type"), "application/json");
+    text_put(out, "{");
+    for (size_t i = 0; i < format->place_count; i++) {
+        const char *name = first_name(format, i);
+        if (name == NULL || strcmp(name, "data") == 0 || came_before(format, i)) continue;
+        if (!write_attribute(header, connection, name, out, problem)) return false;
+    }
+    if (is_json && body.size > 0) {
+        if (!event_is_one_value(body)) {
+            event_problem_set(problem, "the body is not one JSON value");
+            return false;
+        }
+        text_put(out, out->size > 1 ? ",\"data\":" : "\"data\":");
+        text_add(out, body.data, body.size);
+    }
+    text_put(out, "}");
+    return true;
+}

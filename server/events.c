@@ -1,0 +1,235 @@
+/* events.c - POST /v1/events.
+ *
+ * IDEA    A body is parsed and submitted by the thread that received it, which does not wait for the
+ *         disk: the answer is written at once, and sent when the last commit that it rests on is
+ *         durable (waiter.h).
+ * I1      Nothing of a body is applied before all of it was parsed and may be counted.
+ * I2      The id of an event is the one that `lethe count` gives it. Idempotency-Key only supplies
+ *         ids that are missing. */
+#include <string.h>
+
+#include "frame/clock.h"
+#include "server/body.h"
+#include "server/parsing.h"
+#include "server/routes.h"
+#include "server/state.h"
+
+/* An answer while it is written. */
+struct reply {
+    struct text events;
+    uint64_t counts[OUTCOMES];
+    uint64_t count;
+    bool is_short;
+};
+
+/* What the headers say of a body. */
+static bool choose_form(struct request *request, struct body_reader *reader, lethe_bytes key) {
+    struct server *server = request->server;
+    const char *type = request->header(request->connection, "Content-Type");
+    bool is_cloud = false;
+    enum body_form form = BODY_LINES;
+    lethe_bytes body = {.data = request->body.data, .size = request->body.size};
+    if (route_type_is(type, "application/cloudevents+json")) {
+        is_cloud = true;
+        form = BODY_SINGLE;
+    } else if (route_type_is(type, "application/cloudevents-batch+json")) {
+        is_cloud = true;
+        form = BODY_ARRAY;
+    } else if (request->header(request->connection, "ce-specversion") != NULL) {
+        struct text event = {0};
+        struct event_problem problem;
+        if (strcmp(request->header(request->connection, "ce-specversion"), "1.0") != 0) {
+            request_problem(request, 400, "Bad CloudEvent", "ce-specversion is not 1.0");
+            return false;
+        }
+        if (!cloud_write(request->header, request->connection, &server->cloud, body, &event,
+                         &problem)) {
+            text_free(&event);
+            request_problem_line(request, 1, problem.text);
+            return false;
+        }
+        text_free(&request->body);
+        request->body = event;
+        body = (lethe_bytes){.data = event.data, .size = event.size};
+        is_cloud = true;
+        form = BODY_SINGLE;
+    } else if (route_type_is(type, "application/json")) {
+        form = event_first_byte(body) == '[' ? BODY_ARRAY : BODY_SINGLE;
+    }
+    body_begin(reader, is_cloud ? &server->cloud : &server->json, form, body, key);
+    return true;
+}
+
+/* The Idempotency-Key, with or without quotes. */
+static bool read_key(struct request *request, lethe_bytes *out) {
+    const char *text = request->header(request->connection, "Idempotency-Key");
+    *out = (lethe_bytes){0};
+    if (text == NULL) return true;
+    size_t size = strlen(text);
+    if (size >= 2 && text[0] == '"' && text[size - 1] == '"') {
+        text++;
+        size -= 2;
+    }
+    *out = (lethe_bytes){.data = text, .size = size};
+    if (size > 0 && size <= LETHE_ID_LIMIT_BYTES - 24) return true;
+    request_problem(request, 400, "Bad Idempotency-Key", "it has 1 to %d bytes",
+                    LETHE_ID_LIMIT_BYTES - 24);
+    return false;
+}
+
+/* Whether the store has a counter for each key, once there are as many as there may be. */
+static bool begins_none(struct request *request, const struct event_batch *batch) {
+    const struct server *server = request->server;
+    uint64_t most = server->options->max_counters;
+    if (most == 0 || __atomic_load_n(&server->watch.stats.counters, __ATOMIC_RELAXED) < most)
+        return true;
+    for (size_t i = 0; i < batch->change_count; i++) {
+        int64_t value;
+        bool found;
+        lethe_status status =
+            lethe_store_get(request->store, &batch->changes[i].key, 1, &value, &found);
+        if (status != LETHE_OK) {
+            request_store_problem(request, status);
+            return false;
+        }
+        if (found) continue;
+        request_problem(request, 403, "Too many counters",
+                        "there are as many counters as this server allows, and this would begin "
+                        "another one; nothing was counted");
+        return false;
+    }
+    return true;
+}
+
+/* Whether the events of a batch may be counted by this token. */
+static bool may_count(struct request *request, const struct event_batch *batch) {
+    for (size_t i = 0; i < batch->change_count && request->token->prefix.size > 0; i++) {
+        if (!request_may_reach(request, batch->changes[i].key)) return false;
+    }
+    return begins_none(request, batch);
+}
+
+/* Adds what became of one operation to the answer. */
+static void add_event(struct reply *reply, const lethe_operation *operation, unsigned outcome,
+                      const int64_t *values, unsigned scale) {
+    struct text *out = &reply->events;
+    text_put(out, reply->count > 0 ? ",{\"outcome\":\"" : "{\"outcome\":\"");
+    text_put(out, outcome_name(outcome));
+    if (operation->change_count == 1) {
+        text_put(out, "\",\"value\":");
+        text_value(out, values[0], scale);
+    } else {
+        text_put(out, "\",\"values\":[");
+        for (size_t i = 0; i < operation->change_count; i++) {
+            if (i > 0) text_put(out, ",");
+            text_value(out, values[i], scale);
+        }
+        text_put(out, "]");
+    }
+    text_put(out, "}");
+}
+
+static bool submit(struct request *request, struct parsing *parsing, struct reply *reply) {
+    struct event_batch *batch = &parsing->batch;
+    const int64_t *values = parsing->values;
+    lethe_status status =
+        lethe_store_submit(request->store, batch->operations, batch->count, NULL, 0,
+                           parsing->outcomes, parsing->values, &request->ticket);
+    if (status != LETHE_OK) {
+        request_store_problem(request, status);
+        return false;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        unsigned outcome = parsing->outcomes[i];
+        const lethe_operation *operation = &batch->operations[i];
+        if (!reply->is_short) add_event(reply, operation, outcome, values, request->server->scale);
+        reply->counts[outcome == LETHE_OUTCOME_APPLIED_LATE ? LETHE_OUTCOME_APPLIED : outcome]++;
+        reply->count++;
+        values += operation->change_count;
+    }
+    return true;
+}
+
+/* Counts per outcome, and the events. */
+static void write_reply(struct request *request, const struct reply *reply) {
+    struct text *out = &request->answer;
+    text_put(out, "{\"counts\":{");
+    for (unsigned i = 0; i < OUTCOMES; i++) {
+        if (i > LETHE_OUTCOME_DUPLICATE && reply->counts[i] == 0) continue;
+        text_format(out, "%s\"%s\":", i > 0 ? "," : "", outcome_name(i));
+        text_number(out, reply->counts[i]);
+    }
+    text_put(out, "}");
+    if (!reply->is_short) {
+        text_put(out, ",\"events\":[");
+        text_add(out, reply->events.data, reply->events.size);
+        text_put(out, "]");
+    }
+    text_put(out, "}\n");
+    if (reply->events.has_failed) out->has_failed = true;
+    request_answer(request, 200, type_json);
+}
+
+static bool read_batch(struct request *request, struct body_reader *reader,
+                       struct event_batch *batch, enum body_result *result) {
+    *result = body_read(reader, batch);
+    if (*result != BODY_BAD) return may_count(request, batch);
+    request_problem_line(request, reader->problem_line, reader->problem.text);
+    return false;
+}
+
+/* I1: all batches are looked at before the first one of several is submitted. */
+static bool count_all(struct request *request, struct body_reader *reader, struct parsing *parsing,
+                      struct reply *reply) {
+    enum body_result result;
+    struct body_reader start = *reader;
+    if (!read_batch(request, reader, &parsing->batch, &result)) return false;
+    if (result == BODY_ALL) return submit(request, parsing, reply);
+    while (result == BODY_MORE) {
+        if (!read_batch(request, reader, &parsing->batch, &result)) return false;
+    }
+    do {
+        result = body_read(&start, &parsing->batch);
+        if (result == BODY_BAD || !submit(request, parsing, reply)) return false;
+    } while (result == BODY_MORE);
+    return true;
+}
+
+/* An id that was used before for something else is a mistake of the sender. */
+static bool is_mismatch(const struct body_reader *reader, const struct reply *reply) {
+    return reader->form == BODY_SINGLE && reply->counts[LETHE_OUTCOME_MISMATCH] > 0;
+}
+
+static void count_body(struct request *request, struct body_reader *reader) {
+    const char *prefer = request->header(request->connection, "Prefer");
+    struct reply reply = {.is_short = prefer != NULL && strstr(prefer, "return=minimal") != NULL};
+    struct parsing *parsing = parsing_take(&request->server->batches);
+    if (parsing == NULL) {
+        request_problem(request, 503, "Out of memory", "memory is short; send this again");
+        return;
+    }
+    request->submitted_s = clock_seconds();
+    if (count_all(request, reader, parsing, &reply)) {
+        if (is_mismatch(reader, &reply)) {
+            uint64_t ticket = request->ticket;
+            request_problem(request, 422, "Mismatch",
+                            "this id came before with other changes; nothing was counted");
+            request->ticket = ticket; /* the original may not be durable yet */
+        } else {
+            write_reply(request, &reply);
+        }
+    }
+    text_free(&reply.events);
+    parsing_give(&request->server->batches, parsing);
+}
+
+void answer_events(struct request *request) {
+    struct body_reader reader;
+    lethe_bytes key;
+    uint64_t most = UNPACKED_FACTOR * request->server->max_body_bytes;
+    if (!read_key(request, &key) || !body_unpack(request, most) ||
+        !choose_form(request, &reader, key) || !request_enter(request)) {
+        return;
+    }
+    count_body(request, &reader);
+}

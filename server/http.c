@@ -1,0 +1,237 @@
+/* http.c - takes requests in and sends answers; see http.h.
+ *
+ * IDEA    The library calls on_request when the headers are there, for each piece of the body, when
+ *         the body is complete, and again when a connection that was suspended is resumed. What
+ *         waits for the disk or runs elsewhere is suspended meanwhile, and takes no thread.
+ * I1      A connection is suspended before its request is given away, since the other thread may
+ *         resume it at once.
+ * I2      A request that is refused before its body is read throws the body away if that is small:
+ *         a sender that is cut off while it sends may never see the answer. */
+#include "server/http.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/caps.h"
+#include "server/http_internal.h"
+#include "server/routes.h"
+#include "server/state.h"
+
+enum { DISCARDED_BYTES = 1 << 20 };
+
+static const char *look_up_header(void *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static const char *look_up_argument(void *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* Of the request in it. */
+static struct exchange *exchange_of(struct request *request) {
+    return (struct exchange *)((char *)request - offsetof(struct exchange, request));
+}
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value) {
+    (void)MHD_add_response_header(response, name, value);
+}
+
+void http_add_headers(const struct exchange *exchange, struct MHD_Response *response) {
+    const struct request *request = &exchange->request;
+    add_header(response, "Content-Type", request->type);
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    if (request->policy != NULL) {
+        add_header(response, "Content-Security-Policy", request->policy);
+        add_header(response, "Referrer-Policy", "no-referrer");
+    }
+    if (request->tag[0] != '\0') add_header(response, "ETag", request->tag);
+    add_header(response, "Cache-Control", request->tag[0] != '\0' ? "no-cache" : "no-store");
+    if (request->asks_again) add_header(response, "Retry-After", "1");
+    if (request->asks_token) add_header(response, "WWW-Authenticate", "Bearer");
+    if (request->allow != NULL) add_header(response, "Allow", request->allow);
+    if (atomic_load(&exchange->http->is_draining)) add_header(response, "Connection", "close");
+}
+
+enum MHD_Result http_send(struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    if (request->answer.has_failed) {
+        text_free(&request->answer);
+        request_problem(request, 500, "Out of memory", "the answer is too large; ask for less");
+    }
+    struct text *answer = &request->answer;
+    struct MHD_Response *response =
+        request->file != NULL
+            ? MHD_create_response_from_buffer(request->file_size, (void *)(uintptr_t)request->file,
+                                              MHD_RESPMEM_PERSISTENT)
+            : MHD_create_response_from_buffer(answer->size, answer->data, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) return MHD_NO;
+    if (request->file == NULL) *answer = (struct text){0}; /* it is the response's now */
+    http_add_headers(exchange, response);
+    enum MHD_Result result = MHD_queue_response(exchange->connection, request->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+void http_go_on(struct request *request) {
+    struct exchange *exchange = exchange_of(request);
+    request_leave(request);
+    MHD_resume_connection(exchange->connection);
+}
+
+/* When the server ends, whatever still comes is not answered. */
+static void refuse_late(struct request *request) {
+    request_problem(request, 503, "Server is ending", "the server ends; send this again");
+    request->asks_again = true;
+}
+
+void http_has_run(struct request *request) {
+    if (request->ticket != 0) {
+        if (waiter_add(&request->server->waiter, request)) return;
+        refuse_late(request);
+    }
+    http_go_on(request);
+}
+
+/* Calls the function of the route, here or in another thread. */
+static enum MHD_Result run(struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    struct server *server = exchange->http->server;
+    exchange->has_run = true;
+    links_stage(exchange->connection, LINK_ANSWERS, 0);
+    if (request->status == 0 && request->route->is_stream)
+        return live_answer(exchange->http->live, exchange);
+    if (request->status == 0 &&
+        (request->route->is_slow || request->body.size > INLINE_BODY_BYTES)) {
+        MHD_suspend_connection(exchange->connection); /* I1 */
+        if (workers_add(&server->workers, request)) return MHD_YES;
+        refuse_late(request);
+        http_go_on(request);
+        return MHD_YES;
+    }
+    if (request->status == 0) request->route->run(request);
+    if (request->ticket == 0) {
+        request_leave(request);
+        return http_send(exchange);
+    }
+    MHD_suspend_connection(exchange->connection); /* I1 */
+    http_has_run(request);
+    return MHD_YES;
+}
+
+/* The size that the body is said to have; UINT64_MAX if it comes in pieces. */
+static uint64_t announced_size(struct request *request) {
+    const char *length = request->header(request->connection, "Content-Length");
+    if (length != NULL) return strtoull(length, NULL, 10);
+    return request->header(request->connection, "Transfer-Encoding") != NULL ? UINT64_MAX : 0;
+}
+
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *url,
+                             const char *method, void **context) {
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    if (exchange == NULL) return MHD_NO;
+    *context = exchange;
+    atomic_fetch_add(&http->exchanges, 1);
+    exchange->connection = connection;
+    exchange->http = http;
+    struct request *request = &exchange->request;
+    request->server = http->server;
+    request->connection = connection;
+    request->header = look_up_header;
+    request->argument = look_up_argument;
+    routes_find(request, method, url);
+    uint64_t size = announced_size(request), most = http->server->max_body_bytes;
+    if (request->status == 0 && size > most && size != UINT64_MAX) {
+        request_problem(request, 413, "Content too large",
+                        "the body is larger than %" PRIu64 " bytes; send several", most);
+    }
+    if (request->status == 0 && atomic_load(&http->is_draining)) refuse_late(request);
+    exchange->discards = request->status != 0;
+    if (exchange->discards && size > DISCARDED_BYTES) { /* I2 */
+        exchange->has_run = true;
+        return http_send(exchange);
+    }
+    if (size == UINT64_MAX) size = most;
+    links_stage(connection, LINK_BODY, BODY_SECONDS + (double)size / BODY_BYTES_PER_SECOND);
+    return MHD_YES;
+}
+
+/* Takes a piece of the body. */
+static enum MHD_Result take(struct exchange *exchange, const char *data, size_t size) {
+    struct request *request = &exchange->request;
+    uint64_t most = request->server->max_body_bytes;
+    if (!exchange->discards && size > most - request->body.size) {
+        request_problem(request, 413, "Content too large",
+                        "the body is larger than %" PRIu64 " bytes; send several", most);
+        exchange->discards = true;
+    }
+    if (!exchange->discards) {
+        text_add(&request->body, data, size);
+        return MHD_YES;
+    }
+    exchange->discarded += size;
+    return exchange->discarded > DISCARDED_BYTES ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **request_context) {
+    struct http *http = context;
+    struct exchange *exchange = *request_context;
+    (void)version;
+    if (exchange == NULL) return begin(http, connection, url, method, request_context);
+    if (*size > 0) {
+        enum MHD_Result result = take(exchange, data, *size);
+        *size = 0;
+        return result;
+    }
+    if (exchange->has_run) return http_send(exchange);
+    if (exchange->request.body.has_failed) {
+        request_problem(&exchange->request, 503, "Out of memory", "memory is short; send less");
+    }
+    return run(exchange);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **request_context,
+                         enum MHD_RequestTerminationCode code) {
+    struct http *http = context;
+    struct exchange *exchange = *request_context;
+    (void)code;
+    if (exchange == NULL) return;
+    *request_context = NULL;
+    links_stage(connection, LINK_IDLE, IDLE_SECONDS);
+    watch_answered(&http->server->watch, exchange->request.status);
+    text_free(&exchange->request.body);
+    text_free(&exchange->request.answer);
+    free(exchange);
+    atomic_fetch_sub(&http->exchanges, 1);
+}
+
+/* Escapes are left as they are: a key may have any byte, and routes.c unescapes it. */
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+struct MHD_Daemon *http_start_daemon(struct http *http, int listener) {
+    const struct server *server = http->server;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, http->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, http->key},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    if (http->certificate != NULL)
+        flags |= MHD_USE_TLS;
+    else
+        tls[0] = tls[2];
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listener,
+        MHD_OPTION_THREAD_POOL_SIZE, server->threads, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)server->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_SECONDS,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, links_notify,
+        &http->links, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, tls,
+        MHD_OPTION_END);
+}

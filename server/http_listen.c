@@ -1,0 +1,214 @@
+/* http_listen.c - begins and ends listening: the socket, certificates, draining.
+ *
+ * WHY     Certificates belong to a daemon of the library. When they are read again a second daemon
+ *         takes the same socket over; the first one goes on with the connections that it has, and
+ *         is ended when it has none. */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frame/clock.h"
+#include "server/caps.h"
+#include "server/http_internal.h"
+#include "server/log.h"
+#include "server/state.h"
+
+enum { BACKLOG = 1024, FILE_LIMIT_BYTES = 1 << 20 };
+
+/* All of a file, with a NUL after it. */
+static char *read_file(const char *path, char *problem, size_t size) {
+    FILE *file = fopen(path, "re");
+    char *text = file != NULL ? malloc(FILE_LIMIT_BYTES + 1) : NULL;
+    size_t length = text != NULL ? fread(text, 1, FILE_LIMIT_BYTES + 1, file) : 0;
+    bool fine = text != NULL && !ferror(file) && length > 0 && length <= FILE_LIMIT_BYTES;
+    if (!fine) snprintf(problem, size, "cannot read %s: %s", path, strerror(errno));
+    if (fine) text[length] = '\0';
+    if (file != NULL) fclose(file);
+    if (!fine) free(text);
+    return fine ? text : NULL;
+}
+
+/* Reads the certificate and its key into *certificate and *key, which stay NULL without TLS. */
+static bool read_certificate(const struct server_options *options, char **certificate, char **key,
+                             char *problem, size_t size) {
+    *certificate = *key = NULL;
+    if (options->tls_cert == NULL) return true;
+    *certificate = read_file(options->tls_cert, problem, size);
+    if (*certificate != NULL) *key = read_file(options->tls_key, problem, size);
+    if (*key != NULL) return true;
+    free(*certificate);
+    *certificate = NULL;
+    return false;
+}
+
+/* Splits HOST:PORT. */
+static bool split(const char *listen, char *host, size_t room, const char **port) {
+    const char *colon = strrchr(listen, ':');
+    size_t size = colon != NULL ? (size_t)(colon - listen) : 0;
+    if (size == 0 || size >= room || colon[1] == '\0') return false;
+    bool is_bracketed = listen[0] == '[' && listen[size - 1] == ']';
+    memcpy(host, listen + is_bracketed, size - 2 * is_bracketed);
+    host[size - 2 * is_bracketed] = '\0';
+    *port = colon + 1;
+    return true;
+}
+
+static int open_socket(const struct addrinfo *address) {
+    int on = 1, descriptor = socket(address->ai_family,
+                                    address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -1;
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 &&
+        listen(descriptor, BACKLOG) == 0) {
+        return descriptor;
+    }
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+static bool begin_listening(struct http *http, const char *where, char *problem, size_t size) {
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
+    char host[256], service[16];
+    const char *port;
+    if (!split(where, host, sizeof host, &port)) {
+        snprintf(problem, size, "--listen %s is not HOST:PORT; give one such as 127.0.0.1:8420",
+                 where);
+        return false;
+    }
+    int error = getaddrinfo(host, port, &hints, &found);
+    if (error != 0) {
+        snprintf(problem, size, "cannot listen at %s: %s", where, gai_strerror(error));
+        return false;
+    }
+    http->listener = open_socket(found);
+    if (http->listener < 0)
+        snprintf(problem, size, "cannot listen at %s: %s", where, strerror(errno));
+    freeaddrinfo(found);
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof bound;
+    if (http->listener < 0) return false;
+    if (getsockname(http->listener, (struct sockaddr *)&bound, &length) == 0 &&
+        getnameinfo((struct sockaddr *)&bound, length, NULL, 0, service, sizeof service,
+                    NI_NUMERICSERV) == 0) {
+        http->port = (unsigned)strtoul(service, NULL, 10);
+    }
+    return true;
+}
+
+struct http *http_begin(struct server *server, char *problem, size_t size) {
+    struct http *http = calloc(1, sizeof *http);
+    if (http == NULL) {
+        snprintf(problem, size, "memory is short");
+        return NULL;
+    }
+    http->server = server;
+    http->listener = -1;
+    links_begin(&http->links);
+    bool fine = read_certificate(server->options, &http->certificate, &http->key, problem, size) &&
+                begin_listening(http, server->options->listen, problem, size);
+    if (fine) {
+        http->live = live_begin(server);
+        int listener = dup(http->listener);
+        http->daemon =
+            http->live != NULL && listener >= 0 ? http_start_daemon(http, listener) : NULL;
+        fine = http->daemon != NULL;
+        if (!fine) {
+            snprintf(problem, size, "cannot start to serve%s",
+                     http->certificate != NULL ? ": check the certificate and its key" : "");
+        }
+    }
+    if (fine) return http;
+    http_end(http);
+    return NULL;
+}
+
+unsigned http_port(const struct http *http) {
+    return http->port;
+}
+
+/* Stops taking connections; the library no longer closes the socket, so that is done here. */
+static void quiesce(struct MHD_Daemon *daemon) {
+    MHD_socket listener = MHD_quiesce_daemon(daemon);
+    if (listener != MHD_INVALID_SOCKET) close(listener);
+}
+
+bool http_reload(struct http *http, char *problem, size_t size) {
+    char *certificate, *key, *old_certificate = http->certificate, *old_key = http->key;
+    if (http->certificate == NULL) return true;
+    if (http->former_count == FORMER_LIMIT) {
+        snprintf(problem, size,
+                 "connections from before the last %d changes are still open; the "
+                 "certificate stays",
+                 FORMER_LIMIT);
+        return false;
+    }
+    if (!read_certificate(http->server->options, &certificate, &key, problem, size)) return false;
+    http->certificate = certificate;
+    http->key = key;
+    int listener = dup(http->listener);
+    struct MHD_Daemon *daemon = listener >= 0 ? http_start_daemon(http, listener) : NULL;
+    if (daemon == NULL) {
+        snprintf(problem, size, "the new certificate or key cannot be used; the old ones stay");
+        if (listener >= 0) close(listener);
+        http->certificate = old_certificate;
+        http->key = old_key;
+        free(certificate);
+        free(key);
+        return false;
+    }
+    free(old_certificate);
+    free(old_key);
+    quiesce(http->daemon);
+    http->former[http->former_count++] = http->daemon;
+    http->daemon = daemon;
+    return true;
+}
+
+/* Ends those that have no connection left. */
+static void end_former(struct http *http) {
+    for (size_t i = http->former_count; i-- > 0;) {
+        const union MHD_DaemonInfo *info =
+            MHD_get_daemon_info(http->former[i], MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        if (info == NULL || info->num_connections > 0) continue;
+        MHD_stop_daemon(http->former[i]);
+        http->former[i] = http->former[--http->former_count];
+    }
+}
+
+void http_tick(struct http *http) {
+    links_end_slow(&http->links);
+    end_former(http);
+}
+
+void http_drain(struct http *http) {
+    double until = clock_seconds() + DRAIN_SECONDS;
+    struct timespec pause = {.tv_nsec = 5000000};
+    atomic_store(&http->is_draining, true);
+    quiesce(http->daemon);
+    live_stop(http->live);
+    while (atomic_load(&http->exchanges) > 0 && clock_seconds() < until) {
+        nanosleep(&pause, NULL);
+    }
+}
+
+void http_end(struct http *http) {
+    if (http == NULL) return;
+    if (http->live != NULL) live_stop(http->live);
+    while (http->former_count > 0) {
+        MHD_stop_daemon(http->former[--http->former_count]);
+    }
+    if (http->daemon != NULL) MHD_stop_daemon(http->daemon);
+    if (http->live != NULL) live_end(http->live);
+    if (http->listener >= 0) close(http->listener);
+    links_end(&http->links);
+    free(http->certificate);
+    free(http->key);
+    free(http);
+}

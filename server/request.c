@@ -1,0 +1,159 @@
+/* request.c - requests, whoever carries them; see request.h. */
+#include "server/request.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "events/problem.h"
+#include "frame/clock.h"
+#include "input/integer.h"
+#include "server/state.h"
+
+const char type_json[] = "application/json";
+const char type_problem[] = "application/problem+json";
+
+void request_answer(struct request *request, unsigned status, const char *type) {
+    request->status = status;
+    request->type = type;
+}
+
+static void begin_problem(struct request *request, unsigned status, const char *title,
+                          const char *detail) {
+    struct text *answer = &request->answer;
+    answer->size = 0;
+    text_format(answer,
+                "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%u,\"detail\":", title,
+                status);
+    text_quoted_string(answer, detail);
+    request->ticket = 0;
+    request_answer(request, status, type_problem);
+}
+
+void request_problem(struct request *request, unsigned status, const char *title,
+                     const char *format, ...) {
+    char detail[REQUEST_PROBLEM_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    begin_problem(request, status, title, detail);
+    text_put(&request->answer, "}\n");
+}
+
+void request_problem_line(struct request *request, uint64_t line, const char *detail) {
+    begin_problem(request, 400, "Unreadable event", detail);
+    text_format(&request->answer, ",\"line\":%" PRIu64 "}\n", line);
+}
+
+void request_store_problem(struct request *request, lethe_status status) {
+    lethe_detail detail = {""};
+    lethe_store_explain(request->store, &detail);
+    const char *reason = detail.text[0] != '\0' ? detail.text : lethe_strerror(status);
+    switch (status) {
+    case LETHE_EINVAL:
+    case LETHE_ENOTFOUND:
+        request_problem(request, 400, "Bad request", "%s", reason);
+        return;
+    case LETHE_ENOSPACE:
+        request_problem(request, 507, "Insufficient storage",
+                        "the disk is full; nothing of this request may be relied on, send it again "
+                        "when there is room");
+        break;
+    default:
+        request_problem(request, 503, "Store failed",
+                        "%s; nothing of this request may be relied on, send it again", reason);
+        break;
+    }
+    request->asks_again = true;
+    door_fail(&request->server->door, status, reason);
+}
+
+bool request_enter(struct request *request) {
+    request->store = door_enter(&request->server->door);
+    if (request->store != NULL) return true;
+    request_problem(request, 503, "Store is being opened",
+                    "the store failed and is being opened again; send this again");
+    request->asks_again = true;
+    return false;
+}
+
+void request_leave(struct request *request) {
+    if (request->store == NULL) return;
+    request->store = NULL;
+    door_leave(&request->server->door);
+}
+
+bool request_read_is_durable(struct request *request) {
+    if (request->server->options->read_only) return true;
+    lethe_status status =
+        lethe_store_submit(request->store, NULL, 0, NULL, 0, NULL, NULL, &request->ticket);
+    if (status != LETHE_OK) request_store_problem(request, status);
+    request->submitted_s = clock_seconds();
+    return status == LETHE_OK;
+}
+
+static int digit_of(char byte) {
+    if (byte >= '0' && byte <= '9') return byte - '0';
+    if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
+    if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
+    return -1;
+}
+
+bool request_unescape(const char *text, size_t size, char *out, size_t *out_size) {
+    size_t used = 0;
+    for (size_t i = 0; i < size; i++) {
+        char byte = text[i];
+        if (byte == '%') {
+            if (size - i < 3) return false;
+            int high = digit_of(text[i + 1]), low = digit_of(text[i + 2]);
+            if (high < 0 || low < 0) return false;
+            byte = (char)(high * 16 + low);
+            i += 2;
+        }
+        out[used++] = byte;
+    }
+    *out_size = used;
+    return true;
+}
+
+bool request_argument_number(struct request *request, const char *name, uint64_t least,
+                             uint64_t most, uint64_t *out) {
+    const char *text = request->argument(request->connection, name);
+    uint64_t value;
+    if (text == NULL || text[0] == '\0') return true;
+    if (!integer_parse_natural((lethe_bytes){.data = text, .size = strlen(text)}, &value) ||
+        value < least || value > most) {
+        request_problem(request, 400, "Bad argument",
+                        "%s is not a number from %" PRIu64 " to %" PRIu64, name, least, most);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool request_argument_bytes(struct request *request, const char *name, char *room,
+                            lethe_bytes *out) {
+    const char *text = request->argument(request->connection, name);
+    if (text == NULL) return true;
+    size_t size = strlen(text), used;
+    char unescaped[3 * REQUEST_PART_BYTES];
+    if (size > sizeof unescaped || !request_unescape(text, size, unescaped, &used) ||
+        used > REQUEST_PART_BYTES) {
+        request_problem(request, 400, "Bad argument",
+                        "%s is longer than any key, or has a %% without two digits after it", name);
+        return false;
+    }
+    memcpy(room, unescaped, used);
+    *out = (lethe_bytes){.data = room, .size = used};
+    return true;
+}
+
+bool request_may_reach(struct request *request, lethe_bytes key) {
+    struct event_excerpt excerpt;
+    if (access_reaches(request->token, key)) return true;
+    request_problem(request, 403, "Forbidden", "this token does not reach the key '%s'",
+                    event_excerpt(key, &excerpt));
+    return false;
+}

@@ -1,0 +1,93 @@
+/* request.h - one request and its answer, as everything but http.c knows it.
+ *
+ * A request is given to the function of its route (routes.h), which fills in the answer. If that
+ * rests on a commit that is not durable yet, it sets `ticket`, and the answer is sent when the
+ * commit is (waiter.h), or replaced by a problem. Nothing here knows who speaks HTTP. */
+#ifndef LETHE_SERVER_REQUEST_H
+#define LETHE_SERVER_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lethe/store.h"
+#include "server/access.h"
+#include "server/text.h"
+
+struct server;
+struct route;
+
+enum { REQUEST_PART_BYTES = 1024, REQUEST_PROBLEM_BYTES = 512 };
+
+/* The two ways to ask a request for more; the words are as they were sent. NULL: there is none. */
+typedef const char *request_lookup(void *connection, const char *name);
+
+struct request {
+    struct server *server;
+    const struct route *route;
+    const struct token *token;
+    /* Of the path, in place of its {}: a key or an id, unescaped. */
+    char part_room[REQUEST_PART_BYTES];
+    lethe_bytes part;
+    /* Of the page. */
+    const char *page_path;
+    struct text body;
+    request_lookup *header, *argument;
+    void *connection;
+
+    /* The answer; 0: there is none yet. */
+    unsigned status;
+    const char *type;
+    struct text answer;
+    /* Headers that only some answers have. */
+    bool asks_again, asks_token;
+    const char *allow, *policy;
+    char tag[32];
+    /* In place of answer: bytes that stay as long as the program. */
+    const unsigned char *file;
+    size_t file_size;
+
+    /* It uses the store, which stays open meanwhile. */
+    lethe_store *store;
+    /* The answer holds when this is durable; 0: it does already. */
+    uint64_t ticket;
+    double submitted_s;
+    /* In the waiter's or the workers' list. */
+    struct request *next;
+};
+
+/* Completes the answer as a problem (RFC 9457), in place of what there is. */
+void request_problem(struct request *request, unsigned status, const char *title,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same with the number of a line. */
+void request_problem_line(struct request *request, uint64_t line, const char *detail);
+/* Answers a failed call of the store; it is opened again if it must be. */
+void request_store_problem(struct request *request, lethe_status status);
+
+/* Answers with what is in request->answer. */
+void request_answer(struct request *request, unsigned status, const char *type);
+
+/* Opens the door to the store. Returns false after a problem. */
+bool request_enter(struct request *request);
+void request_leave(struct request *request);
+/* What was read of the store is answered when all that it may have seen is durable. Returns false
+ * after a problem. */
+bool request_read_is_durable(struct request *request);
+
+/* Unescapes %XX; out has room for size bytes. Returns false if there is something else after a %. */
+bool request_unescape(const char *text, size_t size, char *out, size_t *out_size);
+
+/* The arguments of the query. Each returns false after a problem; *out keeps what it holds if there
+ * is no such argument. */
+bool request_argument_number(struct request *request, const char *name, uint64_t least,
+                             uint64_t most, uint64_t *out);
+/* Bytes, into room of REQUEST_PART_BYTES. */
+bool request_argument_bytes(struct request *request, const char *name, char *room,
+                            lethe_bytes *out);
+
+/* Whether the token reaches a key; a problem otherwise. */
+bool request_may_reach(struct request *request, lethe_bytes key);
+
+extern const char type_json[], type_problem[];
+
+#endif

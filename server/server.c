@@ -1,0 +1,215 @@
+/* server.c - begins and ends the server, and hears signals.
+ *
+ * IDEA    Signals are blocked in all threads. The main thread takes them one by one, and once a
+ *         second looks after connections. SIGTERM and SIGINT end the server, SIGHUP has tokens and
+ *         certificates read again.
+ * I1      The end goes in an order in which nothing is left that could still be waited for: no new
+ *         connections; requests under way are answered; workers, then the waiter; connections; the
+ *         store, which commits what it still has. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frame/exit_code.h"
+#include "say/message.h"
+#include "server/caps.h"
+#include "server/http.h"
+#include "server/log.h"
+#include "server/parsing.h"
+#include "server/state.h"
+
+enum { PROBLEM_BYTES = 512 };
+
+/* Tells the service manager, if there is one, as sd_notify does. */
+static void notify_manager(const char *state) {
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path == NULL || strlen(path) >= sizeof address.sun_path) return;
+    size_t size = strlen(path);
+    memcpy(address.sun_path, path, size);
+    if (path[0] == '@') address.sun_path[0] = '\0';
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return;
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
+    (void)sendto(descriptor, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
+                 length);
+    close(descriptor);
+}
+
+static bool is_loopback(const char *listen) {
+    return strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]:", 6) == 0 ||
+           strncmp(listen, "localhost:", 10) == 0;
+}
+
+static int check_options(const struct server_options *options) {
+    if ((options->tls_cert == NULL) != (options->tls_key == NULL))
+        return message_fail(EXIT_USAGE, "--tls-cert and --tls-key belong together; give both");
+    if (is_loopback(options->listen) || options->insecure) return EXIT_DONE;
+    if (options->token_file != NULL && options->tls_cert != NULL) return EXIT_DONE;
+    return message_fail(EXIT_USAGE,
+                        "--listen %s can be reached from other machines: give --token-file, "
+                        "--tls-cert and --tls-key, or --insecure if something else protects it",
+                        options->listen);
+}
+
+/* Fields of a format, with the time if the store goes by that. */
+static bool make_format(const struct server *server, const char *fields, bool is_cloud,
+                        struct event_format *out, struct event_problem *problem) {
+    char all[EVENT_NAMES_BYTES];
+    const char *usual = is_cloud ? "" : "id=id,key=key,delta=delta";
+    if (fields == NULL) fields = usual;
+    bool has_time = strstr(fields, "time=") != NULL;
+    int length = snprintf(all, sizeof all, "%s%s%s", fields, fields[0] != '\0' ? "," : "",
+                          server->event_time && !has_time ? "time=time" : "");
+    if ((size_t)length >= sizeof all) {
+        event_problem_set(problem, "--fields is too long; name less");
+        return false;
+    }
+    if (length > 0 && all[length - 1] == ',') all[length - 1] = '\0';
+    struct event_format_options options = {.kind = EVENTS_JSONL,
+                                           .fields = all[0] != '\0' ? all : NULL,
+                                           .is_cloud = is_cloud,
+                                           .takes_changes = !is_cloud};
+    return event_format_make(&options, out, problem) &&
+           event_format_set_scale(out, server->scale, problem);
+}
+
+/* What the store is like, which formats and answers depend on. */
+static int learn(struct server *server) {
+    lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
+    struct event_problem problem;
+    (void)lethe_store_info(server->door.store, &stats);
+    server->scale = stats.scale;
+    server->event_time = stats.event_time;
+    server->check_payload = stats.check_payload;
+    server->has_sketch = stats.sketch_bytes > 0;
+    memcpy(server->per, stats.per, sizeof server->per);
+    memcpy(server->zone, stats.zone, sizeof server->zone);
+    const char *zone =
+        server->zone[0] != '\0' && strcmp(server->zone, "UTC") != 0 ? server->zone : "+00:00";
+    if (!event_zone_set(zone, &server->moments.zone, &problem) ||
+        !make_format(server, server->options->fields, false, &server->json, &problem) ||
+        !make_format(server, server->options->cloud_fields, true, &server->cloud, &problem)) {
+        return message_fail(EXIT_USAGE, "%s", problem.text);
+    }
+    return EXIT_DONE;
+}
+
+/* Starts everything but HTTP. */
+static int begin(struct server *server) {
+    const struct server_options *options = server->options;
+    char problem[PROBLEM_BYTES] = "";
+    lethe_detail detail = {""};
+    if (!access_init(&server->access, options->token_file, problem, sizeof problem))
+        return message_fail(EXIT_ENVIRONMENT, "%s", problem);
+    lethe_status status = door_open(&server->door, options->folder, options->store, &detail);
+    if (status != LETHE_OK) {
+        return message_fail(status == LETHE_EINVAL ? EXIT_USAGE : EXIT_ENVIRONMENT,
+                            "cannot open the store %s: %s", options->folder,
+                            detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
+    }
+    if (detail.text[0] != '\0') log_warn("store_mended", "%s", detail.text);
+    int code = learn(server);
+    if (code != EXIT_DONE) return code;
+    if (!waiter_begin(&server->waiter) || !workers_begin(&server->workers) ||
+        !watch_begin(&server->watch, server)) {
+        return message_fail_memory();
+    }
+    server->http = http_begin(server, problem, sizeof problem);
+    return server->http != NULL ? EXIT_DONE : message_fail(EXIT_ENVIRONMENT, "%s", problem);
+}
+
+/* I1 */
+static int end(struct server *server, int code) {
+    lethe_detail detail = {""};
+    if (server->http != NULL) http_drain(server->http);
+    if (server->watch.server != NULL) watch_end(&server->watch);
+    if (server->workers.last != NULL) workers_end(&server->workers);
+    if (server->waiter.has_thread) waiter_end(&server->waiter);
+    http_end(server->http);
+    if (server->door.has_keeper) {
+        lethe_status status = door_close(&server->door, &detail);
+        if (status != LETHE_OK && code == EXIT_DONE) {
+            code = message_fail(EXIT_ENVIRONMENT, "cannot close the store: %s",
+                                detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
+        }
+    }
+    parsing_free_all(&server->batches);
+    access_free(&server->access);
+    return code;
+}
+
+static void reload(struct server *server) {
+    char problem[PROBLEM_BYTES] = "";
+    notify_manager("RELOADING=1");
+    bool fine = access_reload(&server->access, problem, sizeof problem) &&
+                http_reload(server->http, problem, sizeof problem);
+    if (fine)
+        log_note("reloaded", "tokens and certificates were read again");
+    else
+        log_warn("reload_failed", "%s", problem);
+    notify_manager("READY=1");
+}
+
+/* Until a signal ends it. */
+static void serve(struct server *server, const sigset_t *signals) {
+    const struct timespec second = {.tv_sec = 1};
+    for (;;) {
+        int number = sigtimedwait(signals, NULL, &second);
+        if (number < 0) {
+            http_tick(server->http);
+        } else if (number == SIGHUP) {
+            reload(server);
+        } else if (number != SIGPIPE) {
+            log_note("ending", "ending: %s", strsignal(number));
+            notify_manager("STOPPING=1");
+            return;
+        }
+    }
+}
+
+static unsigned count_threads(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 2 ? 2 : count > 16 ? 16 : (unsigned)count;
+}
+
+int server_run(const struct server_options *options) {
+    static struct server server;
+    sigset_t signals;
+    int code = check_options(options);
+    if (code != EXIT_DONE) return code;
+    log_begin(options->logs_json);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    server = (struct server){
+        .options = options,
+        .threads = count_threads(),
+        .max_body_bytes = options->max_body_bytes > 0 ? options->max_body_bytes : MAX_BODY_BYTES,
+        .max_connections =
+            options->max_connections > 0 ? options->max_connections : MAX_CONNECTIONS,
+        .checks_hosts = is_loopback(options->listen) || options->hosts != NULL};
+    pthread_mutex_init(&server.batches.lock, NULL);
+    code = begin(&server);
+    if (code == EXIT_DONE) {
+        log_note("started", "serving %s at %s://%.*s:%u", options->folder,
+                 options->tls_cert != NULL ? "https" : "http",
+                 (int)(strrchr(options->listen, ':') - options->listen), options->listen,
+                 http_port(server.http));
+        notify_manager("READY=1");
+        serve(&server, &signals);
+    }
+    return end(&server, code);
+}

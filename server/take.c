@@ -1,0 +1,89 @@
+/* take.c - POST /v1/take: adds to a counter unless that would pass a limit, once for each id.
+ *
+ * What is limited is answered with 200 and its outcome: it is an answer, and not a failure. */
+#include <inttypes.h>
+
+#include "events/number.h"
+#include "server/object.h"
+#include "server/routes.h"
+#include "server/state.h"
+#include "take/bounds.h"
+
+enum { ID = 0, KEY, DELTA, LIMIT, MIN };
+static const char *const names[] = {"id", "key", "delta", "limit", "min", NULL};
+
+/* Reads the numbers and limits, which depend on the store. */
+static bool read_bounds(struct request *request, const struct object *object, int64_t *amount,
+                        struct bounds *bounds) {
+    struct event_problem problem;
+    const struct server *server = request->server;
+    const lethe_bytes *members = object->members;
+    *amount = decimal_unit(server->scale);
+    if (members[DELTA].data != NULL) {
+        enum decimal_problem reason = decimal_parse_scaled(members[DELTA], server->scale, amount);
+        if (reason != DECIMAL_FINE) {
+            event_problem_number(&problem, "delta", members[DELTA], server->scale, reason);
+            request_problem(request, 400, "Bad request", "%s", problem.text);
+            return false;
+        }
+    }
+    if ((members[LIMIT].data == NULL ||
+         bounds_add(bounds, "limit", members[LIMIT], true, &problem)) &&
+        (members[MIN].data == NULL || bounds_add(bounds, "min", members[MIN], false, &problem)) &&
+        bounds_find(bounds, request->store, "the store", &problem) &&
+        bounds_set_scale(bounds, server->scale, &problem)) {
+        if (bounds->count > 0) return true;
+        event_problem_set(&problem, "there is neither a limit nor a min");
+    }
+    request_problem(request, 400, "Bad request", "%s", problem.text);
+    return false;
+}
+
+static void answer(struct request *request, lethe_outcome outcome, const lethe_limit *limit) {
+    unsigned scale = request->server->scale;
+    struct text *out = &request->answer;
+    if (outcome == LETHE_OUTCOME_MISMATCH) {
+        request_problem(request, 422, "Mismatch",
+                        "this id came before with another key or amount, or was given up; nothing "
+                        "was taken");
+        return;
+    }
+    text_format(out, "{\"outcome\":\"%s\",\"value\":", outcome_name(outcome));
+    text_value(out, limit->value, scale);
+    text_put(out, ",\"left\":");
+    text_value(out, limit->left, scale);
+    if (limit->resets_ms == LETHE_NEVER_RESETS)
+        text_put(out, ",\"resets_ms\":null}\n");
+    else
+        text_format(out, ",\"resets_ms\":%" PRId64 "}\n", limit->resets_ms);
+    request_answer(request, 200, type_json);
+}
+
+static void take(struct request *request, const struct object *object) {
+    struct bounds bounds = {0};
+    lethe_limit limit;
+    lethe_outcome outcome;
+    int64_t amount;
+    if (request->server->event_time) {
+        request_problem(request, 400, "Bad request",
+                        "the store goes by the time of its events, and what is taken now has none");
+        return;
+    }
+    if (!read_bounds(request, object, &amount, &bounds)) return;
+    lethe_status status = bounds_apply(request->store, object->members[ID], object->members[KEY],
+                                       amount, &bounds, &outcome, &limit);
+    if (status == LETHE_OK)
+        answer(request, outcome, &limit);
+    else
+        request_store_problem(request, status);
+}
+
+void answer_take(struct request *request) {
+    struct object object;
+    if (!object_read(request, names, &object)) return;
+    if (object_has(request, &object, names, ID) && object_has(request, &object, names, KEY) &&
+        request_may_reach(request, object.members[KEY]) && request_enter(request)) {
+        take(request, &object);
+    }
+    object_free(&object);
+}

@@ -1,0 +1,175 @@
+"""Goal: POST /v1/events counts what it is sent, once, in every form; and nothing of a body that is wrong.
+
+Method: bodies of each form against a real server; then what the same store says to the command line, which
+must agree about ids."""
+
+import gzip
+import json
+import subprocess
+
+import pytest
+
+NDJSON = "application/x-ndjson"
+CLOUD = "application/cloudevents+json"
+CLOUDS = "application/cloudevents-batch+json"
+
+
+def lines(events):
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def test_all_forms_count_the_same_event_once(serve):
+    server = serve()
+    event = {"id": "a", "key": "k", "delta": 3}
+    forms = [(json.dumps(event), "application/json", {}), (json.dumps([event]), "application/json", {}),
+             (lines([event]), NDJSON, {}), (gzip.compress(lines([event]).encode()), NDJSON, {"Content_Encoding": "gzip"})]
+    outcomes = []
+    for body, kind, headers in forms:
+        status, answer = server.post("/v1/events", body, kind, **headers)
+        assert status == 200, answer
+        outcomes += [one["outcome"] for one in answer["events"]]
+    assert outcomes == ["applied", "duplicate", "duplicate", "duplicate"]
+    assert server.value("k") == 3
+
+
+def test_zstd_bodies(serve):
+    server = serve()
+    packed = subprocess.run(["zstd", "-q", "-c"], input=lines([{"id": "a", "key": "k"}]).encode(),
+                            stdout=subprocess.PIPE, check=True).stdout
+    assert server.post("/v1/events", packed, NDJSON, Content_Encoding="zstd")[0] == 200
+    assert server.post("/v1/events", packed[:-3], NDJSON, Content_Encoding="zstd")[0] == 400
+    assert server.post("/v1/events", packed, NDJSON, Content_Encoding="gzip")[0] == 400
+    assert server.post("/v1/events", packed, NDJSON, Content_Encoding="br")[0] == 415
+    assert server.value("k") == 1
+
+
+def test_a_cloud_event_counts_once_through_every_door(serve, lethe, tmp_path):
+    server = serve("--cloud-fields", "key=data.user,delta=data.bytes")
+    event = {"specversion": "1.0", "source": "s:1", "id": "7", "type": "t", "data": {"user": "u", "bytes": 5}}
+    assert server.post("/v1/events", event, CLOUD)[1]["counts"]["applied"] == 1
+    assert server.post("/v1/events", [event], CLOUDS)[1]["counts"]["duplicate"] == 1
+    status, answer = server.post("/v1/events", event["data"], ce_specversion="1.0", ce_source="s%3A1", ce_id="7",
+                                 ce_type="t")
+    assert (status, answer["counts"]["duplicate"]) == (200, 1), answer
+    server.stop()
+    done = subprocess.run([lethe, "count", "--db", tmp_path / "db", "--json", "--cloudevents", "--fields",
+                           "key=data.user,delta=data.bytes"], input=json.dumps(event).encode() + b"\n",
+                          stdout=subprocess.PIPE, check=True)
+    assert json.loads(done.stdout)["duplicates"] == 1
+    server.start()
+    assert server.value("u") == 5
+
+
+@pytest.mark.parametrize("headers,body", [
+    ({"ce_specversion": "0.3", "ce_id": "1", "ce_source": "s", "ce_type": "t"}, "{}"),
+    ({"ce_specversion": "1.0", "ce_source": "s", "ce_type": "t"}, "{}"),
+    ({"ce_specversion": "1.0", "ce_id": "%zz", "ce_source": "s", "ce_type": "t"}, "{}"),
+    ({"ce_specversion": "1.0", "ce_id": "1", "ce_source": "s", "ce_type": "t"}, '1,"id":"2"'),
+    ({"ce_specversion": "1.0", "ce_id": "1", "ce_source": "s", "ce_type": "t"}, '{"a":1'),
+])
+def test_wrong_cloud_events_in_binary_mode(serve, headers, body):
+    server = serve()
+    status, answer = server.post("/v1/events", body, **headers)
+    assert status == 400, answer
+    assert server.value("t") is None
+
+
+@pytest.mark.parametrize("body,kind,line", [
+    (b'{"id":"a","key":"k"}\n{"id":"b","key":"k"\n', NDJSON, 2),
+    (b'{"id":"a","key":"k"}\n\n{"id":"b","key":"k"}\n', NDJSON, 2),
+    (b'[{"id":"a","key":"k"},\n{"id":"b","key":"k"}', "application/json", 2),
+    (b'[{"id":"a","key":"k"},\n{"id":"b","kex":"k"}]', "application/json", 2),
+    (b'[{"id":"a","key":"k"}] x', "application/json", 1),
+    (b'[{"id":"a","key":"k"} {"id":"b","key":"k"}]', "application/json", 1),
+    (b'[1]', "application/json", 1), (b'', "application/json", 1), (b'7', "application/json", 1),
+    (b'{"id":"a","key":"k","changes":[{"key":"j"}]}', "application/json", 1),
+    (b'{"id":"a","changes":[]}', "application/json", 1), (b'{"id":"a","changes":7}', "application/json", 1),
+    (b'{"id":"a","changes":[{"key":"k"},{"delta":2}]}', "application/json", 1),
+    (b'{"id":"a","changes":[{"key":"k"},3]}', "application/json", 1),
+    (b'{"id":"a","key":"k","delta":"x"}', "application/json", 1),
+    (b'{"id":"a","key":"k","x":' + b"[" * 2000 + b"]" * 2000 + b"}", "application/json", 1),
+    (b'{"id":"' + b"a" * 1025 + b'","key":"k"}', "application/json", 1),
+    (b'{"id":"a","key":"k","x":"' + b"a" * (1 << 20) + b'"}', "application/json", 1),
+    (b'{"id":"a","key":"\xff"}', "application/json", 1),
+], ids=lambda value: "body" if isinstance(value, bytes) else None)
+def test_nothing_of_a_wrong_body_is_counted(serve, body, kind, line):
+    server = serve()
+    status, answer = server.post("/v1/events", body, kind)
+    assert (status, answer["line"]) == (400, line), answer
+    assert server.get("/v1/counters")[1]["counters"] == []
+
+
+def test_a_body_of_many_batches_is_whole_or_not_at_all(serve):
+    server = serve()
+    events = [{"id": f"e{i}", "key": f"k{i % 7}", "delta": i} for i in range(10000)]
+    wrong = lines(events) + '{"id":"x"}\n'
+    status, answer = server.post("/v1/events", wrong, NDJSON)
+    assert (status, answer["line"]) == (400, 10001)
+    assert server.get("/v1/counters")[1]["counters"] == []
+    for expected in ("applied", "duplicate"):
+        status, answer = server.post("/v1/events", lines(events), NDJSON)
+        assert status == 200 and answer["counts"][expected] == 10000
+        assert [one["outcome"] for one in answer["events"]] == [expected] * 10000
+    assert server.value("k3") == sum(range(3, 10000, 7))
+    status, answer = server.post("/v1/events", json.dumps(events), Prefer="return=minimal")
+    assert answer == {"counts": {"applied": 0, "duplicate": 10000}}
+
+
+def test_the_idempotency_key_only_supplies_ids(serve):
+    server = serve()
+    key = {"Idempotency_Key": "K"}
+    assert server.post("/v1/events", {"key": "a"}, **key)[1]["counts"]["applied"] == 1
+    assert server.post("/v1/events", {"key": "a"}, **key)[1]["counts"]["duplicate"] == 1
+    assert server.post("/v1/events", {"id": "K", "key": "a"}, **key)[1]["counts"]["duplicate"] == 1
+    status, answer = server.post("/v1/events", {"id": "other", "key": "a"}, **key)
+    assert status == 400 and "other" in answer["detail"]
+    assert server.post("/v1/events", [{"key": "a"}, {"key": "a"}], **key)[1]["counts"]["applied"] == 2
+    assert server.post("/v1/events", [{"id": "K/0", "key": "a"}, {"id": "K/1", "key": "a"}])[1]["counts"]["duplicate"] == 2
+    assert server.post("/v1/events", {"key": "a"}, Idempotency_Key="x" * 1025)[0] == 400
+    assert server.post("/v1/events", {"key": "a"})[0] == 400
+    assert server.value("a") == 3
+
+
+def test_values_are_exact_beyond_doubles(serve):
+    server = serve()
+    most = 2**63 - 1
+    assert server.post("/v1/events", {"id": "a", "key": "k", "delta": most})[1]["events"][0]["value"] == str(most)
+    answer = server.post("/v1/events", {"id": "b", "key": "k", "delta": 1})[1]
+    assert answer["events"] == [{"outcome": "overflow", "value": str(most)}] and answer["counts"]["overflow"] == 1
+    assert server.get("/v1/counters/k")[1] == {"key": "k", "value": str(most)}
+
+
+def test_scale_event_time_and_payloads(serve):
+    server = serve("--scale", "2", "--event-time", "--check-payload", "--window", "1h")
+    event = {"id": "a", "key": "k", "delta": 1.5, "time": "2023-11-14T22:13:20Z"}
+    assert server.post("/v1/events", event)[1]["events"][0]["value"] == "1.50"
+    assert server.post("/v1/events", {**event, "delta": 2})[0] == 422
+    assert server.post("/v1/events", [{**event, "delta": 2}])[1]["events"][0]["outcome"] == "mismatch"
+    late = {**event, "id": "b", "time": "2023-11-14T20:00:00Z"}
+    assert server.post("/v1/events", late)[1]["events"] == [{"outcome": "late", "value": "1.50"}]
+    assert server.post("/v1/events", {"id": "c", "key": "k"})[0] == 400
+
+
+def test_keys_of_any_bytes(serve, lethe, tmp_path):
+    subprocess.run([lethe, "count", "-q", "--db", tmp_path / "db"], input=b"1\ta/b\n2\t\\0\xff\\n\n3\t<script>\n", check=True)
+    server = serve()
+    assert server.value("a%2Fb") == 1 and server.value("%00%FF%0A") == 1 and server.value("%3Cscript%3E") == 1
+    assert server.get("/v1/counters/%0")[0] == 400 and server.get("/v1/counters/a/b")[0] == 404
+    first = server.get("/v1/counters?limit=1")[1]["counters"][0]
+    assert first == {"key": "\0\ufffd\n", "key_base64": "AP8K", "value": "1"}
+    assert [one["key"] for one in server.get("/v1/counters?prefix=a%2F")[1]["counters"]] == ["a/b"]
+
+
+def test_lists_go_on_at_their_cursor(serve):
+    server = serve()
+    server.post("/v1/events", [{"id": f"e{i}", "key": f"k{i:03}", "delta": i} for i in range(1, 101)])
+    keys, cursor = [], ""
+    while cursor is not None:
+        status, answer = server.get(f"/v1/counters?prefix=k&limit=7&cursor={cursor}")
+        assert status == 200
+        keys += [one["key"] for one in answer["counters"]]
+        cursor = answer["cursor"]
+    assert keys == [f"k{i:03}" for i in range(1, 101)]
+    assert [one["value"] for one in server.get("/v1/top?limit=3")[1]["counters"]] == ["100", "99", "98"]
+    for wrong in ("limit=0", "limit=x", "limit=10001", "cursor=x", "cursor=0", "prefix=%"):
+        assert server.get(f"/v1/counters?{wrong}")[0] == 400, wrong

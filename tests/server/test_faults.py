@@ -1,0 +1,141 @@
+"""Goal: a disk that fails or fills up under a server costs nothing that was answered, and the server goes on by itself
+when the disk does. Certificates are read again while it serves.
+
+Method: the disk of tests/faults/preload.c fails for some operations under load; and a small file system is filled up and
+emptied again. Clients send again what was not answered with 200. A certificate is replaced, and SIGHUP sent."""
+
+import json
+import os
+import ssl
+import subprocess
+import time
+import urllib.request
+
+import pytest
+from conftest import BINARIES, Asked
+from serving import Server
+
+FAULTS = BINARIES / "tests/liblethe_faults.so"
+
+
+class Faulty(Server):
+    """A server whose environment has more."""
+
+    def __init__(self, folder, *words, **environment):
+        before = {name: os.environ.get(name) for name in environment}
+        os.environ.update(environment)
+        try:
+            super().__init__(folder, *words)
+        finally:
+            for name, text in before.items():
+                if text is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = text
+
+
+def send_until_answered(server, number, statuses):
+    """Sends one event until it is answered with 200."""
+    end = time.monotonic() + 60
+    while True:
+        status, answer = server.post("/v1/events", {"id": f"e{number}", "key": "k"})
+        statuses.add(status)
+        if status == 200:
+            return
+        assert status in (503, 507), answer
+        assert time.monotonic() < end, answer
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not FAULTS.exists(), reason="the disk that fails is not built")
+@pytest.mark.parametrize("action,expected", [("enospc", 507), ("eio", 503)])
+def test_a_disk_that_fails_for_a_while(tmp_path, ended, action, expected):
+    (tmp_path / "db").mkdir()
+    server = Asked(ended(Faulty(tmp_path, LD_PRELOAD=str(FAULTS), LETHE_FAULT_FOLDER=str(tmp_path / "db"),
+                                LETHE_FAULT_ACTION=action, LETHE_FAULT_AT="200", LETHE_FAULT_TIMES="8")))
+    statuses = set()
+    for number in range(120):
+        send_until_answered(server, number, statuses)
+    assert expected in statuses, statuses
+    assert server.value("k") == 120
+    assert server.get("/readyz")[0] == 200
+    assert "lethe_store_open 1\n" in urllib.request.urlopen(f"{server.address}metrics").read().decode()
+    server.stop()
+    assert server.server.process.returncode == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 24 MiB; the test is left out where none can be mounted."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], check=False,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk(small_disk, ended):
+    server = Asked(ended(Server(small_disk)))
+    filler = small_disk / "filler"
+    send_until_answered(server, 0, set())
+    with open(filler, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1 << 12))
+        except OSError:
+            pass
+    status, number = 200, 1
+    while status == 200:
+        status, answer = server.post("/v1/events", {"id": f"e{number}", "key": "k", "x": "y" * 1000})
+        number += status == 200
+    assert status in (503, 507), answer
+    filler.unlink()
+    for again in range(number + 1):
+        send_until_answered(server, again, set())
+    assert server.value("k") == number + 1
+    server.stop()
+
+
+def certificate(folder, name):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem"], check=True, stderr=subprocess.DEVNULL)
+
+
+def served_name(port):
+    """The name in the certificate that the server shows."""
+    text = ssl.get_server_certificate(("127.0.0.1", port))
+    shown = subprocess.run(["openssl", "x509", "-noout", "-subject"], input=text.encode(), stdout=subprocess.PIPE, check=True)
+    return shown.stdout.decode().strip().rpartition("=")[2].strip()
+
+
+class Secure(Server):
+    def ask(self, method, path, body=None, kind="application/x-ndjson"):
+        request = urllib.request.Request(f"https://localhost:{self.port}{path}", body, {"Content-Type": kind}, method=method)
+        trusted = ssl.create_default_context(cafile=self.folder / "cert.pem")
+        with urllib.request.urlopen(request, context=trusted, timeout=30) as answer:
+            return answer.status, json.loads(answer.read())
+
+
+def test_tls_and_new_certificates(tmp_path, ended):
+    certificate(tmp_path, "first")
+    server = ended(Secure(tmp_path, "--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")))
+    assert server.count([("a", "k", 2)])["counts"]["applied"] == 1
+    assert served_name(server.port) == "first"
+    for name in ("second", "third"):
+        certificate(tmp_path, name)
+        server.send(1)
+        end = time.monotonic() + 30
+        while served_name(server.port) != name:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert server.count([("a", "k", 2)])["counts"]["duplicate"] == 1
+    (tmp_path / "cert.pem").write_text("nonsense")
+    server.send(1)
+    while "the old ones stay" not in (tmp_path / "server.log").read_text():
+        time.sleep(0.05)
+    assert served_name(server.port) == "third"
+    server.stop()
+    assert server.process.returncode == 0
