@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/clock.h"
@@ -103,6 +104,12 @@ bool lethe_os_claim_is_held(const char *path) {
     bool is_held = flock(descriptor, LOCK_SH | LOCK_NB) != 0;
     close(descriptor);
     return is_held;
+}
+
+bool lethe_os_claim_is_at(const lethe_os_claim *claim, const char *path) {
+    struct stat claimed, named;
+    return fstat(claim->descriptor, &claimed) == 0 && stat(path, &named) == 0 &&
+           claimed.st_dev == named.st_dev && claimed.st_ino == named.st_ino;
 }
 
 void lethe_os_claim_give(lethe_os_claim *claim) {

@@ -17,11 +17,15 @@
  * I4      Before RocksDB is open, it has written to tables, and synced, all that it read from its
  *         log, unless avoid_flush_during_recovery is set. A sync of that log may have failed
  *         earlier: then the log can be read until the machine restarts, and is not on disk.
+ * I5      RocksDB knows files by their paths, and the claim is on the folder that was opened. So
+ *         before each step that may write, lethe_disk_check_place compares the two. A store whose
+ *         folder was moved, removed or replaced writes nothing more, not even to close.
  * WHY     Refusing every damaged end would refuse a store after any power cut. Accepting it, as
  *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
  *         bad.
  * LIMIT   A power cut can take the last moments of `acknowledged` as well. Damage to just those
- *         commits is not noticed then. */
+ *         commits is not noticed then. A folder that is moved just while RocksDB flushes or compacts
+ *         is noticed only afterwards. */
 #include "engine/disk/disk.h"
 
 #include <errno.h>
@@ -127,7 +131,21 @@ static lethe_status list_families(const lethe_disk *disk, const char *data, stru
     return status;
 }
 
+lethe_status lethe_disk_check_place(lethe_disk *disk, lethe_detail *detail) {
+    if (!disk->is_displaced && lethe_os_claim_is_at(&disk->claim, disk->lock)) return LETHE_OK;
+    disk->is_displaced = true;
+    return lethe_detail_fill(detail, LETHE_EIO,
+                             "%s was moved, removed or replaced while it was being written; what "
+                             "was acknowledged is in the folder that was moved, and nothing more "
+                             "is written",
+                             disk->folder);
+}
+
 static void close_database(lethe_disk *disk) {
+    lethe_status in_place =
+        disk->claim.descriptor >= 0 ? lethe_disk_check_place(disk, NULL) : LETHE_OK;
+    /* To close it, RocksDB would remove files at our path (I5). Its memory is lost instead. */
+    if (in_place != LETHE_OK) disk->database = NULL;
     if (disk->database == NULL) return;
     for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
         if (disk->families[i] != NULL) rocksdb_column_family_handle_destroy(disk->families[i]);

@@ -31,13 +31,16 @@ static void free_table(lethe_fold_table *table) {
     if (table->writer != NULL) rocksdb_sstfilewriter_destroy(table->writer);
     if (table->environment != NULL) rocksdb_envoptions_destroy(table->environment);
     if (table->message != NULL) rocksdb_free(table->message);
-    if (!table->stays) lethe_os_remove(table->disk->fold);
+    if (!table->stays && lethe_disk_check_place(table->disk, NULL) == LETHE_OK)
+        lethe_os_remove(table->disk->fold);
     free(table);
 }
 
 lethe_status lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family, uint64_t cut,
                                     lethe_fold_table **out, lethe_detail *detail) {
     *out = NULL;
+    lethe_status status = lethe_disk_check_place(disk, detail);
+    if (status != LETHE_OK) return status;
     lethe_fold_table *table = calloc(1, sizeof *table);
     if (table == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
     table->disk = disk;
@@ -96,6 +99,8 @@ lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail)
         if (status != LETHE_OK) {
             (void)lethe_detail_fill(detail, status, "cannot write counters: %s", strerror(errno));
         }
+        if (table->message == NULL && status == LETHE_OK)
+            status = lethe_disk_check_place(table->disk, detail);
         if (table->message == NULL && status == LETHE_OK) add_to_database(table);
     }
     char *message = table->message;

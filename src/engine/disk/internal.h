@@ -31,6 +31,8 @@ struct lethe_disk {
     char missing[24], mended[24];
 
     lethe_os_claim claim;
+    /* Another folder is at our path, or none: see lethe_disk_check_place. */
+    _Atomic bool is_displaced;
     /* The last acknowledged commit: where it is written, and what it was on open. */
     lethe_os_note note;
     uint64_t acknowledged;
@@ -48,6 +50,11 @@ struct lethe_disk {
 
 /* Turns RocksDB's message, which it frees, into a status; NULL is LETHE_OK. */
 lethe_status lethe_disk_translate(char *message, const char *what, lethe_detail *detail);
+
+/* For whatever writes by a path: whether the store is still where it was opened. A folder that was
+ * moved takes its lock along, so another store may be at the path now, and RocksDB would write
+ * into that one. Once it is not, this fails for good. Errors: LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_disk_check_place(lethe_disk *disk, lethe_detail *detail);
 
 /* options.c: the names of the families, in RocksDB. */
 extern const char *const lethe_disk_family_names[LETHE_FAMILY_COUNT];

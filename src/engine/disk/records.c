@@ -44,6 +44,8 @@ void lethe_disk_enter_thread(void) {
 
 lethe_status lethe_disk_commit(lethe_disk *disk, lethe_batch *batch, lethe_detail *detail) {
     char *message = NULL;
+    lethe_status status = lethe_disk_check_place(disk, detail);
+    if (status != LETHE_OK) return status;
     rocksdb_write(disk->database, disk->write, inner(batch), &message);
     return lethe_disk_translate(message, "cannot write to the store", detail);
 }
@@ -69,6 +71,7 @@ void lethe_record_release(lethe_record *record) {
 void lethe_disk_reclaim(lethe_disk *disk, enum lethe_family family, lethe_bytes first,
                         lethe_bytes last) {
     char *message = NULL;
+    if (lethe_disk_check_place(disk, NULL) != LETHE_OK) return;
     /* RocksDB's range includes its end. */
     rocksdb_delete_file_in_range_cf(disk->database, disk->families[family], first.data, first.size,
                                     last.data, last.size, &message);

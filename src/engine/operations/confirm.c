@@ -4,9 +4,9 @@
  *         nothing is ever removed from it. Every hit is looked up in the index, which has an id from
  *         the moment that it is decided.
  * I2      The payload of an operation is what it changes. It may be sent again with other bounds,
- *         or with more of them, when a limit has changed meanwhile. So a change of 0 with bounds is
- *         left out beside another one of its key, which may be such a one too: one of them stays.
- *         By itself it is a change like any, so that it does not matter whether it has a bound.
+ *         or with more of them, or with none, when a limit has changed meanwhile. A change of 0
+ *         may be there for its bounds. So it is left out beside another one of its key, whether it
+ *         has bounds or not; of several changes of 0, one stays. By itself it is a change like any.
  * I3      The order of an operation's changes does not matter to its digest. It did once: an index
  *         may have digests by order, so a duplicate may agree with either.
  * WHY     Hits are rare, unless events are sent again. So a lookup costs little where it matters,
@@ -21,7 +21,7 @@
 
 /* A change that may be there only for its bounds, which are no part of the payload (I2). */
 static bool only_bounds(const lethe_change *change) {
-    return change->flags != 0 && change->delta == 0;
+    return change->delta == 0;
 }
 
 /* By key; of one key, those that may be left out come last. */

@@ -25,6 +25,8 @@
  * PAPER   docs/papers.md#the-cascade-filter */
 #include "lethe/cascade.h"
 
+#include <errno.h>
+
 #include "filter/cascade/state.h"
 #include "os/file.h"
 
@@ -58,6 +60,14 @@ void lethe_cascade_release_run(lethe_cascade *cascade, struct lethe_cascade_run 
     cascade->unused = run;
 }
 
+bool lethe_cascade_is_in_place(const lethe_cascade *cascade) {
+    char path[LETHE_OS_PATH_BYTES];
+    bool is = lethe_os_path(path, "%s/claim", cascade->folder) &&
+              lethe_os_claim_is_at(&cascade->claim, path);
+    if (!is) errno = ESTALE;
+    return is;
+}
+
 void lethe_cascade_free_unused(lethe_cascade *cascade) {
     lethe_os_lock_take(&cascade->state);
     struct lethe_cascade_run *run = cascade->unused;
@@ -67,7 +77,7 @@ void lethe_cascade_free_unused(lethe_cascade *cascade) {
         struct lethe_cascade_run *next = run->next_unused;
         char path[LETHE_OS_PATH_BYTES];
         lethe_cascade_run_path(cascade->folder, run->facts.id, path);
-        if (run->generation == 0) lethe_os_remove(path);
+        if (run->generation == 0 && lethe_cascade_is_in_place(cascade)) lethe_os_remove(path);
         lethe_cascade_run_free(run);
         run = next;
     }

@@ -161,6 +161,10 @@ static lethe_status write_manifest(lethe_cascade *cascade, struct commit *commit
                                    const struct lethe_cascade_note *note) {
     lethe_status status = lethe_cascade_sync_log(cascade);
     if (status == LETHE_OK) status = sync_runs(cascade, commit);
+    if (status == LETHE_OK && !lethe_cascade_is_in_place(cascade)) {
+        give_up(cascade);
+        status = LETHE_EIO;
+    }
     if (status == LETHE_OK) {
         bool is_in_place;
         status = lethe_cascade_manifest_write(cascade->folder, &commit->manifest, &is_in_place);

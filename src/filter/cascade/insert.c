@@ -147,6 +147,7 @@ static lethe_status rotate_log(lethe_cascade *cascade) {
         if (list_is_full(cascade)) return LETHE_OK;
     }
     lethe_os_block_file file;
+    if (!lethe_cascade_is_in_place(cascade)) return LETHE_EIO;
     lethe_status status = lethe_cascade_log_make(&cascade->log, &file);
     if (status != LETHE_OK) return status;
     lethe_os_lock_take(&cascade->state);

@@ -87,6 +87,7 @@ static lethe_status begin(lethe_cascade *cascade, struct lethe_cascade_job *job)
         job->has_begun = true;
         return LETHE_OK;
     }
+    if (!lethe_cascade_is_in_place(cascade)) return LETHE_EIO;
     status = lethe_cascade_writer_begin(&job->writer, cascade->folder, cascade->shape.identity,
                                         facts, job->expected, number_bits(cascade, facts.age_bits),
                                         cascade->setting.direct, cascade->allocator);
@@ -182,7 +183,10 @@ lethe_status lethe_cascade_job_step(lethe_cascade *cascade, struct lethe_cascade
 void lethe_cascade_job_drop(lethe_cascade *cascade, struct lethe_cascade_job *job) {
     lethe_cascade_stream_free(job->stream);
     job->stream = NULL;
-    if (job->has_begun && !job->is_scan) lethe_cascade_writer_drop(&job->writer, cascade->folder);
+    if (job->has_begun && !job->is_scan) {
+        const char *folder = lethe_cascade_is_in_place(cascade) ? cascade->folder : NULL;
+        lethe_cascade_writer_drop(&job->writer, folder);
+    }
     job->has_begun = false;
     lethe_cascade_sieve_free(job->filter);
     job->filter = NULL;

@@ -288,9 +288,9 @@ lethe_status lethe_cascade_writer_end(struct lethe_cascade_writer *writer, const
 
 void lethe_cascade_writer_drop(struct lethe_cascade_writer *writer, const char *folder) {
     if (writer->run != NULL) {
-        char path[LETHE_OS_PATH_BYTES];
-        lethe_cascade_run_path(folder, writer->run->facts.id, path);
-        bool exists = writer->run->file.descriptor >= 0;
+        char path[LETHE_OS_PATH_BYTES] = "";
+        bool exists = folder != NULL && writer->run->file.descriptor >= 0;
+        if (exists) lethe_cascade_run_path(folder, writer->run->facts.id, path);
         lethe_cascade_run_free(writer->run);
         if (exists) lethe_os_remove(path);
     }

@@ -98,7 +98,7 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_writer_add_value(struct lethe_cascad
 LETHE_MUST_CHECK lethe_status lethe_cascade_writer_end(struct lethe_cascade_writer *writer,
                                                        const char *folder,
                                                        struct lethe_cascade_run **out);
-/* Removes what was written; takes a dropped one. */
+/* Removes what was written, unless folder is NULL; takes a dropped one. */
 void lethe_cascade_writer_drop(struct lethe_cascade_writer *writer, const char *folder);
 
 #endif

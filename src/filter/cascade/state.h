@@ -99,6 +99,9 @@ void lethe_cascade_tell_time(lethe_cascade *cascade, uint64_t now_ms);
 /* Entries in memory; state is held. */
 uint64_t lethe_cascade_memory_entries(const lethe_cascade *cascade);
 uint64_t lethe_cascade_run_entries(const lethe_cascade *cascade);
+/* Whether the folder is still where it was opened. If it was moved, another one may be at its path,
+ * whose files have the same names: nothing may be written or removed there. */
+bool lethe_cascade_is_in_place(const lethe_cascade *cascade);
 /* Gives up a reference; state is held. A run without references waits for free_unused, which also
  * removes its file unless a manifest may name it. */
 void lethe_cascade_release_run(lethe_cascade *cascade, struct lethe_cascade_run *run);
