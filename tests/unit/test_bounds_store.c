@@ -297,6 +297,13 @@ static void a_change_of_zero_is_a_change(void **state) {
     assert_int_equal(apply(store, "e3", another, 2, NULL), LETHE_OUTCOME_MISMATCH);
     assert_int_equal(apply(store, "e4", bounded, 4, NULL), LETHE_OUTCOME_APPLIED);
     assert_int_equal(apply(store, "e4", plain, 2, NULL), LETHE_OUTCOME_DUPLICATE);
+    /* One key twice, once with 0, with bounds on both and without. */
+    lethe_change both[] = {ann, {.key = test_text("ann"), .delta = 0}, bob};
+    lethe_change both_bounded[] = {up_to("ann", 0, 50), up_to("ann", 0, 50), up_to("bob", 0, 50)};
+    assert_int_equal(apply(store, "e5", both, 3, NULL), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(apply(store, "e5", both_bounded, 3, NULL), LETHE_OUTCOME_DUPLICATE);
+    assert_int_equal(apply(store, "e6", both_bounded, 3, NULL), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(apply(store, "e6", both, 3, NULL), LETHE_OUTCOME_DUPLICATE);
     assert_int_equal(test_store_value(store, "ann"), 4);
     end(store);
 }
