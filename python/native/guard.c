@@ -59,11 +59,13 @@ static int take_over_after_fork(struct guard *guard) {
 static void wait_for_change(void) {
     uint64_t seen = epoch;
     waiting++;
-    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&mutex);
+    PyThreadState *thread = PyEval_SaveThread();
+    pthread_mutex_lock(&mutex);
     while (epoch == seen)
         pthread_cond_wait(&changed, &mutex);
     pthread_mutex_unlock(&mutex);
-    Py_END_ALLOW_THREADS waiting--;
+    PyEval_RestoreThread(thread);
+    waiting--;
 }
 
 int guard_enter(struct guard *guard, enum guard_use use) {

@@ -38,8 +38,7 @@ const struct kind *object_kind_of(PyTypeObject *type) {
 }
 
 static void release(const struct kind *kind, void *made) {
-    assert(kind != NULL);
-    if (made != NULL) kind->row->free(made);
+    if (kind != NULL && made != NULL) kind->row->free(made);
 }
 
 PyObject *object_wrap(PyTypeObject *type, const struct kind *kind, void *made, bool is_shared) {
@@ -86,10 +85,11 @@ PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     lethe_status status;
     lethe_detail detail = {{0}};
     const char *folder = path != NULL ? PyBytes_AsString(path) : NULL;
-    Py_BEGIN_ALLOW_THREADS status = folder != NULL
-                                        ? kind->row->open(folder, options, &made, &detail)
-                                        : kind->row->make(options, &made);
-    Py_END_ALLOW_THREADS Py_XDECREF(path);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = folder != NULL ? kind->row->open(folder, options, &made, &detail)
+                            : kind->row->make(options, &made);
+    PyEval_RestoreThread(thread);
+    Py_XDECREF(path);
     if (status != LETHE_OK) return errors_raise(status, kind->name, &detail, NULL);
     return object_wrap(type, kind, made, kind->made_shared != NULL && kind->made_shared(options));
 }
@@ -104,8 +104,9 @@ void object_dealloc(PyObject *object) {
     bool is_parents =
         self->kind != NULL && self->kind->row->lives_in_folder && guard_is_inherited(&self->guard);
     if (held != NULL && !is_parents) {
-        Py_BEGIN_ALLOW_THREADS release(self->kind, held);
-        Py_END_ALLOW_THREADS
+        PyThreadState *thread = PyEval_SaveThread();
+        release(self->kind, held);
+        PyEval_RestoreThread(thread);
     }
     freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_object(object);
@@ -137,8 +138,10 @@ PyObject *object_close_method(PyObject *object, PyObject *unused) {
     if (object_enter(self, GUARD_WRITE) != 0) return NULL;
     void *held = self->object;
     self->object = NULL;
-    Py_BEGIN_ALLOW_THREADS release(self->kind, held);
-    Py_END_ALLOW_THREADS object_leave(self, GUARD_WRITE);
+    PyThreadState *thread = PyEval_SaveThread();
+    release(self->kind, held);
+    PyEval_RestoreThread(thread);
+    object_leave(self, GUARD_WRITE);
     Py_RETURN_NONE;
 }
 

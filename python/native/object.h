@@ -21,10 +21,17 @@
 
 enum operation { DO_ADD, DO_TEST, DO_ADD_AND_TEST, DO_REMOVE, DO_COUNT, OPERATIONS };
 
-/* results: uint8_t for each key, or uint64_t for DO_COUNT. *done, which is count before the call,
- * becomes how many are settled, where an error ends a batch. */
-typedef lethe_status (*operation_function)(void *object, const lethe_hash *hashes, size_t count,
-                                           uint64_t now_ms, void *results, size_t *done);
+/* Some keys of a batch. */
+struct piece {
+    const lethe_hash *hashes;
+    size_t count;
+    uint64_t now_ms;
+    /* uint8_t for each key, or uint64_t for DO_COUNT. */
+    void *results;
+    /* count; fewer where an error ended the batch: so many are settled. */
+    size_t done;
+};
+typedef lethe_status (*operation_function)(void *object, struct piece *piece);
 
 struct kind {
     /* "Bloom" */
