@@ -46,11 +46,11 @@ static PyObject *intersection_estimate(OBJECT_ARGUMENTS) {
         return NULL;
     }
     lethe_object *other = (lethe_object *)given[0];
-    if (object_enter(own, GUARD_READ) != 0) return NULL;
-    if (object_enter(other, GUARD_READ) != 0) {
-        object_leave(own, GUARD_READ);
+    if (own == other) {
+        PyErr_SetString(PyExc_ValueError, "intersection_estimate() takes another Bloom");
         return NULL;
     }
+    if (object_enter_both(own, GUARD_READ, other, GUARD_READ) != 0) return NULL;
     double estimate = 0;
     PyThreadState *thread = PyEval_SaveThread();
     lethe_status status = lethe_bloom_intersection_estimate(own->object, other->object, &estimate);

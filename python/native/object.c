@@ -113,18 +113,42 @@ void object_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-int object_enter(lethe_object *self, enum guard_use use) {
-    if (self->kind->row->lives_in_folder && guard_is_inherited(&self->guard)) {
+enum entry object_try(lethe_object *self, enum guard_use use) {
+    if (self->kind->row->lives_in_folder && guard_is_inherited(&self->guard)) return IS_PARENTS;
+    if (!guard_enter(&self->guard, use)) return IS_TORN;
+    if (self->object != NULL) return IS_ENTERED;
+    guard_leave(&self->guard, use);
+    return IS_CLOSED;
+}
+
+int object_refuse(const lethe_object *self, enum entry entry) {
+    if (entry == IS_ENTERED) return 0;
+    if (entry == IS_CLOSED)
+        errors_raise_closed(self->kind->name);
+    else if (entry == IS_TORN)
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another thread was using this object when the process was forked");
+    else
         PyErr_Format(PyExc_RuntimeError,
                      "this %s was opened before the process was forked: open it again here",
                      self->kind->name);
-        return -1;
-    }
-    if (guard_enter(&self->guard, use) != 0) return -1;
-    if (self->object != NULL) return 0;
-    guard_leave(&self->guard, use);
-    errors_raise_closed(self->kind->name);
     return -1;
+}
+
+int object_enter(lethe_object *self, enum guard_use use) {
+    return object_refuse(self, object_try(self, use));
+}
+
+int object_enter_both(lethe_object *own, enum guard_use own_use, lethe_object *other,
+                      enum guard_use other_use) {
+    bool is_first = own < other;
+    lethe_object *first = is_first ? own : other, *second = is_first ? other : own;
+    enum guard_use first_use = is_first ? own_use : other_use;
+    enum guard_use second_use = is_first ? other_use : own_use;
+    if (object_enter(first, first_use) != 0) return -1;
+    enum entry entry = object_try(second, second_use);
+    if (entry != IS_ENTERED) object_leave(first, first_use);
+    return object_refuse(second, entry);
 }
 
 void object_leave(lethe_object *self, enum guard_use use) {

@@ -42,16 +42,6 @@ PyObject *object_info(OBJECT_ARGUMENTS) {
     return info;
 }
 
-/* Two threads may merge two objects into each other: they are entered in the order of their
- * addresses. A window empties what it merges. */
-static int enter_both(lethe_object *own, lethe_object *other) {
-    lethe_object *first = own < other ? own : other, *second = own < other ? other : own;
-    if (object_enter(first, GUARD_WRITE) != 0) return -1;
-    if (object_enter(second, GUARD_WRITE) == 0) return 0;
-    object_leave(first, GUARD_WRITE);
-    return -1;
-}
-
 PyObject *object_merge(OBJECT_ARGUMENTS) {
     static const char *const parameters[] = {"other"};
     lethe_object *own = (lethe_object *)self;
@@ -62,7 +52,8 @@ PyObject *object_merge(OBJECT_ARGUMENTS) {
         return NULL;
     }
     lethe_object *other = (lethe_object *)given[0];
-    if (enter_both(own, other) != 0) return NULL;
+    /* A window empties what it merges. */
+    if (object_enter_both(own, GUARD_WRITE, other, GUARD_WRITE) != 0) return NULL;
     PyThreadState *thread = PyEval_SaveThread();
     lethe_status status = own->kind->row->merge(own->object, other->object);
     PyEval_RestoreThread(thread);
