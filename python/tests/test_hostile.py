@@ -193,6 +193,20 @@ def test_merging_two_into_each_other():
         assert not thread.is_alive()
 
 
+def test_merging_with_a_closed_one():
+    """Whichever of the two is entered first, it can be used afterwards."""
+    made = [lethe.Bloom(capacity=1000) for _ in range(9)]
+    made[4].close()
+    for each in made[:4] + made[5:]:
+        for call in (each.merge, each.intersection_estimate):
+            with pytest.raises(lethe.ClosedError):
+                call(made[4])
+        thread = threading.Thread(target=each.add, args=("a",), daemon=True)
+        thread.start()
+        thread.join(30)
+        assert not thread.is_alive() and "a" in each
+
+
 @pytest.mark.parametrize("closes", ["store", "cascade", "window"])
 def test_closing_under_others(closes, tmp_path):
     for round in range(sized(5, 20, 200)):
