@@ -67,6 +67,8 @@ def targets_of(test, known):
         return [name for name in ("test_" + subject, "test_" + subject.removeprefix("cli_")) if name in known]
     if test.startswith("simulate-") and "test_" + test.replace("-", "_") in known:
         return ["test_" + test.replace("-", "_")]
+    if test.startswith("python-"):
+        return [name for name in ("lethe", "lethe_python") if name in known]
     return [name for name in ("lethe", "lethe_module", "lethe_commands", "lethe_faults", "cascade_driver", "module_skew")
             if name in known]
 

@@ -73,8 +73,4 @@ class Store(_Store):
         raise TypeError("a Store lives in a folder and cannot be pickled")
 
 
-def _refuse_pickling(self):
-    raise TypeError("a Cascade lives in a folder and cannot be pickled")
-
-
 __all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]

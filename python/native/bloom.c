@@ -3,22 +3,16 @@
 
 #include "object.h"
 
-static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                        void *results, size_t *done) {
-    (void)now_ms, (void)results, (void)done;
-    return lethe_bloom_add_batch(object, hashes, count);
+static lethe_status add(void *object, struct piece *piece) {
+    return lethe_bloom_add_batch(object, piece->hashes, piece->count);
 }
 
-static lethe_status test(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                         void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_bloom_test_batch(object, hashes, count, results);
+static lethe_status test(void *object, struct piece *piece) {
+    return lethe_bloom_test_batch(object, piece->hashes, piece->count, piece->results);
 }
 
-static lethe_status add_and_test(void *object, const lethe_hash *hashes, size_t count,
-                                 uint64_t now_ms, void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_bloom_add_and_test_batch(object, hashes, count, results);
+static lethe_status add_and_test(void *object, struct piece *piece) {
+    return lethe_bloom_add_and_test_batch(object, piece->hashes, piece->count, piece->results);
 }
 
 static const char *const layouts[] = {"classic", "blocked", NULL};
@@ -52,16 +46,16 @@ static PyObject *intersection_estimate(OBJECT_ARGUMENTS) {
         return NULL;
     }
     lethe_object *other = (lethe_object *)given[0];
-    if (object_enter(own, GUARD_READ) != 0) return NULL;
-    if (object_enter(other, GUARD_READ) != 0) {
-        object_leave(own, GUARD_READ);
+    if (own == other) {
+        PyErr_SetString(PyExc_ValueError, "intersection_estimate() takes another Bloom");
         return NULL;
     }
+    if (object_enter_both(own, GUARD_READ, other, GUARD_READ) != 0) return NULL;
     double estimate = 0;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        lethe_bloom_intersection_estimate(own->object, other->object, &estimate);
-    Py_END_ALLOW_THREADS object_leave(other, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_bloom_intersection_estimate(own->object, other->object, &estimate);
+    PyEval_RestoreThread(thread);
+    object_leave(other, GUARD_READ);
     object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, "Bloom", NULL, NULL);
     return PyFloat_FromDouble(estimate);

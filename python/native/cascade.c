@@ -7,36 +7,36 @@
 
 #include "object.h"
 
-static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                        void *results, size_t *done) {
-    lethe_status status = lethe_cascade_add_batch(object, hashes, count, now_ms, done);
-    memset(results, 1, status == LETHE_OK ? count : *done);
+static lethe_status add(void *object, struct piece *piece) {
+    lethe_status status =
+        lethe_cascade_add_batch(object, piece->hashes, piece->count, piece->now_ms, &piece->done);
+    memset(piece->results, 1, status == LETHE_OK ? piece->count : piece->done);
     return status;
 }
 
-static lethe_status test(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                         void *results, size_t *done) {
-    lethe_status status = lethe_cascade_test_batch(object, hashes, count, now_ms, results);
-    if (status != LETHE_OK) *done = 0;
+static lethe_status test(void *object, struct piece *piece) {
+    lethe_status status = lethe_cascade_test_batch(object, piece->hashes, piece->count,
+                                                   piece->now_ms, piece->results);
+    if (status != LETHE_OK) piece->done = 0;
     return status;
 }
 
-static lethe_status add_and_test(void *object, const lethe_hash *hashes, size_t count,
-                                 uint64_t now_ms, void *results, size_t *done) {
-    return lethe_cascade_add_and_test_batch(object, hashes, count, now_ms, results, done);
+static lethe_status add_and_test(void *object, struct piece *piece) {
+    return lethe_cascade_add_and_test_batch(object, piece->hashes, piece->count, piece->now_ms,
+                                            piece->results, &piece->done);
 }
 
-static lethe_status remove_all(void *object, const lethe_hash *hashes, size_t count,
-                               uint64_t now_ms, void *results, size_t *done) {
-    lethe_status status = lethe_cascade_remove_batch(object, hashes, count, now_ms, done);
-    memset(results, 1, status == LETHE_OK ? count : *done);
+static lethe_status remove_all(void *object, struct piece *piece) {
+    lethe_status status = lethe_cascade_remove_batch(object, piece->hashes, piece->count,
+                                                     piece->now_ms, &piece->done);
+    memset(piece->results, 1, status == LETHE_OK ? piece->count : piece->done);
     return status;
 }
 
-static lethe_status count_all(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                              void *results, size_t *done) {
-    lethe_status status = lethe_cascade_count_batch(object, hashes, count, now_ms, results);
-    if (status != LETHE_OK) *done = 0;
+static lethe_status count_all(void *object, struct piece *piece) {
+    lethe_status status = lethe_cascade_count_batch(object, piece->hashes, piece->count,
+                                                    piece->now_ms, piece->results);
+    if (status != LETHE_OK) piece->done = 0;
     return status;
 }
 
@@ -85,9 +85,10 @@ static PyObject *close_cascade(PyObject *self, PyObject *unused) {
     lethe_cascade *held = own->object;
     own->object = NULL;
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_cascade_close(held, &detail);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_WRITE);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_cascade_close(held, &detail);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_WRITE);
     if (status != LETHE_OK) return errors_raise(status, "Cascade", &detail, NULL);
     Py_RETURN_NONE;
 }
@@ -102,9 +103,10 @@ static PyObject *work(OBJECT_ARGUMENTS) {
         arguments_u64("budget", given[0], &budget) != 0 || arguments_time(given[1], &now_ms) != 0 ||
         object_enter(own, GUARD_READ) != 0)
         return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_cascade_work(own->object, now_ms, budget, &more);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_cascade_work(own->object, now_ms, budget, &more);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, "Cascade", NULL, NULL);
     return PyBool_FromLong(more);
 }
@@ -113,9 +115,10 @@ static PyObject *sync_log(PyObject *self, PyObject *unused) {
     (void)unused;
     lethe_object *own = (lethe_object *)self;
     if (object_enter(own, GUARD_READ) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_cascade_sync(own->object);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_cascade_sync(own->object);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, "Cascade", NULL, NULL);
     Py_RETURN_NONE;
 }
@@ -134,10 +137,11 @@ static PyObject *checkpoint(OBJECT_ARGUMENTS) {
         key_free(&note);
         return NULL;
     }
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status =
         lethe_cascade_checkpoint(own->object, sequence, note.bytes.data, note.bytes.size);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     key_free(&note);
     if (status != LETHE_OK) return errors_raise(status, "Cascade", NULL, NULL);
     Py_RETURN_NONE;
@@ -150,10 +154,10 @@ static PyObject *last_checkpoint(PyObject *self, PyObject *unused) {
     size_t note_bytes = 0;
     uint64_t sequence = 0;
     if (object_enter(own, GUARD_READ) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        lethe_cascade_last_checkpoint(own->object, &sequence, note, &note_bytes);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_cascade_last_checkpoint(own->object, &sequence, note, &note_bytes);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, "Cascade", NULL, NULL);
     return Py_BuildValue("Ky#", (unsigned long long)sequence, note, (Py_ssize_t)note_bytes);
 }

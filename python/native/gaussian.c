@@ -3,22 +3,16 @@
 
 #include "object.h"
 
-static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                        void *results, size_t *done) {
-    (void)now_ms, (void)results, (void)done;
-    return lethe_gaussian_add_batch(object, hashes, count);
+static lethe_status add(void *object, struct piece *piece) {
+    return lethe_gaussian_add_batch(object, piece->hashes, piece->count);
 }
 
-static lethe_status test(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                         void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_gaussian_test_batch(object, hashes, count, results);
+static lethe_status test(void *object, struct piece *piece) {
+    return lethe_gaussian_test_batch(object, piece->hashes, piece->count, piece->results);
 }
 
-static lethe_status add_and_test(void *object, const lethe_hash *hashes, size_t count,
-                                 uint64_t now_ms, void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_gaussian_add_and_test_batch(object, hashes, count, results);
+static lethe_status add_and_test(void *object, struct piece *piece) {
+    return lethe_gaussian_add_and_test_batch(object, piece->hashes, piece->count, piece->results);
 }
 
 static const char *const spacings[] = {"even", "published", NULL};
@@ -50,9 +44,10 @@ static PyObject *extract(PyObject *self, PyObject *unused) {
     lethe_object *own = (lethe_object *)self;
     lethe_bloom *made = NULL;
     if (object_enter(own, GUARD_READ) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_gaussian_extract(own->object, &made);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_gaussian_extract(own->object, &made);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, "Gaussian", NULL, NULL);
     return object_wrap(object_type(&kind_bloom), &kind_bloom, made, false);
 }
@@ -68,9 +63,10 @@ static PyObject *promote(PyObject *class, PyObject *args, PyObject *keywords) {
     lethe_object *own = (lethe_object *)bloom;
     lethe_gaussian *made = NULL;
     if (object_enter(own, GUARD_READ) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_gaussian_promote(own->object, &given, &made);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_gaussian_promote(own->object, &given, &made);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, "Gaussian", NULL, NULL);
     return object_wrap((PyTypeObject *)class, &kind_gaussian, made, false);
 }

@@ -46,28 +46,26 @@ static bool is_free(const struct guard *guard, enum guard_use use) {
     return !guard->is_writing && guard->readers == 0;
 }
 
-static int take_over_after_fork(struct guard *guard) {
-    if (guard->is_writing || guard->readers > 0) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "another thread was using this object when the process was forked");
-        return -1;
-    }
+static bool take_over_after_fork(struct guard *guard) {
+    if (guard->is_writing || guard->readers > 0) return false;
     guard_start(guard);
-    return 0;
+    return true;
 }
 
 static void wait_for_change(void) {
     uint64_t seen = epoch;
     waiting++;
-    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&mutex);
+    PyThreadState *thread = PyEval_SaveThread();
+    pthread_mutex_lock(&mutex);
     while (epoch == seen)
         pthread_cond_wait(&changed, &mutex);
     pthread_mutex_unlock(&mutex);
-    Py_END_ALLOW_THREADS waiting--;
+    PyEval_RestoreThread(thread);
+    waiting--;
 }
 
-int guard_enter(struct guard *guard, enum guard_use use) {
-    if (guard->generation != generation && take_over_after_fork(guard) != 0) return -1;
+bool guard_enter(struct guard *guard, enum guard_use use) {
+    if (guard->generation != generation && !take_over_after_fork(guard)) return false;
     if (!is_free(guard, use)) {
         if (use == GUARD_WRITE) guard->writers_waiting++;
         while (!is_free(guard, use))
@@ -78,7 +76,7 @@ int guard_enter(struct guard *guard, enum guard_use use) {
         guard->is_writing = true;
     else
         guard->readers++;
-    return 0;
+    return true;
 }
 
 void guard_leave(struct guard *guard, enum guard_use use) {

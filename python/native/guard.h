@@ -6,7 +6,7 @@
  * cost a few instructions.
  *
  * A process that was forked has a copy of every object. An object that some thread was using at the
- * moment of the fork may be in the middle of a change; whoever enters it then gets an exception. */
+ * moment of the fork may be in the middle of a change; nobody can enter it then. */
 #ifndef LETHE_PYTHON_GUARD_H
 #define LETHE_PYTHON_GUARD_H
 
@@ -30,9 +30,11 @@ void guard_start(struct guard *guard);
 /* Whether the object was made before the last fork, by a parent of this process. */
 bool guard_is_inherited(const struct guard *guard);
 
-/* Waits until the object may be used. Returns 0, or -1 with an exception. With the interpreter's
- * lock, which it gives up while it waits. */
-int guard_enter(struct guard *guard, enum guard_use use);
+/* Waits until the object may be used. Returns false for an object that is in the middle of a change
+ * for ever, since the process was forked then. With the interpreter's lock, which it gives up while
+ * it waits. Raises nothing: making an exception can run code of the caller's, which must not happen
+ * while another guard is held. */
+bool guard_enter(struct guard *guard, enum guard_use use);
 void guard_leave(struct guard *guard, enum guard_use use);
 
 #endif

@@ -50,9 +50,10 @@ static PyObject *peek(PyObject *module, PyObject *given) {
     const char *name = PyBytes_AsString(path);
     lethe_file_info info = LETHE_INIT(lethe_file_info);
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_file_peek(name, &info, &detail);
-    Py_END_ALLOW_THREADS Py_DECREF(path);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_file_peek(name, &info, &detail);
+    PyEval_RestoreThread(thread);
+    Py_DECREF(path);
     if (status != LETHE_OK) return errors_raise(status, "peek()", &detail, NULL);
     return Py_BuildValue("sIK", info.type, info.version, (unsigned long long)info.payload_bytes);
 }

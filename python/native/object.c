@@ -38,8 +38,7 @@ const struct kind *object_kind_of(PyTypeObject *type) {
 }
 
 static void release(const struct kind *kind, void *made) {
-    assert(kind != NULL);
-    if (made != NULL) kind->row->free(made);
+    if (kind != NULL && made != NULL) kind->row->free(made);
 }
 
 PyObject *object_wrap(PyTypeObject *type, const struct kind *kind, void *made, bool is_shared) {
@@ -86,10 +85,11 @@ PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     lethe_status status;
     lethe_detail detail = {{0}};
     const char *folder = path != NULL ? PyBytes_AsString(path) : NULL;
-    Py_BEGIN_ALLOW_THREADS status = folder != NULL
-                                        ? kind->row->open(folder, options, &made, &detail)
-                                        : kind->row->make(options, &made);
-    Py_END_ALLOW_THREADS Py_XDECREF(path);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = folder != NULL ? kind->row->open(folder, options, &made, &detail)
+                            : kind->row->make(options, &made);
+    PyEval_RestoreThread(thread);
+    Py_XDECREF(path);
     if (status != LETHE_OK) return errors_raise(status, kind->name, &detail, NULL);
     return object_wrap(type, kind, made, kind->made_shared != NULL && kind->made_shared(options));
 }
@@ -104,26 +104,51 @@ void object_dealloc(PyObject *object) {
     bool is_parents =
         self->kind != NULL && self->kind->row->lives_in_folder && guard_is_inherited(&self->guard);
     if (held != NULL && !is_parents) {
-        Py_BEGIN_ALLOW_THREADS release(self->kind, held);
-        Py_END_ALLOW_THREADS
+        PyThreadState *thread = PyEval_SaveThread();
+        release(self->kind, held);
+        PyEval_RestoreThread(thread);
     }
     freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_object(object);
     Py_DECREF(type);
 }
 
-int object_enter(lethe_object *self, enum guard_use use) {
-    if (self->kind->row->lives_in_folder && guard_is_inherited(&self->guard)) {
+enum entry object_try(lethe_object *self, enum guard_use use) {
+    if (self->kind->row->lives_in_folder && guard_is_inherited(&self->guard)) return IS_PARENTS;
+    if (!guard_enter(&self->guard, use)) return IS_TORN;
+    if (self->object != NULL) return IS_ENTERED;
+    guard_leave(&self->guard, use);
+    return IS_CLOSED;
+}
+
+int object_refuse(const lethe_object *self, enum entry entry) {
+    if (entry == IS_ENTERED) return 0;
+    if (entry == IS_CLOSED)
+        errors_raise_closed(self->kind->name);
+    else if (entry == IS_TORN)
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another thread was using this object when the process was forked");
+    else
         PyErr_Format(PyExc_RuntimeError,
                      "this %s was opened before the process was forked: open it again here",
                      self->kind->name);
-        return -1;
-    }
-    if (guard_enter(&self->guard, use) != 0) return -1;
-    if (self->object != NULL) return 0;
-    guard_leave(&self->guard, use);
-    errors_raise_closed(self->kind->name);
     return -1;
+}
+
+int object_enter(lethe_object *self, enum guard_use use) {
+    return object_refuse(self, object_try(self, use));
+}
+
+int object_enter_both(lethe_object *own, enum guard_use own_use, lethe_object *other,
+                      enum guard_use other_use) {
+    bool is_first = own < other;
+    lethe_object *first = is_first ? own : other, *second = is_first ? other : own;
+    enum guard_use first_use = is_first ? own_use : other_use;
+    enum guard_use second_use = is_first ? other_use : own_use;
+    if (object_enter(first, first_use) != 0) return -1;
+    enum entry entry = object_try(second, second_use);
+    if (entry != IS_ENTERED) object_leave(first, first_use);
+    return object_refuse(second, entry);
 }
 
 void object_leave(lethe_object *self, enum guard_use use) {
@@ -137,8 +162,10 @@ PyObject *object_close_method(PyObject *object, PyObject *unused) {
     if (object_enter(self, GUARD_WRITE) != 0) return NULL;
     void *held = self->object;
     self->object = NULL;
-    Py_BEGIN_ALLOW_THREADS release(self->kind, held);
-    Py_END_ALLOW_THREADS object_leave(self, GUARD_WRITE);
+    PyThreadState *thread = PyEval_SaveThread();
+    release(self->kind, held);
+    PyEval_RestoreThread(thread);
+    object_leave(self, GUARD_WRITE);
     Py_RETURN_NONE;
 }
 

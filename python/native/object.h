@@ -21,10 +21,17 @@
 
 enum operation { DO_ADD, DO_TEST, DO_ADD_AND_TEST, DO_REMOVE, DO_COUNT, OPERATIONS };
 
-/* results: uint8_t for each key, or uint64_t for DO_COUNT. *done, which is count before the call,
- * becomes how many are settled, where an error ends a batch. */
-typedef lethe_status (*operation_function)(void *object, const lethe_hash *hashes, size_t count,
-                                           uint64_t now_ms, void *results, size_t *done);
+/* Some keys of a batch. */
+struct piece {
+    const lethe_hash *hashes;
+    size_t count;
+    uint64_t now_ms;
+    /* uint8_t for each key, or uint64_t for DO_COUNT. */
+    void *results;
+    /* count; fewer where an error ended the batch: so many are settled. */
+    size_t done;
+};
+typedef lethe_status (*operation_function)(void *object, struct piece *piece);
 
 struct kind {
     /* "Bloom" */
@@ -72,6 +79,14 @@ PyObject *object_wrap(PyTypeObject *type, const struct kind *kind, void *made, b
 /* Enters the guard of an object that is open. Returns 0, or -1 with an exception; object_leave
  * otherwise. What is_shared is entered to read. */
 int object_enter(lethe_object *self, enum guard_use use);
+/* The same in two steps, the first of which raises nothing. */
+enum entry { IS_ENTERED, IS_CLOSED, IS_PARENTS, IS_TORN };
+enum entry object_try(lethe_object *self, enum guard_use use);
+int object_refuse(const lethe_object *self, enum entry entry);
+/* Two different objects. Two threads may enter them in turned roles: they are entered in the order
+ * of their addresses. */
+int object_enter_both(lethe_object *own, enum guard_use own_use, lethe_object *other,
+                      enum guard_use other_use);
 void object_leave(lethe_object *self, enum guard_use use);
 
 #define OBJECT_ARGUMENTS PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names

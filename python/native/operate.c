@@ -31,12 +31,12 @@ static enum guard_use use_of(const lethe_object *self, enum operation operation)
 static lethe_status settle_one(lethe_object *self, enum operation operation, lethe_hash hash,
                                uint64_t now_ms, void *result) {
     operation_function function = self->kind->operations[operation];
-    size_t done = 1;
-    if (!self->kind->row->lives_in_folder)
-        return function(self->object, &hash, 1, now_ms, result, &done);
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = function(self->object, &hash, 1, now_ms, result, &done);
-    Py_END_ALLOW_THREADS return status;
+    struct piece piece = {&hash, 1, now_ms, result, 1};
+    if (!self->kind->row->lives_in_folder) return function(self->object, &piece);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = function(self->object, &piece);
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 /* Returns 0, or -1 with an exception. */
@@ -103,14 +103,15 @@ static lethe_status settle_all(struct batch *batch) {
     lethe_status first_error = LETHE_OK;
     for (size_t first = 0; first < batch->keys.count; first += batch->room.most) {
         size_t left = batch->keys.count - first;
-        size_t count = left < batch->room.most ? left : batch->room.most, done = count;
+        size_t count = left < batch->room.most ? left : batch->room.most;
+        struct piece piece = {batch->hashes, count, batch->now_ms, results + first * item, count};
         keys_hash(&batch->keys, batch->self->seed, first, count, &batch->room, batch->hashes);
-        lethe_status status = function(batch->self->object, batch->hashes, count, batch->now_ms,
-                                       results + first * item, &done);
+        lethe_status status = function(batch->self->object, &piece);
         if (status != LETHE_OK && first_error == LETHE_OK) first_error = status;
-        if (status == LETHE_OK || done == count) continue;
+        if (status == LETHE_OK || piece.done == count) continue;
         /* What came after an error that ends the batch was not tried. */
-        memset(results + (first + done) * item, item == 1 ? 2 : 0, (left - done) * item);
+        memset(results + (first + piece.done) * item, item == 1 ? 2 : 0,
+               (left - piece.done) * item);
         break;
     }
     return first_error;
@@ -119,12 +120,14 @@ static lethe_status settle_all(struct batch *batch) {
 static lethe_status run(struct batch *batch) {
     lethe_status status = LETHE_ENOMEM;
     size_t chunk = batch->self->kind->chunk;
-    Py_BEGIN_ALLOW_THREADS if (keys_room_start(&batch->room, &batch->keys, chunk)) batch->hashes =
-        calloc(batch->room.most + 1, sizeof *batch->hashes);
+    PyThreadState *thread = PyEval_SaveThread();
+    if (keys_room_start(&batch->room, &batch->keys, chunk))
+        batch->hashes = calloc(batch->room.most + 1, sizeof *batch->hashes);
     if (batch->hashes != NULL) status = settle_all(batch);
     free(batch->hashes);
     keys_room_free(&batch->room);
-    Py_END_ALLOW_THREADS return status;
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 /* Raises an error with the answers, and makes what the caller's own array has of them 0 and 1. */

@@ -3,28 +3,21 @@
 
 #include "object.h"
 
-static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                        void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_quotient_add_batch(object, hashes, count, results);
+static lethe_status add(void *object, struct piece *piece) {
+    return lethe_quotient_add_batch(object, piece->hashes, piece->count, piece->results);
 }
 
-static lethe_status test(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                         void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_quotient_test_batch(object, hashes, count, results);
+static lethe_status test(void *object, struct piece *piece) {
+    return lethe_quotient_test_batch(object, piece->hashes, piece->count, piece->results);
 }
 
-static lethe_status remove_all(void *object, const lethe_hash *hashes, size_t count,
-                               uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return structure_quotient.remove(object, hashes, count, now_ms, results);
+static lethe_status remove_all(void *object, struct piece *piece) {
+    return structure_quotient.remove(object, piece->hashes, piece->count, piece->now_ms,
+                                     piece->results);
 }
 
-static lethe_status count_all(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                              void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_quotient_count_batch(object, hashes, count, results);
+static lethe_status count_all(void *object, struct piece *piece) {
+    return lethe_quotient_count_batch(object, piece->hashes, piece->count, piece->results);
 }
 
 static const struct option options[] = {
@@ -55,9 +48,10 @@ static PyObject *map_file(OBJECT_ARGUMENTS) {
     const char *name = PyBytes_AsString(path);
     lethe_quotient *made = NULL;
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_quotient_map_file(name, NULL, &made, &detail);
-    Py_END_ALLOW_THREADS Py_DECREF(path);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_quotient_map_file(name, NULL, &made, &detail);
+    PyEval_RestoreThread(thread);
+    Py_DECREF(path);
     if (status != LETHE_OK) return errors_raise(status, "Quotient", &detail, NULL);
     return object_wrap((PyTypeObject *)self, &kind_quotient, made, false);
 }
@@ -65,9 +59,10 @@ static PyObject *map_file(OBJECT_ARGUMENTS) {
 static PyObject *resize(PyObject *object, lethe_status (*change)(lethe_quotient *)) {
     lethe_object *own = (lethe_object *)object;
     if (object_enter(own, GUARD_WRITE) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = change(own->object);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_WRITE);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = change(own->object);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_WRITE);
     if (status != LETHE_OK) return errors_raise(status, "Quotient", NULL, NULL);
     Py_RETURN_NONE;
 }

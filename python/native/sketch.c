@@ -10,10 +10,8 @@
 
 enum { CHUNK = 4096 };
 
-static lethe_status count_all(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms,
-                              void *results, size_t *done) {
-    (void)now_ms, (void)done;
-    return lethe_sketch_count_batch(object, hashes, count, results, NULL);
+static lethe_status count_all(void *object, struct piece *piece) {
+    return lethe_sketch_count_batch(object, piece->hashes, piece->count, piece->results, NULL);
 }
 
 static const char *const kinds[] = {"count-min", "conservative", "count", "log", "fid", NULL};
@@ -108,12 +106,14 @@ static lethe_status run(lethe_sketch *sketch, const struct change *change,
                         const struct batch *batch) {
     struct keys_room room;
     lethe_status status = LETHE_ENOMEM;
-    Py_BEGIN_ALLOW_THREADS uint64_t *weights = calloc(CHUNK, sizeof *weights);
+    PyThreadState *thread = PyEval_SaveThread();
+    uint64_t *weights = calloc(CHUNK, sizeof *weights);
     if (keys_room_start(&room, &batch->keys, CHUNK) && weights != NULL)
         status = settle(sketch, change, batch, &room, weights);
     keys_room_free(&room);
     free(weights);
-    Py_END_ALLOW_THREADS return status;
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 static PyObject *change_batch(lethe_object *own, const struct change *change,
@@ -224,9 +224,10 @@ static PyObject *export_file(OBJECT_ARGUMENTS) {
     }
     const char *name = PyBytes_AsString(path);
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_sketch_export_file(own->object, name, &detail);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_sketch_export_file(own->object, name, &detail);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     Py_DECREF(path);
     if (status != LETHE_OK) return errors_raise(status, "Sketch", &detail, NULL);
     Py_RETURN_NONE;
@@ -241,9 +242,10 @@ static PyObject *import_file(OBJECT_ARGUMENTS) {
     const char *name = PyBytes_AsString(path);
     lethe_sketch *made = NULL;
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_sketch_import_file(name, NULL, &made, &detail);
-    Py_END_ALLOW_THREADS Py_DECREF(path);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_sketch_import_file(name, NULL, &made, &detail);
+    PyEval_RestoreThread(thread);
+    Py_DECREF(path);
     if (status != LETHE_OK) return errors_raise(status, "Sketch", &detail, NULL);
     return object_wrap((PyTypeObject *)self, &kind_sketch, made, false);
 }

@@ -127,11 +127,33 @@ static PyObject *close_store(PyObject *self, PyObject *unused) {
     lethe_store *held = own->object;
     own->object = NULL;
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_close(held, &detail);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_WRITE);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_close(held, &detail);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_WRITE);
     if (status != LETHE_OK) return errors_raise(status, "Store", &detail, NULL);
     Py_RETURN_NONE;
+}
+
+static bool set_all(PyObject *self, const struct keys *keys, const struct numbers *numbers) {
+    struct keys_room room;
+    int64_t *values = calloc(keys->count + 1, sizeof *values);
+    bool has_room = keys_room_start(&room, keys, keys->count) && values != NULL;
+    if (!has_room) PyErr_NoMemory();
+    lethe_store *store = has_room ? store_enter(self) : NULL;
+    lethe_status status = LETHE_ENOMEM;
+    if (store != NULL && values != NULL) {
+        PyThreadState *thread = PyEval_SaveThread();
+        for (size_t i = 0; i < keys->count; i++)
+            values[i] = numbers_at(numbers, i);
+        status =
+            lethe_store_set(store, keys_bytes(keys, 0, keys->count, &room), values, keys->count);
+        PyEval_RestoreThread(thread);
+    }
+    bool is_set = store != NULL && store_done(self, status) == 0;
+    keys_room_free(&room);
+    free(values);
+    return is_set;
 }
 
 static PyObject *set_many(OBJECT_ARGUMENTS) {
@@ -139,26 +161,10 @@ static PyObject *set_many(OBJECT_ARGUMENTS) {
     PyObject *given[2];
     struct keys keys = {0};
     struct numbers numbers = {0};
-    struct keys_room room = {0};
-    int64_t *values = NULL;
-    bool is_set = false;
     if (arguments_take("set_many", args, count, names, parameters, 2, 2, given) != 0) return NULL;
-    if (keys_take("keys", given[0], &keys) == 0 &&
-        numbers_take("values", given[1], keys.count, false, 0, &numbers) == 0) {
-        values = calloc(keys.count + 1, sizeof *values);
-        if (values == NULL || !keys_room_start(&room, &keys, keys.count)) PyErr_NoMemory();
-        lethe_store *store = PyErr_Occurred() ? NULL : store_enter(self);
-        if (store != NULL) {
-            lethe_status status;
-            Py_BEGIN_ALLOW_THREADS for (size_t i = 0; i < keys.count; i++) values[i] =
-                numbers_at(&numbers, i);
-            status =
-                lethe_store_set(store, keys_bytes(&keys, 0, keys.count, &room), values, keys.count);
-            Py_END_ALLOW_THREADS is_set = store_done(self, status) == 0;
-        }
-    }
-    keys_room_free(&room);
-    free(values);
+    bool is_set = keys_take("keys", given[0], &keys) == 0 &&
+                  numbers_take("values", given[1], keys.count, false, 0, &numbers) == 0 &&
+                  set_all(self, &keys, &numbers);
     numbers_free(&numbers);
     keys_free(&keys);
     return is_set ? Py_NewRef(Py_None) : NULL;
@@ -175,9 +181,10 @@ static PyObject *set_one(OBJECT_ARGUMENTS) {
     lethe_store *store = key_take(given[0], &key) == 0 ? store_enter(self) : NULL;
     bool is_set = false;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_store_set(store, &key.bytes, &value, 1);
-        Py_END_ALLOW_THREADS is_set = store_done(self, status) == 0;
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_store_set(store, &key.bytes, &value, 1);
+        PyEval_RestoreThread(thread);
+        is_set = store_done(self, status) == 0;
     }
     key_free(&key);
     return is_set ? Py_NewRef(Py_None) : NULL;
@@ -197,10 +204,11 @@ static PyObject *delete_many(OBJECT_ARGUMENTS) {
         if (!keys_room_start(&room, &keys, keys.count)) PyErr_NoMemory();
         lethe_store *store = PyErr_Occurred() ? NULL : store_enter(self);
         if (store != NULL) {
-            lethe_status status;
-            Py_BEGIN_ALLOW_THREADS status = lethe_store_delete(
-                store, keys_bytes(&keys, 0, keys.count, &room), keys.count, results.data);
-            Py_END_ALLOW_THREADS if (store_done(self, status) == 0) answer = results_give(&results);
+            PyThreadState *thread = PyEval_SaveThread();
+            lethe_status status = lethe_store_delete(store, keys_bytes(&keys, 0, keys.count, &room),
+                                                     keys.count, results.data);
+            PyEval_RestoreThread(thread);
+            if (store_done(self, status) == 0) answer = results_give(&results);
         }
     }
     keys_room_free(&room);
@@ -217,9 +225,10 @@ static PyObject *delete_one(OBJECT_ARGUMENTS) {
     lethe_store *store = key_take(given[0], &key) == 0 ? store_enter(self) : NULL;
     bool existed = false, is_deleted = false;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_store_delete(store, &key.bytes, 1, &existed);
-        Py_END_ALLOW_THREADS is_deleted = store_done(self, status) == 0;
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_store_delete(store, &key.bytes, 1, &existed);
+        PyEval_RestoreThread(thread);
+        is_deleted = store_done(self, status) == 0;
     }
     key_free(&key);
     return is_deleted ? PyBool_FromLong(existed) : NULL;

@@ -9,7 +9,7 @@
 /* Before the type is made. */
 void store_join_methods(void);
 /* Makes the classes of what a store returns. Returns 0, or -1 with an exception. */
-int store_start(PyObject *module, PyObject *outcome_class);
+int store_start(PyObject *module, PyObject *outcomes);
 
 /* Enters an open store, whose calls run side by side. The store, or NULL with an exception. */
 lethe_store *store_enter(PyObject *self);

@@ -3,8 +3,8 @@
  * IDEA    A batch of operations is columns: ids, keys, deltas, times. Operations are made of them
  *         some thousands at a time and submitted; the last ticket is waited for. So a batch of any
  *         length needs little memory, and the store writes while the next ones are made.
- * I1      With times, what follows a piece is announced before the piece is submitted, so that the
- *         outcomes are those of one call with all operations (LETHE_OUTCOME_FUTURE). */
+ * I1      With times, what follows a portion is announced before the portion is submitted, so that
+ *         the outcomes are those of one call with all operations (LETHE_OUTCOME_FUTURE). */
 #include <string.h>
 
 #include "store.h"
@@ -52,37 +52,38 @@ static int columns_take(PyObject *const *given, struct columns *out) {
     return results_take("values", given[VALUES], n, RESULTS_I64, false, &out->values);
 }
 
-/* Room for the operations of a piece. */
-struct piece {
+/* Room for the operations of a portion. */
+struct portion {
     struct keys_room ids, keys;
     lethe_operation *operations;
     lethe_change *changes;
 };
 
-static bool piece_start(struct piece *piece, const struct columns *columns, size_t most) {
-    piece->operations = calloc(most, sizeof *piece->operations);
-    piece->changes = calloc(most, sizeof *piece->changes);
-    bool has_ids = keys_room_start(&piece->ids, &columns->ids, most);
-    bool has_keys = keys_room_start(&piece->keys, &columns->keys, most);
-    return piece->operations != NULL && piece->changes != NULL && has_ids && has_keys;
+static bool portion_start(struct portion *portion, const struct columns *columns, size_t most) {
+    portion->operations = calloc(most, sizeof *portion->operations);
+    portion->changes = calloc(most, sizeof *portion->changes);
+    bool has_ids = keys_room_start(&portion->ids, &columns->ids, most);
+    bool has_keys = keys_room_start(&portion->keys, &columns->keys, most);
+    return portion->operations != NULL && portion->changes != NULL && has_ids && has_keys;
 }
 
-static void piece_free(struct piece *piece) {
-    free(piece->operations);
-    free(piece->changes);
-    keys_room_free(&piece->ids);
-    keys_room_free(&piece->keys);
+static void portion_free(struct portion *portion) {
+    free(portion->operations);
+    free(portion->changes);
+    keys_room_free(&portion->ids);
+    keys_room_free(&portion->keys);
 }
 
-static void piece_fill(struct piece *piece, const struct columns *columns, size_t first, size_t n) {
-    const lethe_bytes *ids = keys_bytes(&columns->ids, first, n, &piece->ids);
-    const lethe_bytes *keys = keys_bytes(&columns->keys, first, n, &piece->keys);
+static void portion_fill(struct portion *portion, const struct columns *columns, size_t first,
+                         size_t n) {
+    const lethe_bytes *ids = keys_bytes(&columns->ids, first, n, &portion->ids);
+    const lethe_bytes *keys = keys_bytes(&columns->keys, first, n, &portion->keys);
     for (size_t i = 0; i < n; i++) {
-        piece->changes[i] =
+        portion->changes[i] =
             (lethe_change){.key = keys[i], .delta = numbers_at(&columns->deltas, first + i)};
-        piece->operations[i] =
+        portion->operations[i] =
             (lethe_operation){.id = ids[i],
-                              .changes = &piece->changes[i],
+                              .changes = &portion->changes[i],
                               .change_count = 1,
                               .time_ms = (uint64_t)numbers_at(&columns->times, first + i),
                               .flags = columns->counts_late ? LETHE_OPERATION_COUNT_LATE : 0};
@@ -90,16 +91,16 @@ static void piece_fill(struct piece *piece, const struct columns *columns, size_
 }
 
 static void announce(lethe_store *store, const struct columns *columns, size_t next,
-                     struct piece *ahead) {
+                     struct portion *ahead) {
     if (!columns->has_times || next >= columns->ids.count) return;
     size_t left = columns->ids.count - next, n = left < ANNOUNCED ? left : ANNOUNCED;
-    piece_fill(ahead, columns, next, n);
+    portion_fill(ahead, columns, next, n);
     (void)lethe_store_announce(store, ahead->operations, n);
 }
 
 /* Without the interpreter's lock. */
 static lethe_status submit_pieces(lethe_store *store, const struct columns *columns,
-                                  struct piece *piece, struct piece *ahead, size_t most,
+                                  struct portion *portion, struct portion *ahead, size_t most,
                                   const struct rows *marks, const lethe_mark *list,
                                   uint64_t *ticket) {
     size_t n = columns->ids.count, first = 0;
@@ -107,10 +108,10 @@ static lethe_status submit_pieces(lethe_store *store, const struct columns *colu
     int64_t *values = columns->values.data;
     do {
         size_t count = n - first < most ? n - first : most;
-        piece_fill(piece, columns, first, count);
+        portion_fill(portion, columns, first, count);
         announce(store, columns, first + count, ahead);
         lethe_status status =
-            lethe_store_submit(store, piece->operations, count, list, marks->count,
+            lethe_store_submit(store, portion->operations, count, list, marks->count,
                                outcomes + first, values != NULL ? values + first : NULL, ticket);
         if (status != LETHE_OK) return status;
         first += count;
@@ -122,18 +123,18 @@ static lethe_status submit_pieces(lethe_store *store, const struct columns *colu
 static lethe_status submit_columns(lethe_store *store, const struct columns *columns,
                                    const struct rows *marks, bool waits, uint64_t *ticket) {
     size_t most = marks->count > 0 && columns->ids.count > CHUNK ? columns->ids.count : CHUNK;
-    struct piece piece = {0}, ahead = {0};
+    struct portion portion = {0}, ahead = {0};
     lethe_status status = LETHE_ENOMEM;
     lethe_mark *list = calloc(marks->count + 1, sizeof *list);
     for (size_t i = 0; list != NULL && i < marks->count; i++)
         list[i] = (lethe_mark){rows_bytes(marks, &marks->rows[i], 0),
                                rows_bytes(marks, &marks->rows[i], 1)};
-    if (piece_start(&piece, columns, most) && piece_start(&ahead, columns, ANNOUNCED) &&
+    if (portion_start(&portion, columns, most) && portion_start(&ahead, columns, ANNOUNCED) &&
         list != NULL)
-        status = submit_pieces(store, columns, &piece, &ahead, most, marks, list, ticket);
+        status = submit_pieces(store, columns, &portion, &ahead, most, marks, list, ticket);
     if (status == LETHE_OK && waits) status = lethe_store_wait(store, *ticket);
-    piece_free(&piece);
-    piece_free(&ahead);
+    portion_free(&portion);
+    portion_free(&ahead);
     free(list);
     return status;
 }
@@ -166,9 +167,10 @@ static PyObject *run_columns(PyObject *self, PyObject *const *given, bool waits,
     if (columns_take(given, columns) != 0 || marks_take(given[MARKS], marks) != 0) return NULL;
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = submit_columns(store, columns, marks, waits, &ticket);
-    Py_END_ALLOW_THREADS if (store_done(self, status) != 0) return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = submit_columns(store, columns, marks, waits, &ticket);
+    PyEval_RestoreThread(thread);
+    if (store_done(self, status) != 0) return NULL;
     PyObject *outcomes = results_give(&columns->outcomes);
     return waits ? outcomes : Py_BuildValue("KN", (unsigned long long)ticket, outcomes);
 }
@@ -203,9 +205,10 @@ static PyObject *wait_for(OBJECT_ARGUMENTS) {
         return NULL;
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_wait(store, ticket);
-    Py_END_ALLOW_THREADS return store_done(self, status) == 0 ? Py_NewRef(Py_None) : NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_wait(store, ticket);
+    PyEval_RestoreThread(thread);
+    return store_done(self, status) == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *is_done(OBJECT_ARGUMENTS) {
@@ -218,8 +221,10 @@ static PyObject *is_done(OBJECT_ARGUMENTS) {
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
     bool answer;
-    Py_BEGIN_ALLOW_THREADS answer = lethe_store_is_done(store, ticket);
-    Py_END_ALLOW_THREADS store_leave(self);
+    PyThreadState *thread = PyEval_SaveThread();
+    answer = lethe_store_is_done(store, ticket);
+    PyEval_RestoreThread(thread);
+    store_leave(self);
     return PyBool_FromLong(answer);
 }
 

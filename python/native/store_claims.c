@@ -63,11 +63,12 @@ static PyObject *claim_begin(OBJECT_ARGUMENTS) {
     lethe_store *store =
         parts_take(given[0], given[1], given[3], &parts) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_claim_begin(
-            store, parts.id.bytes, parts.token.bytes, parts.third.bytes, lease_ms, &answer, &claim);
-        Py_END_ALLOW_THREADS if (store_done(self, status) == 0) made =
-            make_claim(lethe_claim_answer_name(answer), &claim);
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_claim_begin(store, parts.id.bytes, parts.token.bytes,
+                                                parts.third.bytes, lease_ms, &answer, &claim);
+        PyEval_RestoreThread(thread);
+        if (store_done(self, status) == 0)
+            made = make_claim(lethe_claim_answer_name(answer), &claim);
         lethe_claim_free(&claim);
     }
     parts_free(&parts);
@@ -86,10 +87,11 @@ static PyObject *claim_renew(OBJECT_ARGUMENTS) {
     lethe_store *store =
         parts_take(given[0], given[1], NULL, &parts) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status =
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status =
             lethe_claim_renew(store, parts.id.bytes, parts.token.bytes, lease_ms, &answer);
-        Py_END_ALLOW_THREADS if (store_done(self, status) == 0) made = word(answer);
+        PyEval_RestoreThread(thread);
+        if (store_done(self, status) == 0) made = word(answer);
     }
     parts_free(&parts);
     return made;
@@ -102,14 +104,15 @@ static PyObject *record(PyObject *self, const struct parts *parts,
     uint8_t outcome = LETHE_OUTCOME_INVALID;
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status =
         operation == NULL
             ? lethe_claim_done(store, parts->id.bytes, parts->token.bytes, parts->third.bytes,
                                &answer)
             : lethe_claim_done_with(store, parts->id.bytes, parts->token.bytes, parts->third.bytes,
                                     operation, 1, &outcome, NULL, &answer);
-    Py_END_ALLOW_THREADS if (store_done(self, status) != 0) return NULL;
+    PyEval_RestoreThread(thread);
+    if (store_done(self, status) != 0) return NULL;
     if (operation == NULL) return word(answer);
     PyObject *second = answer == LETHE_CLAIM_RECORDED ? store_outcome(outcome) : Py_NewRef(Py_None);
     return Py_BuildValue("NN", word(answer), second);
@@ -153,10 +156,10 @@ static PyObject *claim_abort(OBJECT_ARGUMENTS) {
     lethe_store *store =
         parts_take(given[0], given[1], NULL, &parts) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status =
-            lethe_claim_abort(store, parts.id.bytes, parts.token.bytes, &answer);
-        Py_END_ALLOW_THREADS if (store_done(self, status) == 0) made = word(answer);
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_claim_abort(store, parts.id.bytes, parts.token.bytes, &answer);
+        PyEval_RestoreThread(thread);
+        if (store_done(self, status) == 0) made = word(answer);
     }
     parts_free(&parts);
     return made;
@@ -170,9 +173,10 @@ static PyObject *claim_get(OBJECT_ARGUMENTS) {
     if (arguments_take("claim_get", args, count, names, parameters, 1, 1, given) != 0) return NULL;
     lethe_store *store = parts_take(given[0], NULL, NULL, &parts) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_claim_get(store, parts.id.bytes, &claim);
-        Py_END_ALLOW_THREADS if (store_done(self, status) == 0) made = make_claim(NULL, &claim);
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_claim_get(store, parts.id.bytes, &claim);
+        PyEval_RestoreThread(thread);
+        if (store_done(self, status) == 0) made = make_claim(NULL, &claim);
         lethe_claim_free(&claim);
     }
     parts_free(&parts);
@@ -206,9 +210,10 @@ static PyObject *claims(OBJECT_ARGUMENTS) {
     bool is_taken = given[0] == NULL || key_take(given[0], &from) == 0;
     lethe_store *store = is_taken ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_claims_each(store, from.bytes, keep_claim, &rows);
-        Py_END_ALLOW_THREADS if (status == LETHE_OK && rows.lacks_memory) status = LETHE_ENOMEM;
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_claims_each(store, from.bytes, keep_claim, &rows);
+        PyEval_RestoreThread(thread);
+        if (status == LETHE_OK && rows.lacks_memory) status = LETHE_ENOMEM;
         if (store_done(self, status) == 0) list = rows_list(&rows, make_listed);
     }
     rows_free(&rows);
@@ -225,9 +230,10 @@ static PyObject *claims_limit(OBJECT_ARGUMENTS) {
         return NULL;
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_claims_limit(store, bytes);
-    Py_END_ALLOW_THREADS return store_done(self, status) == 0 ? Py_NewRef(Py_None) : NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_claims_limit(store, bytes);
+    PyEval_RestoreThread(thread);
+    return store_done(self, status) == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *claims_info(PyObject *self, PyObject *unused) {
@@ -235,9 +241,10 @@ static PyObject *claims_info(PyObject *self, PyObject *unused) {
     lethe_claims_stats stats = LETHE_INIT(lethe_claims_stats);
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_claims_info(store, &stats);
-    Py_END_ALLOW_THREADS if (store_done(self, status) != 0) return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_claims_info(store, &stats);
+    PyEval_RestoreThread(thread);
+    if (store_done(self, status) != 0) return NULL;
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:K,s:K,s:K}", "open", (unsigned long long)stats.open, "done",
         (unsigned long long)stats.done, "reply_bytes", (unsigned long long)stats.reply_bytes,

@@ -53,9 +53,10 @@ static PyObject *apply_one(PyObject *self, const lethe_operation *operation) {
     uint8_t outcome = LETHE_OUTCOME_INVALID;
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_apply(store, operation, 1, &outcome, NULL);
-    Py_END_ALLOW_THREADS return store_done(self, status) == 0 ? store_outcome(outcome) : NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_apply(store, operation, 1, &outcome, NULL);
+    PyEval_RestoreThread(thread);
+    return store_done(self, status) == 0 ? store_outcome(outcome) : NULL;
 }
 
 static PyObject *apply(OBJECT_ARGUMENTS) {
@@ -161,9 +162,10 @@ static PyObject *run_take(PyObject *self, const char *by, const lethe_operation 
         store_leave(self);
         return PyErr_Format(PyExc_ValueError, "the store does not count per '%s'", by);
     }
-    Py_BEGIN_ALLOW_THREADS status =
-        lethe_store_apply_bounded(store, operation, 1, &outcome, &limit);
-    Py_END_ALLOW_THREADS return store_done(self, status) == 0 ? make_taken(outcome, &limit) : NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    status = lethe_store_apply_bounded(store, operation, 1, &outcome, &limit);
+    PyEval_RestoreThread(thread);
+    return store_done(self, status) == 0 ? make_taken(outcome, &limit) : NULL;
 }
 
 static PyObject *take(OBJECT_ARGUMENTS) {

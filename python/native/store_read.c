@@ -10,9 +10,10 @@ static int read_one(PyObject *self, PyObject *given, int64_t *value) {
     int result = -1;
     lethe_store *store = key_take(given, &key) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_store_get(store, &key.bytes, 1, value, &found);
-        Py_END_ALLOW_THREADS if (store_done(self, status) == 0) result = found ? 1 : 0;
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_store_get(store, &key.bytes, 1, value, &found);
+        PyEval_RestoreThread(thread);
+        if (store_done(self, status) == 0) result = found ? 1 : 0;
     }
     key_free(&key);
     return result;
@@ -67,9 +68,10 @@ static PyObject *run_reading(PyObject *self, PyObject *const *given, struct read
         return PyErr_NoMemory();
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = read_all(store, reading);
-    Py_END_ALLOW_THREADS if (store_done(self, status) != 0) return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = read_all(store, reading);
+    PyEval_RestoreThread(thread);
+    if (store_done(self, status) != 0) return NULL;
     if (wants_found) memcpy(reading->found.data, reading->was_found, reading->keys.count);
     return results_give(&reading->values);
 }
@@ -96,10 +98,12 @@ static PyObject *estimate(OBJECT_ARGUMENTS) {
     if (arguments_take("estimate", args, count, names, parameters, 1, 1, given) != 0) return NULL;
     lethe_store *store = key_take(given[0], &key) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_store_estimate(store, &key.bytes, 1, &answer);
-        Py_END_ALLOW_THREADS if (store_done(self, status) == 0) pair =
-            Py_BuildValue("KK", (unsigned long long)answer.value, (unsigned long long)answer.least);
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_store_estimate(store, &key.bytes, 1, &answer);
+        PyEval_RestoreThread(thread);
+        if (store_done(self, status) == 0)
+            pair = Py_BuildValue("KK", (unsigned long long)answer.value,
+                                 (unsigned long long)answer.least);
     }
     key_free(&key);
     return pair;
@@ -140,9 +144,10 @@ static PyObject *page(OBJECT_ARGUMENTS) {
         return NULL;
     lethe_store *store = key_take(given[0], &from) == 0 ? store_enter(self) : NULL;
     if (store != NULL) {
-        lethe_status status;
-        Py_BEGIN_ALLOW_THREADS status = lethe_store_each(store, from.bytes, keep_counter, &rows);
-        Py_END_ALLOW_THREADS list = list_rows(self, status, &rows, make_counter);
+        PyThreadState *thread = PyEval_SaveThread();
+        lethe_status status = lethe_store_each(store, from.bytes, keep_counter, &rows);
+        PyEval_RestoreThread(thread);
+        list = list_rows(self, status, &rows, make_counter);
     }
     key_free(&from);
     return list;
@@ -166,11 +171,11 @@ static PyObject *top(OBJECT_ARGUMENTS) {
     struct rows rows = {.most = 0};
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        has_period ? lethe_store_top_at(store, by, at_ms, n, keep_counter, &rows)
-                   : lethe_store_top(store, n, keep_counter, &rows);
-    Py_END_ALLOW_THREADS return list_rows(self, status, &rows, make_counter);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = has_period ? lethe_store_top_at(store, by, at_ms, n, keep_counter, &rows)
+                                     : lethe_store_top(store, n, keep_counter, &rows);
+    PyEval_RestoreThread(thread);
+    return list_rows(self, status, &rows, make_counter);
 }
 
 static bool keep_mark(void *context, const lethe_mark *mark) {
@@ -191,9 +196,10 @@ static PyObject *marks(PyObject *self, PyObject *unused) {
     struct rows rows = {.most = 0};
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_marks(store, keep_mark, &rows);
-    Py_END_ALLOW_THREADS PyObject *list = list_rows(self, status, &rows, make_mark);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_marks(store, keep_mark, &rows);
+    PyEval_RestoreThread(thread);
+    PyObject *list = list_rows(self, status, &rows, make_mark);
     PyObject *dict = list != NULL ? PyDict_New() : NULL;
     if (dict != NULL && PyDict_MergeFromSeq2(dict, list, 1) != 0) Py_CLEAR(dict);
     Py_XDECREF(list);
@@ -205,9 +211,10 @@ static PyObject *refresh(PyObject *self, PyObject *unused) {
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_refresh(store, &detail);
-    Py_END_ALLOW_THREADS store_leave(self);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_refresh(store, &detail);
+    PyEval_RestoreThread(thread);
+    store_leave(self);
     if (status != LETHE_OK) return errors_raise(status, "Store", &detail, NULL);
     Py_RETURN_NONE;
 }

@@ -89,9 +89,10 @@ static PyObject *run_question(PyObject *self, PyObject *const *given, struct que
     if (has_keys && question->keys.count == 0) return PyList_New(0);
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_usage(store, &question->query, keep_row, &rows);
-    Py_END_ALLOW_THREADS if (status == LETHE_OK && rows.lacks_memory) status = LETHE_ENOMEM;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_usage(store, &question->query, keep_row, &rows);
+    PyEval_RestoreThread(thread);
+    if (status == LETHE_OK && rows.lacks_memory) status = LETHE_ENOMEM;
     PyObject *list = store_done(self, status) == 0 ? rows_list(&rows, make_usage) : NULL;
     rows_free(&rows);
     return list;
@@ -181,9 +182,10 @@ static PyObject *info_of(PyObject *self, PyObject *unused) {
     lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
     lethe_store *store = store_enter(self);
     if (store == NULL) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = lethe_store_info(store, &stats);
-    Py_END_ALLOW_THREADS return store_done(self, status) == 0 ? make_info(&stats) : NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = lethe_store_info(store, &stats);
+    PyEval_RestoreThread(thread);
+    return store_done(self, status) == 0 ? make_info(&stats) : NULL;
 }
 
 PyMethodDef store_usage_methods[] = {

@@ -27,9 +27,10 @@ PyObject *object_info(OBJECT_ARGUMENTS) {
         (own->kind->is_timed && arguments_time(given[0], &now_ms) != 0) ||
         object_enter(own, GUARD_READ) != 0)
         return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = structure_report(own->kind->row, own->object, now_ms, &facts);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = structure_report(own->kind->row, own->object, now_ms, &facts);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, own->kind->name, NULL, NULL);
     PyObject *info = PyDict_New();
     for (size_t i = 0; info != NULL && i < facts.count; i++) {
@@ -39,16 +40,6 @@ PyObject *object_info(OBJECT_ARGUMENTS) {
         Py_XDECREF(value);
     }
     return info;
-}
-
-/* Two threads may merge two objects into each other: they are entered in the order of their
- * addresses. A window empties what it merges. */
-static int enter_both(lethe_object *own, lethe_object *other) {
-    lethe_object *first = own < other ? own : other, *second = own < other ? other : own;
-    if (object_enter(first, GUARD_WRITE) != 0) return -1;
-    if (object_enter(second, GUARD_WRITE) == 0) return 0;
-    object_leave(first, GUARD_WRITE);
-    return -1;
 }
 
 PyObject *object_merge(OBJECT_ARGUMENTS) {
@@ -61,10 +52,12 @@ PyObject *object_merge(OBJECT_ARGUMENTS) {
         return NULL;
     }
     lethe_object *other = (lethe_object *)given[0];
-    if (enter_both(own, other) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = own->kind->row->merge(own->object, other->object);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_WRITE);
+    /* A window empties what it merges. */
+    if (object_enter_both(own, GUARD_WRITE, other, GUARD_WRITE) != 0) return NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = own->kind->row->merge(own->object, other->object);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_WRITE);
     object_leave(other, GUARD_WRITE);
     if (status != LETHE_OK) return errors_raise(status, own->kind->name, NULL, NULL);
     Py_RETURN_NONE;
@@ -75,9 +68,10 @@ PyObject *object_copy(PyObject *self, PyObject *unused) {
     lethe_object *own = (lethe_object *)self;
     void *made = NULL;
     if (object_enter(own, GUARD_READ) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = own->kind->row->copy(own->object, &made);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = own->kind->row->copy(own->object, &made);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     if (status != LETHE_OK) return errors_raise(status, own->kind->name, NULL, NULL);
     return object_wrap(Py_TYPE(self), own->kind, made, own->is_shared);
 }
@@ -86,9 +80,10 @@ PyObject *object_clear(PyObject *self, PyObject *unused) {
     (void)unused;
     lethe_object *own = (lethe_object *)self;
     if (object_enter(own, GUARD_WRITE) != 0) return NULL;
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = own->kind->row->clear(own->object);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_WRITE);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = own->kind->row->clear(own->object);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_WRITE);
     if (status != LETHE_OK) return errors_raise(status, own->kind->name, NULL, NULL);
     Py_RETURN_NONE;
 }
@@ -106,8 +101,10 @@ PyObject *object_work(OBJECT_ARGUMENTS) {
     if (object_enter(own, use) != 0) return NULL;
     lethe_status status;
     unsigned bounded = budget < UINT32_MAX ? (unsigned)budget : UINT32_MAX;
-    Py_BEGIN_ALLOW_THREADS status = own->kind->row->work(own->object, now_ms, bounded, &more);
-    Py_END_ALLOW_THREADS object_leave(own, use);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = own->kind->row->work(own->object, now_ms, bounded, &more);
+    PyEval_RestoreThread(thread);
+    object_leave(own, use);
     if (status != LETHE_OK) return errors_raise(status, own->kind->name, NULL, NULL);
     return PyBool_FromLong(more);
 }
@@ -115,9 +112,10 @@ PyObject *object_work(OBJECT_ARGUMENTS) {
 /* --- Files and bytes --- */
 
 static lethe_status to_memory(lethe_object *own, lethe_memory_writer *writer) {
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = own->kind->row->save(own->object, lethe_sink_to_memory(writer));
-    Py_END_ALLOW_THREADS return status;
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = own->kind->row->save(own->object, lethe_sink_to_memory(writer));
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 PyObject *object_to_bytes(PyObject *self, PyObject *unused) {
@@ -144,9 +142,10 @@ PyObject *object_from_bytes(OBJECT_ARGUMENTS) {
         return NULL;
     void *made = NULL;
     lethe_memory_reader reader = {.data = view.buf, .size = (size_t)view.len};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = kind->row->load(lethe_source_from_memory(&reader), NULL, &made);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = kind->row->load(lethe_source_from_memory(&reader), NULL, &made);
+    PyEval_RestoreThread(thread);
+    PyBuffer_Release(&view);
     if (status != LETHE_OK) return errors_raise(status, kind->name, NULL, NULL);
     return object_wrap((PyTypeObject *)self, kind, made, false);
 }
@@ -185,9 +184,10 @@ PyObject *object_save(OBJECT_ARGUMENTS) {
     }
     const char *name = PyBytes_AsString(path);
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = own->kind->row->save_file(own->object, name, &detail);
-    Py_END_ALLOW_THREADS object_leave(own, GUARD_READ);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = own->kind->row->save_file(own->object, name, &detail);
+    PyEval_RestoreThread(thread);
+    object_leave(own, GUARD_READ);
     Py_DECREF(path);
     if (status != LETHE_OK) return errors_raise(status, own->kind->name, &detail, NULL);
     Py_RETURN_NONE;
@@ -204,9 +204,10 @@ PyObject *object_load(OBJECT_ARGUMENTS) {
     const char *name = PyBytes_AsString(path);
     void *made = NULL;
     lethe_detail detail = {{0}};
-    lethe_status status;
-    Py_BEGIN_ALLOW_THREADS status = kind->row->load_file(name, NULL, &made, &detail);
-    Py_END_ALLOW_THREADS Py_DECREF(path);
+    PyThreadState *thread = PyEval_SaveThread();
+    lethe_status status = kind->row->load_file(name, NULL, &made, &detail);
+    PyEval_RestoreThread(thread);
+    Py_DECREF(path);
     if (status != LETHE_OK) return errors_raise(status, kind->name, &detail, NULL);
     return object_wrap((PyTypeObject *)self, kind, made, false);
 }

@@ -4,28 +4,24 @@
 #include "lethe/forgetful.h"
 #include "object.h"
 
-static lethe_status window_add(void *object, const lethe_hash *hashes, size_t count,
-                               uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return lethe_window_add_batch(object, hashes, count, now_ms, results);
+static lethe_status window_add(void *object, struct piece *piece) {
+    return lethe_window_add_batch(object, piece->hashes, piece->count, piece->now_ms,
+                                  piece->results);
 }
 
-static lethe_status window_test(void *object, const lethe_hash *hashes, size_t count,
-                                uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return structure_window.test(object, hashes, count, now_ms, results);
+static lethe_status window_test(void *object, struct piece *piece) {
+    return structure_window.test(object, piece->hashes, piece->count, piece->now_ms,
+                                 piece->results);
 }
 
-static lethe_status window_add_and_test(void *object, const lethe_hash *hashes, size_t count,
-                                        uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return lethe_window_add_and_test_batch(object, hashes, count, now_ms, results);
+static lethe_status window_add_and_test(void *object, struct piece *piece) {
+    return lethe_window_add_and_test_batch(object, piece->hashes, piece->count, piece->now_ms,
+                                           piece->results);
 }
 
-static lethe_status window_remove(void *object, const lethe_hash *hashes, size_t count,
-                                  uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return structure_window.remove(object, hashes, count, now_ms, results);
+static lethe_status window_remove(void *object, struct piece *piece) {
+    return structure_window.remove(object, piece->hashes, piece->count, piece->now_ms,
+                                   piece->results);
 }
 
 static bool has_stripes(const void *options) {
@@ -64,29 +60,25 @@ const struct kind kind_window = {
 
 /* --- Forgetful --- */
 
-static lethe_status forgetful_add(void *object, const lethe_hash *hashes, size_t count,
-                                  uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
+static lethe_status forgetful_add(void *object, struct piece *piece) {
     lethe_status first_error = LETHE_OK;
-    uint8_t *added = results;
-    for (size_t i = 0; i < count; i++) {
-        lethe_status status = lethe_forgetful_add(object, hashes[i], now_ms);
+    uint8_t *added = piece->results;
+    for (size_t i = 0; i < piece->count; i++) {
+        lethe_status status = lethe_forgetful_add(object, piece->hashes[i], piece->now_ms);
         added[i] = status == LETHE_OK;
         if (status != LETHE_OK && first_error == LETHE_OK) first_error = status;
     }
     return first_error;
 }
 
-static lethe_status forgetful_test(void *object, const lethe_hash *hashes, size_t count,
-                                   uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return structure_forgetful.test(object, hashes, count, now_ms, results);
+static lethe_status forgetful_test(void *object, struct piece *piece) {
+    return structure_forgetful.test(object, piece->hashes, piece->count, piece->now_ms,
+                                    piece->results);
 }
 
-static lethe_status forgetful_add_and_test(void *object, const lethe_hash *hashes, size_t count,
-                                           uint64_t now_ms, void *results, size_t *done) {
-    (void)done;
-    return lethe_forgetful_add_and_test_batch(object, hashes, count, now_ms, results);
+static lethe_status forgetful_add_and_test(void *object, struct piece *piece) {
+    return lethe_forgetful_add_and_test_batch(object, piece->hashes, piece->count, piece->now_ms,
+                                              piece->results);
 }
 
 static const char *const settings[] = {"elastic", "paper", "printed", NULL};

@@ -2,6 +2,7 @@
 Method: the same keys in every form; the hash beside one that is computed from the rule."""
 
 import array
+import os
 import subprocess
 import sys
 
@@ -179,4 +180,4 @@ def test_without_numpy(tmp_path):
     program = "import lethe, sys; f = lethe.Bloom(); f.add_many(['a']); assert 'a' in f; " \
               "f.test_many([1]); assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-B", "-c", program], check=True,
-                   env={"PYTHONPATH": ":".join(sys.path)})
+                   env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
