@@ -49,7 +49,10 @@ static int make_request(struct connection *connection, const struct http_load *l
     char *body = malloc(room);
     connection->request = malloc(room + 512);
     connection->ids = malloc(load->events * sizeof *connection->ids);
-    if (body == NULL || connection->request == NULL || connection->ids == NULL) return -1;
+    if (body == NULL || connection->request == NULL || connection->ids == NULL) {
+        free(body);
+        return -1;
+    }
     for (size_t i = 0; i < load->events; i++) {
         connection->ids[i] = used + strlen("{\"id\":\"");
         used += (size_t)snprintf(body + used, room - used,
@@ -116,11 +119,10 @@ static int take(struct connection *connection, const char *data, size_t size) {
         size_t before = connection->head_size - copied;
         connection->body_left = strtoull(length + 17, NULL, 10);
         connection->has_head = 1;
-        data += head - before;
         size -= head - before;
     }
     connection->body_left -= size < connection->body_left ? size : connection->body_left;
-    return connection->body_left == 0 ? atoi(connection->head + 9) : 0;
+    return connection->body_left == 0 ? (int)strtol(connection->head + 9, NULL, 10) : 0;
 }
 
 static int compare(const void *one, const void *other) {

@@ -97,11 +97,12 @@ static double cpu_of(pid_t child) {
     size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file != NULL) fclose(file);
     text[size] = '\0';
-    const char *at = strrchr(text, ')');
-    unsigned long user = 0, kernel = 0;
-    if (at == NULL ||
-        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel) != 2)
-        return NAN;
+    char *at = strrchr(text, ')');
+    /* After the name: the state, ten numbers, and then the two that are wanted. */
+    for (int i = 0; i < 12 && at != NULL; i++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL) return NAN;
+    unsigned long user = strtoul(at, &at, 10), kernel = strtoul(at, NULL, 10);
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 

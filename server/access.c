@@ -159,7 +159,7 @@ const struct token *access_find(struct access *access, const char *authorization
     const char *given = authorization + sizeof scheme - 1;
     size_t size = strlen(given);
     if (size > TOKEN_LIMIT_BYTES) return NULL;
-    memcpy(text, given, size);
+    snprintf((char *)text, sizeof text, "%s", given);
     const struct token *found = NULL;
     for (const struct token *token = set->tokens; token != NULL; token = token->next) {
         if (is_same(token->text, text)) found = token;

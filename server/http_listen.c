@@ -51,9 +51,9 @@ static bool split(const char *listen, char *host, size_t room, const char **port
     const char *colon = strrchr(listen, ':');
     size_t size = colon != NULL ? (size_t)(colon - listen) : 0;
     if (size == 0 || size >= room || colon[1] == '\0') return false;
-    bool is_bracketed = listen[0] == '[' && listen[size - 1] == ']';
-    memcpy(host, listen + is_bracketed, size - 2 * is_bracketed);
-    host[size - 2 * is_bracketed] = '\0';
+    size_t bracket = listen[0] == '[' && listen[size - 1] == ']';
+    memcpy(host, listen + bracket, size - 2 * bracket);
+    host[size - 2 * bracket] = '\0';
     *port = colon + 1;
     return true;
 }

@@ -6,11 +6,11 @@
  *         while it is suspended: then the connection is there for certain. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "frame/clock.h"
 #include "server/caps.h"
 #include "server/http_internal.h"
+#include "server/rest.h"
 #include "server/state.h"
 
 struct stream {
@@ -61,16 +61,6 @@ static uint64_t next_due(const struct live *live) {
     return due;
 }
 
-static void rest(struct live *live, uint64_t ms) {
-    struct timespec until;
-    if (ms > 1000) ms = 1000;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&live->changed, &live->lock, &until);
-}
-
 static void *tick(void *context) {
     struct live *live = context;
     struct text text = {0};
@@ -78,7 +68,8 @@ static void *tick(void *context) {
     while (!live->stops) {
         uint64_t now = clock_ms(), due = next_due(live);
         if (due > now) {
-            rest(live, due - now);
+            uint64_t left = due - now;
+            rest_ms(&live->changed, &live->lock, left < 1000 ? (unsigned)left : 1000);
             continue;
         }
         pthread_mutex_unlock(&live->lock);
@@ -181,7 +172,7 @@ struct live *live_begin(struct server *server) {
     if (live == NULL) return NULL;
     live->server = server;
     pthread_mutex_init(&live->lock, NULL);
-    pthread_cond_init(&live->changed, NULL);
+    rest_init(&live->changed);
     live->has_thread = pthread_create(&live->thread, NULL, tick, live) == 0;
     return live;
 }

@@ -133,14 +133,45 @@ bool request_argument_number(struct request *request, const char *name, uint64_t
     return true;
 }
 
+/* What a digit of base64 stands for; -1 for any other byte. */
+static int base64_digit(char byte) {
+    if (byte >= 'A' && byte <= 'Z') return byte - 'A';
+    if (byte >= 'a' && byte <= 'z') return byte - 'a' + 26;
+    if (byte >= '0' && byte <= '9') return byte - '0' + 52;
+    if (byte == '+') return 62;
+    return byte == '/' ? 63 : -1;
+}
+
+/* Reads base64 in its own place; = at the end may be missing. */
+static bool read_base64(char *text, size_t *size) {
+    size_t used = 0, count = *size;
+    uint32_t bits = 0;
+    while (count > 0 && text[count - 1] == '=') {
+        count--;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int digit = base64_digit(text[i]);
+        if (digit < 0) return false;
+        bits = bits << 6 | (uint32_t)digit;
+        if (i % 4 != 0) text[used++] = (char)(bits >> (6 - 2 * (i % 4)));
+    }
+    *size = used;
+    return count % 4 != 1;
+}
+
 bool request_argument_bytes(struct request *request, const char *name, char *room,
                             lethe_bytes *out) {
+    char other[32];
+    snprintf(other, sizeof other, "%s_base64", name);
     const char *text = request->argument(request->connection, name);
-    if (text == NULL) return true;
+    const char *packed = request->argument(request->connection, other);
+    if (text == NULL && packed == NULL) return true;
+    bool is_packed = text == NULL;
+    if (is_packed) text = packed;
     size_t size = strlen(text), used;
     char unescaped[3 * REQUEST_PART_BYTES];
     if (size > sizeof unescaped || !request_unescape(text, size, unescaped, &used) ||
-        used > REQUEST_PART_BYTES) {
+        (is_packed && !read_base64(unescaped, &used)) || used > REQUEST_PART_BYTES) {
         request_problem(request, 400, "Bad argument",
                         "%s is longer than any key, or has a %% without two digits after it", name);
         return false;

@@ -81,7 +81,7 @@ bool request_unescape(const char *text, size_t size, char *out, size_t *out_size
  * is no such argument. */
 bool request_argument_number(struct request *request, const char *name, uint64_t least,
                              uint64_t most, uint64_t *out);
-/* Bytes, into room of REQUEST_PART_BYTES. */
+/* Bytes, into room of REQUEST_PART_BYTES: NAME with escapes, or NAME_base64. */
 bool request_argument_bytes(struct request *request, const char *name, char *room,
                             lethe_bytes *out);
 

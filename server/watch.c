@@ -6,12 +6,11 @@
  *         long as it took. */
 #include "server/watch.h"
 
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "frame/clock.h"
 #include "server/log.h"
+#include "server/rest.h"
 #include "server/state.h"
 
 enum { TOP_REST_FACTOR = 100, TOP_WANTED_SECONDS = 15 };
@@ -158,16 +157,6 @@ static bool is_top_due(const struct watch *watch) {
             now - watch->top_at_s > 0.5 + TOP_REST_FACTOR * watch->top_took_s);
 }
 
-/* Waits, with the lock. */
-static void rest(struct watch *watch, unsigned ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
-}
-
 static void *watch_store(void *context) {
     struct watch *watch = context;
     pthread_mutex_lock(&watch->lock);
@@ -175,7 +164,7 @@ static void *watch_store(void *context) {
         pthread_mutex_unlock(&watch->lock);
         look(watch, true);
         pthread_mutex_lock(&watch->lock);
-        if (!watch->stops) rest(watch, 999);
+        if (!watch->stops) rest_ms(&watch->changed, &watch->lock, 1000);
     }
     pthread_mutex_unlock(&watch->lock);
     return NULL;
@@ -186,7 +175,7 @@ static void *watch_top(void *context) {
     pthread_mutex_lock(&watch->lock);
     while (!watch->stops) {
         if (!is_top_due(watch)) {
-            rest(watch, 200);
+            rest_ms(&watch->changed, &watch->lock, 200);
             continue;
         }
         pthread_mutex_unlock(&watch->lock);
@@ -202,7 +191,7 @@ bool watch_begin(struct watch *watch, struct server *server) {
     watch->server = server;
     watch->started_s = watch->folded_s = clock_seconds();
     pthread_mutex_init(&watch->lock, NULL);
-    pthread_cond_init(&watch->changed, NULL);
+    rest_init(&watch->changed);
     look(watch, true); /* so that there is something to show from the first request on */
     watch->has_thread = pthread_create(&watch->thread, NULL, watch_store, watch) == 0;
     watch->has_top_thread =

@@ -96,7 +96,7 @@ const ROUGH = [[172800000, 86400000, "d"], [7200000, 3600000, "h"], [120000, 600
 export function between(from_ms, to_ms) {
     const [from, to] = [from_ms, to_ms].map((ms) => {
         const [, size, name] = ROUGH.find(([least]) => ms >= least) ?? [0, 1000, "s"];
-        return {count: Math.round(ms / size), name};
+        return {count: Math.floor(ms / size), name};
     });
     const both = from.name === to.name || from.count === 0;
     if (both && from.count === to.count) return `${to.count} ${to.name}`;

@@ -158,6 +158,10 @@ def test_keys_of_any_bytes(serve, lethe, tmp_path):
     first = server.get("/v1/counters?limit=1")[1]["counters"][0]
     assert first == {"key": "\0\ufffd\n", "key_base64": "AP8K", "value": "1"}
     assert [one["key"] for one in server.get("/v1/counters?prefix=a%2F")[1]["counters"]] == ["a/b"]
+    for prefix in ("prefix_base64=AP8K", "prefix_base64=AP8", "prefix_base64=AA%3D%3D", "prefix=%00"):
+        assert [one["value"] for one in server.get(f"/v1/counters?{prefix}")[1]["counters"]] == ["1"], prefix
+    for wrong in ("A", "AP8K!", "%"):
+        assert server.get(f"/v1/counters?prefix_base64={wrong}")[0] == 400, wrong
 
 
 def test_lists_go_on_at_their_cursor(serve):

@@ -33,7 +33,8 @@ class Client(threading.Thread):
         if self.by_curl:
             done = subprocess.run(["curl", "-s", "-m", "20", "-H", "Content-Type: application/x-ndjson", "--data-binary", "@-",
                                    f"http://127.0.0.1:{self.server.port}{path}"], input=body, stdout=subprocess.PIPE, check=False)
-            return json.loads(done.stdout) if done.returncode == 0 else None
+            answer = json.loads(done.stdout) if done.returncode == 0 else {"status": 503}
+            return None if answer.get("status") == 503 else answer
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20)
         try:
             connection.request("POST", path, body, {"Content-Type": "application/x-ndjson"})

@@ -52,6 +52,11 @@ def test_the_numbers_are_those_of_the_api_while_a_load_runs(quiet, serve, load, 
     quiet.wait("document.querySelectorAll('#rate-chart .fill-duplicate').length > 0")
     quiet.wait("document.querySelectorAll('.moving').length > 5")
     quiet.wait("document.querySelectorAll('#usage-chart .bar').length > 0")
+    for chart, expected in (("rate", "applied "), ("usage", ":00")):
+        box = quiet.evaluate(f"document.querySelector('#{chart}-chart').scrollIntoView({{block: 'center'}}); "
+                             f"document.querySelector('#{chart}-chart').getBoundingClientRect().toJSON()")
+        quiet.hover(box["right"] - 8, box["top"] + box["height"] / 2)
+        quiet.wait(f"document.querySelector('#{chart}-chart .tip').innerText.includes('{expected}')")
     quiet.screenshot(pictures / "load-light.png")
     quiet.look(dark=True)
     quiet.screenshot(pictures / "load-dark.png")

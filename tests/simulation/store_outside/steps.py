@@ -13,6 +13,7 @@ from hold_steps import HoldSteps
 from inputs import LINE_ENDS, PACKS, Input, broken
 from meter_steps import MeterSteps
 from model import Event, Expectation, Model, Modes, Wrong, compare, merge
+from serve_steps import ServeSteps
 from styles import Style, draw_style
 from take_steps import TakeSteps
 from world import World
@@ -21,7 +22,7 @@ HOUR_MS = 3_600_000
 START_MS = 1_600_000_000_000  # of the events' time: long ago, as in a replay
 
 
-class Simulation(BackupSteps, ClaimSteps, FollowSteps, HoldSteps, MeterSteps, TakeSteps):
+class Simulation(BackupSteps, ClaimSteps, FollowSteps, HoldSteps, MeterSteps, ServeSteps, TakeSteps):
     def __init__(self, draw, trace):
         self.world = World(trace)
         self.trace = trace
@@ -509,8 +510,8 @@ class Simulation(BackupSteps, ClaimSteps, FollowSteps, HoldSteps, MeterSteps, Ta
             compare(expected, found)
 
     WEIGHTS = {"step_pipe": 4, "step_file": 8, "step_files": 4, "step_compressed": 1, "step_growing": 1, "step_follow": 1,
-               "step_set": 1, "step_meter": 1, "step_read": 1, "step_time": 4, "step_wrong_time": 0.5, "step_wrong_kind": 0.3,
-               "step_wrong_scale": 0.3, "step_take": 3, "step_limit": 0.7, "step_backup": 1,
+               "step_serve": 2, "step_set": 1, "step_meter": 1, "step_read": 1, "step_time": 4, "step_wrong_time": 0.5,
+               "step_wrong_kind": 0.3, "step_wrong_scale": 0.3, "step_take": 3, "step_limit": 0.7, "step_backup": 1,
                "step_restore": 1, "step_older": 0.6, "step_prune": 0.4, "step_beside": 0.7, "step_damage": 1, "step_claim": 2,
                "step_hold": 2}
 
