@@ -4,7 +4,7 @@
  *         a thread of their own, and chunks of lines between the two.
  * LAYOUT  A ring of chunks, which are numbered: `filled` were handed over, `given_back` are free
  *         again. The one after the filled ones is being filled.
- * I1      A chunk has lines of one input, and its place is after the last of them.
+ * I1      A chunk has lines, all of one input, and its place is after the last of them.
  * WHY     Texts are copied, at memory's speed: a reader's lines are valid only until it reads on. */
 #include "dedup/front.h"
 
@@ -46,12 +46,6 @@ static struct front_chunk *begin(struct front *front) {
     if (chunk == NULL) return NULL;
     chunk->count = 0;
     chunk->text_size = 0;
-    if (chunk->text_capacity > front->most_text) { /* of a long line */
-        free(chunk->text);
-        chunk->text = NULL;
-        chunk->text_capacity = 0;
-    }
-    front->is_filling = true;
     return chunk;
 }
 
@@ -74,16 +68,17 @@ void front_drain(struct front *front) {
 
 static bool has_room(const struct front *front, const struct front_chunk *chunk, size_t input,
                      size_t count, size_t size) {
-    return chunk->place.input == input && chunk->count + count <= front->most_lines &&
+    return chunk->text != NULL && chunk->place.input == input &&
+           chunk->count + count <= front->most_lines &&
            chunk->text_size + size <= chunk->text_capacity;
 }
 
-/* Makes an empty chunk large enough. */
+/* Makes an empty chunk large enough, and no larger. */
 static bool make_room(const struct front *front, struct front_chunk *chunk, size_t size) {
     size_t wanted = size > front->most_text ? size : front->most_text;
     if (chunk->hashes == NULL) chunk->hashes = malloc(front->most_lines * sizeof *chunk->hashes);
     if (chunk->sizes == NULL) chunk->sizes = malloc(front->most_lines * sizeof *chunk->sizes);
-    if (chunk->text_capacity < wanted) {
+    if (chunk->text_capacity != wanted) { /* too small, or that of a long line */
         free(chunk->text);
         chunk->text = malloc(wanted);
         chunk->text_capacity = chunk->text != NULL ? wanted : 0;
@@ -98,12 +93,13 @@ static int put(struct front *front, const struct key_batch *batch) {
     size_t size = line_text_size(batch->lines, batch->count);
     struct line_place place;
     lines_place(reader, &place);
-    if (front->is_filling && !has_room(front, chunk, place.input, batch->count, size))
+    bool fits = front->is_filling && has_room(front, chunk, place.input, batch->count, size);
+    if (!fits) {
         hand_over(front);
-    if (!front->is_filling) {
         chunk = begin(front);
         if (chunk == NULL) return EXIT_DONE;
-        if (!make_room(front, chunk, size))
+        front->is_filling = make_room(front, chunk, size);
+        if (!front->is_filling)
             return message_fail(EXIT_ENVIRONMENT, "not enough memory for long lines; free some");
     }
     memcpy(chunk->text + chunk->text_size, batch->lines[0].data, size);
