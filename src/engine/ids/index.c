@@ -4,8 +4,8 @@
  *         tail is sorted, shelf by shelf, into a run; four runs of a size become one of the next.
  *         So an id is written a few times in order, and never at a place of its own. Looking up
  *         means asking the tail and each run, of which there are a dozen for a billion ids.
- * I1      The log has everything that is here: ids, digests, and times. So nothing of the index need
- *         be durable. A store that is opened makes it again, with the window and from the same
+ * I1      The log has everything that is here: ids, digests, and times. So nothing of the index
+ *         need be durable. A store that is opened makes it again, with the window and from the same
  *         bytes; a commit that fails takes both along.
  * I2      Of two entries of an id, the one that was added later is in the tail, or in a later run,
  *         or later in its run. It is the one that counts.
