@@ -8,8 +8,8 @@
 void test_store_write_record(const char *path, enum lethe_family family, lethe_bytes key,
                              lethe_bytes value);
 
-/* Makes a store in exact mode one as an earlier version left it: a log without digests, and a record
- * of INDEX for each id. */
+/* Makes a store in exact mode one as an earlier version left it: a log without digests, and a
+ * record of INDEX for each id. */
 void test_store_make_earlier(const char *path);
 
 /* Removes the first segment of ids that had to stay, as an earlier version did. */

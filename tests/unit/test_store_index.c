@@ -16,12 +16,12 @@ enum { START_MS = 1000000000, WINDOW_MS = 64000, IDS = 600, BATCH = 60, ROUNDS =
 
 /* What is known of an id. */
 struct memory {
-    bool is_applied;
     uint64_t clock_ms;
+    int64_t delta;
+    bool is_applied;
     /* The log may say that it was applied up to a step later; what it did is known; it is in a
      * record of an earlier version. */
     bool is_vague, is_compared, is_in_record;
-    int64_t delta;
 };
 
 static struct memory memories[IDS];

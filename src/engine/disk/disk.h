@@ -6,7 +6,7 @@
  *   IDS       one segment of ids per commit, dropped when they are older than W
  *   CHANGES   one segment of new counter values per commit, dropped when they are folded
  *   COUNTERS  key -> value, as of the last fold; or a sketch in pieces
- *   INDEX     id -> time and digest, with exact or check_payload
+ *   INDEX     id -> time and digest, which earlier versions wrote in exact mode
  *   BUCKETS   period and key -> value, as of the last fold; only in a store that has meters
  *   CLAIMS    claims, their replies, and the queues by which they are forgotten; only in a store
  *             that had one

@@ -33,8 +33,8 @@ typedef struct lethe_ids {
 /* Sets step_ms and kept_ms for a W. */
 void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms);
 
-/* Makes window and index, empty, and opens the ledger of the store in folder, if there is one or there is
- * to be one. Errors: those of lethe_window_new and lethe_ledger_open. */
+/* Makes window and index, empty, and opens the ledger of the store in folder, if there is one or
+ * there is to be one. Errors: those of lethe_window_new and lethe_ledger_open. */
 LETHE_MUST_CHECK lethe_status lethe_ids_open(lethe_ids *ids, const char *folder,
                                              const lethe_store_options *options,
                                              const lethe_state *state, lethe_detail *detail);

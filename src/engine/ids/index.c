@@ -4,8 +4,8 @@
  *         tail is sorted, shelf by shelf, into a run; four runs of a size become one of the next.
  *         So an id is written a few times in order, and never at a place of its own. Looking up
  *         means asking the tail and each run, of which there are a dozen for a billion ids.
- * I1      The log has everything that is here: ids, digests, and times. So nothing of the index need
- *         be durable. A store that is opened makes it again, with the window and from the same
+ * I1      The log has everything that is here: ids, digests, and times. So nothing of the index
+ *         need be durable. A store that is opened makes it again, with the window and from the same
  *         bytes; a commit that fails takes both along.
  * I2      Of two entries of an id, the one that was added later is in the tail, or in a later run,
  *         or later in its run. It is the one that counts.
@@ -64,7 +64,7 @@ void lethe_index_free(lethe_index *index) {
     const lethe_allocator *allocator = index->options.allocator;
     lethe_index_cancel_merges(index);
     for (size_t i = 0; i < lethe_index_run_count(index); i++)
-        lethe_run_free(lethe_index_runs(index)[i]);
+        lethe_run_free(lethe_index_runs(index)[i].run);
     lethe_buffer_free(&index->runs);
     lethe_buffer_free(&index->room);
     lethe_release(allocator, index->tail, tail_bytes(index));
@@ -75,11 +75,12 @@ void lethe_index_free(lethe_index *index) {
 /* --- the tail becomes a run --- */
 
 lethe_status lethe_index_take_run(lethe_index *index, lethe_run *run) {
-    if (!lethe_buffer_reserve(&index->runs, sizeof run)) {
+    lethe_index_slot slot = {.run = run};
+    if (!lethe_buffer_reserve(&index->runs, sizeof slot)) {
         lethe_run_free(run);
         return LETHE_ENOMEM;
     }
-    lethe_buffer_append(&index->runs, &run, sizeof run);
+    lethe_buffer_append(&index->runs, &slot, sizeof slot);
     index->run_bytes += lethe_run_memory_bytes(run);
     return LETHE_OK;
 }
@@ -188,37 +189,37 @@ static bool find_in_tail(const lethe_index *index, lethe_log_id id, lethe_index_
 lethe_status lethe_index_find(lethe_index *index, lethe_log_id id, lethe_index_entry *out,
                               bool *found) {
     *found = find_in_tail(index, id, out);
-    lethe_run *const *runs = lethe_index_runs(index);
+    const lethe_index_slot *runs = lethe_index_runs(index);
     lethe_status status = LETHE_OK;
     for (size_t i = lethe_index_run_count(index); i > 0 && !*found && status == LETHE_OK; i--)
-        status = lethe_run_find(runs[i - 1], id, &index->room, out, found);
+        status = lethe_run_find(runs[i - 1].run, id, &index->room, out, found);
     return status;
 }
 
 void lethe_index_prefetch(const lethe_index *index, const lethe_log_id *ids, size_t count) {
-    lethe_run *const *runs = lethe_index_runs(index);
+    const lethe_index_slot *runs = lethe_index_runs(index);
     size_t run_count = lethe_index_run_count(index);
     for (size_t i = 0; i < count; i++) {
         uint64_t shelf = shelf_of(index, lethe_run_order(ids[i]));
         __builtin_prefetch(index->tail + shelf * SHELF_LIMIT * ITEM);
         for (size_t run = 0; run < run_count; run++)
-            lethe_run_prefetch_shelf(runs[run], ids[i]);
+            lethe_run_prefetch_shelf(runs[run].run, ids[i]);
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t run = 0; run < run_count; run++)
-            lethe_run_prefetch_items(runs[run], ids[i]);
+            lethe_run_prefetch_items(runs[run].run, ids[i]);
     }
 }
 
 /* --- forgetting --- */
 
 void lethe_index_expire(lethe_index *index, uint64_t clock_ms) {
-    lethe_run **runs = lethe_index_runs(index);
+    lethe_index_slot *runs = lethe_index_runs(index);
     size_t count = lethe_index_run_count(index), gone = 0;
-    while (gone < count && runs[gone]->last_ms + index->options.kept_ms < clock_ms) {
-        lethe_index_cancel_merge(index, runs[gone]);
-        index->run_bytes -= lethe_run_memory_bytes(runs[gone]);
-        lethe_run_free(runs[gone++]);
+    while (gone < count && runs[gone].run->last_ms + index->options.kept_ms < clock_ms) {
+        lethe_index_cancel_merge(index, runs[gone].run);
+        index->run_bytes -= lethe_run_memory_bytes(runs[gone].run);
+        lethe_run_free(runs[gone++].run);
     }
     if (gone == 0) return;
     memmove(runs, runs + gone, (count - gone) * sizeof *runs);
@@ -228,6 +229,6 @@ void lethe_index_expire(lethe_index *index, uint64_t clock_ms) {
 uint64_t lethe_index_bytes(const lethe_index *index) {
     uint64_t bytes = tail_bytes(index) + counts_bytes(index) + index->run_bytes;
     for (size_t i = 0; i < lethe_index_run_count(index); i++)
-        bytes += lethe_run_file_bytes(lethe_index_runs(index)[i]);
+        bytes += lethe_run_file_bytes(lethe_index_runs(index)[i].run);
     return bytes;
 }

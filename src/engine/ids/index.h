@@ -2,8 +2,8 @@
  *
  * Guarantee  An id that was added is found until kept_ms after its clock, with the entry that was
  *            added last. No other id is found: all 80 bits that the log keeps are compared.
- * Memory     18 bytes and a quarter for an id, up to 256 MiB or a little more; what is more is in files
- *            without a name, and takes half a byte of memory.
+ * Memory     18 bytes and a quarter for an id, up to 256 MiB or a little more; what is more is in
+ *            files without a name, and takes half a byte of memory.
  * Threads    Whoever uses it needs it alone. It starts no thread and reads no clock.
  * Caveats    It is made from the log when a store in exact mode is opened, and is gone when the
  *            store is closed. */

@@ -20,6 +20,11 @@ typedef struct lethe_index_merge {
     lethe_run_reader readers[LETHE_INDEX_FAN];
 } lethe_index_merge;
 
+/* A place in the list of runs. */
+typedef struct lethe_index_slot {
+    lethe_run *run;
+} lethe_index_slot;
+
 struct lethe_index {
     lethe_index_options options;
     char path[LETHE_OS_PATH_BYTES];
@@ -32,7 +37,7 @@ struct lethe_index {
     uint64_t tail_count, tail_limit;
     uint64_t tail_base_ms;
 
-    /* The oldest first: lethe_run * each. */
+    /* The oldest first: lethe_index_slot each. */
     lethe_buffer runs;
     /* Of runs, in memory. */
     uint64_t run_bytes;
@@ -44,10 +49,10 @@ struct lethe_index {
 };
 
 static inline size_t lethe_index_run_count(const lethe_index *index) {
-    return index->runs.size / sizeof(lethe_run *);
+    return index->runs.size / sizeof(lethe_index_slot);
 }
-static inline lethe_run **lethe_index_runs(const lethe_index *index) {
-    return (lethe_run **)(void *)index->runs.data;
+static inline lethe_index_slot *lethe_index_runs(const lethe_index *index) {
+    return (lethe_index_slot *)(void *)index->runs.data;
 }
 
 /* Takes a run in, as the latest. Frees it on error. Errors: LETHE_ENOMEM. */

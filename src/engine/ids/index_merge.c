@@ -36,37 +36,38 @@ void lethe_index_cancel_merges(lethe_index *index) {
 }
 
 /* Whether these neighbours may become one run. */
-static bool fit_together(const lethe_index *index, lethe_run *const *runs, unsigned level) {
-    uint64_t first_ms = runs[0]->base_ms, last_ms = runs[0]->last_ms;
+static bool fit_together(const lethe_index *index, const lethe_index_slot *runs, unsigned level) {
+    uint64_t first_ms = runs[0].run->base_ms, last_ms = runs[0].run->last_ms;
     for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
-        if (runs[i]->level != level) return false;
-        if (runs[i]->base_ms < first_ms) first_ms = runs[i]->base_ms;
-        if (runs[i]->last_ms > last_ms) last_ms = runs[i]->last_ms;
+        if (runs[i].run->level != level) return false;
+        if (runs[i].run->base_ms < first_ms) first_ms = runs[i].run->base_ms;
+        if (runs[i].run->last_ms > last_ms) last_ms = runs[i].run->last_ms;
     }
     uint64_t span_ms = last_ms - first_ms;
     return span_ms <= index->options.window_ms / 8 && span_ms <= UINT32_MAX;
 }
 
-static lethe_status begin(lethe_index *index, lethe_run *const *runs, lethe_index_merge *merge) {
-    uint64_t items = 0, base_ms = runs[0]->base_ms;
+static lethe_status begin(lethe_index *index, const lethe_index_slot *runs,
+                          lethe_index_merge *merge) {
+    uint64_t items = 0, base_ms = runs[0].run->base_ms;
     for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
-        items += runs[i]->count;
-        if (runs[i]->base_ms < base_ms) base_ms = runs[i]->base_ms;
+        items += runs[i].run->count;
+        if (runs[i].run->base_ms < base_ms) base_ms = runs[i].run->base_ms;
     }
     lethe_status status = lethe_run_begin(
         &merge->writer, items, base_ms, lethe_index_place(index, items), index->options.allocator);
     for (unsigned i = 0; i < LETHE_INDEX_FAN && status == LETHE_OK; i++)
-        status = lethe_run_reader_begin(&merge->readers[i], runs[i]);
+        status = lethe_run_reader_begin(&merge->readers[i], runs[i].run);
     if (status != LETHE_OK) cancel(merge);
     return status;
 }
 
 lethe_status lethe_index_begin_merges(lethe_index *index) {
-    lethe_run *const *runs = lethe_index_runs(index);
+    const lethe_index_slot *runs = lethe_index_runs(index);
     size_t count = lethe_index_run_count(index);
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i + LETHE_INDEX_FAN <= count && status == LETHE_OK; i++) {
-        unsigned level = runs[i]->level;
+        unsigned level = runs[i].run->level;
         if (level >= LETHE_INDEX_LEVELS || is_under_way(&index->merges[level])) continue;
         if (fit_together(index, runs + i, level))
             status = begin(index, runs + i, &index->merges[level]);
@@ -77,20 +78,21 @@ lethe_status lethe_index_begin_merges(lethe_index *index) {
 /* Puts the new run in the place of those that it was made from. */
 static lethe_status finish(lethe_index *index, unsigned level) {
     lethe_index_merge *merge = &index->merges[level];
-    lethe_run **runs = lethe_index_runs(index), *made;
+    lethe_index_slot *runs = lethe_index_runs(index);
+    lethe_run *made;
     size_t count = lethe_index_run_count(index), at = 0;
     lethe_status status = lethe_run_end(&merge->writer, &made);
     if (status != LETHE_OK) return status;
     made->level = level + 1;
-    while (runs[at] != merge->readers[0].run)
+    while (runs[at].run != merge->readers[0].run)
         at++;
     cancel(merge);
     for (unsigned i = 0; i < LETHE_INDEX_FAN; i++) {
-        index->run_bytes -= lethe_run_memory_bytes(runs[at + i]);
-        lethe_run_free(runs[at + i]);
+        index->run_bytes -= lethe_run_memory_bytes(runs[at + i].run);
+        lethe_run_free(runs[at + i].run);
     }
     index->run_bytes += lethe_run_memory_bytes(made);
-    runs[at] = made;
+    runs[at].run = made;
     size_t after = at + LETHE_INDEX_FAN;
     memmove(runs + at + 1, runs + after, (count - after) * sizeof *runs);
     index->runs.size -= (LETHE_INDEX_FAN - 1) * sizeof *runs;

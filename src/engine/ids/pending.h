@@ -1,13 +1,13 @@
 /* engine/ids/pending.h - ids that were decided and are not durable yet.
  *
- * Index and ledger learn of an id when its commit is on disk. Until then its group knows it. */
+ * The ledger learns of an id when its commit is on disk. Until then its group knows it. */
 #ifndef LETHE_ENGINE_IDS_PENDING_H
 #define LETHE_ENGINE_IDS_PENDING_H
 
 #include "engine/buffer.h"
 #include "engine/log/segment.h"
 
-/* An id and what the index will say of it. */
+/* An id and what is known of it. */
 typedef struct lethe_pending {
     lethe_log_id id;
     lethe_index_entry entry;

@@ -25,9 +25,9 @@ typedef struct lethe_group {
     /* Marks. */
     lethe_batch *batch;
     /* The segment of ids, and its runs (lethe_id_run each). In exact mode also the digest of each,
-     * and how much earlier than recorded it was applied; these are left out if none was. */
+     * and how much earlier than recorded it was applied; these are written only if some was
+     * (has_lags). */
     lethe_buffer ids, runs, digests, lags;
-    bool has_lags;
     /* The segment of changes, how many it will have, and whatever the values need to write it. */
     lethe_buffer changes, touched, touched_buckets;
     uint32_t change_count;
@@ -35,7 +35,7 @@ typedef struct lethe_group {
     lethe_meters_step meters;
     /* What it writes about claims (claims/step.c), and the record about them after it. */
     lethe_buffer claims;
-    bool has_claims;
+    bool has_claims, has_lags;
     lethe_claims_record claims_after;
     /* Its ids, where the ledger decides. */
     lethe_pending_ids pending;

@@ -66,7 +66,8 @@ typedef struct lethe_id_notes {
 LETHE_MUST_CHECK lethe_status lethe_id_segment_end(lethe_buffer *buffer, const lethe_id_run *runs,
                                                    size_t run_count, lethe_id_notes notes);
 
-/* What the index knows of an id: when it was applied, and what it did. A digest of 0 is not known. */
+/* What the index knows of an id: when it was applied, and what it did. A digest of 0 is not
+ * known. */
 typedef struct lethe_index_entry {
     uint64_t clock_ms;
     uint32_t digest;
