@@ -509,13 +509,16 @@ static void disturb(struct model *model) {
     }
 }
 
-/* To the last moment of a lease or of what is remembered, or to the moment after it. */
+/* To the last moment of a lease or of what is remembered, or to the moment after it; and asks what
+ * is left then. */
 static void pass_to_the_edge(struct model *model, unsigned id) {
     const struct model_hold *hold = known(model, id);
     uint64_t at_ms = end_of(hold) + below(model, 2);
     if (hold->state == LETHE_HOLD_IS_NONE || at_ms > model->clock_ms + 10 * WINDOW_MS) return;
     if (at_ms < model->clock_ms) at_ms += WINDOW_MS;
     if (at_ms >= model->clock_ms) pass(model, at_ms - model->clock_ms);
+    note_retention(model);
+    do_place(model, id);
 }
 
 static void step(struct model *model) {
