@@ -30,18 +30,24 @@ static void print_json(const struct usage_printer *printer, const lethe_usage_ro
     json_end(&json);
 }
 
-/* A field of a CSV file, in quotes where it needs them. Keys have no control bytes: they are
- * escaped. */
-static size_t quote(const char *field, size_t size, char *out) {
-    if (memchr(field, ',', size) == NULL && memchr(field, '"', size) == NULL) {
-        memcpy(out, field, size);
-        return size;
+/* A field of a CSV file: the key as it is, in quotes where it needs them. Nothing is escaped,
+ * since whoever reads CSV, `lethe count --csv` included, would take an escape for the key. */
+static size_t quote(lethe_bytes field, char *out) {
+    static const char special[] = ",\"\r\n";
+    const char *bytes = field.data;
+    bool is_plain = bytes[0] != ' ' && bytes[field.size - 1] != ' ';
+    for (size_t i = 0; i < field.size; i++) {
+        is_plain = is_plain && memchr(special, bytes[i], sizeof special - 1) == NULL;
+    }
+    if (is_plain) {
+        memcpy(out, bytes, field.size);
+        return field.size;
     }
     size_t length = 0;
     out[length++] = '"';
-    for (size_t i = 0; i < size; i++) {
-        if (field[i] == '"') out[length++] = '"';
-        out[length++] = field[i];
+    for (size_t i = 0; i < field.size; i++) {
+        if (bytes[i] == '"') out[length++] = '"';
+        out[length++] = bytes[i];
     }
     out[length++] = '"';
     return length;
@@ -54,7 +60,7 @@ static int print_line(const struct usage_printer *printer, const lethe_usage_row
     usage_value(row, printer->scale, value);
     if (printer->csv) {
         if (!row->is_rest) usage_moment(row->from_ms, row->offset_s, period);
-        length = quote(key, key_size, line);
+        length = quote(row->key, line);
         length += (size_t)snprintf(line + length, 200, ",%s,%s,%s\n", printer->by, period, value);
         return output_write(line, length);
     }

@@ -10,7 +10,6 @@
 #include "lethe/forgetful.h"
 #include "lethe/gaussian.h"
 #include "lethe/hash.h"
-#include "lethe/holds.h"
 #include "lethe/id.h"
 #include "lethe/io.h"
 #include "lethe/offset.h"
