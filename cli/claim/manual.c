@@ -121,7 +121,7 @@ static const char *const claim_done_description[] = {
 static const struct option claim_done_options[] = {
     OPTION_DB_STORE,
     OPTION_TOKEN,
-    {.name = "reply", .value = "TEXT", .help = "the reply, as it is"},
+    {.name = "reply", .value = "TEXT", .help = "the reply, as it is", .may_be_empty = true},
     {.name = "reply-file",
      .value = "FILE",
      .help = "read the reply from a file; `-` is standard input",

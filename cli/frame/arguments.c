@@ -116,7 +116,7 @@ static int take_option(struct arguments *arguments, size_t place, const char *be
         *took_following = true;
     }
     const char *value = before != NULL ? before + 1 : following;
-    if (value[0] == '\0') {
+    if (value[0] == '\0' && !option->may_be_empty) {
         return arguments_fail(arguments, "option --%s has an empty value", option->name);
     }
     arguments->values[place] = value;

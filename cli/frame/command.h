@@ -29,6 +29,7 @@ struct option {
     const char *help;    /* a phrase or a sentence or two */
     char letter;         /* 'q' when -q means the same; 0 for none */
     bool hidden;         /* parsed, but not documented: for the build */
+    bool may_be_empty;   /* its value: for texts that are passed on as they are */
     enum completion completion;
 };
 

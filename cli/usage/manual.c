@@ -38,7 +38,9 @@ static const struct option usage_options[] = {
     {.name = "prefix", .value = "P", .help = "print only counters whose keys begin with P"},
     OPTION_JSON("print one object per line, with key, by, from and value; the rest is an object "
                 "with key, by and rest"),
-    {.name = "csv", .help = "print lines of a CSV file, with a heading: key,by,from,value"},
+    {.name = "csv",
+     .help = "print lines of a CSV file, with a heading: key,by,from,value; keys are as they are, "
+             "in quotes where that is needed"},
     {.name = "plot", .help = "draw bars in the terminal, for each counter"},
     {.name = "svg",
      .value = "FILE",

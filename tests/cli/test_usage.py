@@ -97,3 +97,21 @@ def test_keys_that_are_not_text(lethe, tmp_path):
     rows = [json.loads(line) for line in lethe("usage", "--db", "d", "--json").stdout.splitlines()]
     named = {row.get("key_hex", row["key"]) for row in rows}
     assert len(named) == len(keys)
+
+
+def test_csv_is_read_again(lethe, tmp_path):
+    """What `lethe usage --csv` prints has the keys as they are: counted from there, they are the same."""
+    keys = [b"x\\y", b"a,b", b'say "so"', b" led", b"end ", b"caf\xe9", b"plain"]
+    (tmp_path / "events").write_bytes(b"".join(b"%d\t%s\t%d\n" % (i, key.replace(b"\\", b"\\\\"), i + 1)
+                                              for i, key in enumerate(keys)))
+    assert lethe("count", "-q", "--db", "d", "--per", "1d", "events").returncode == DONE
+    (tmp_path / "usage.csv").write_bytes(lethe("usage", "--db", "d", "--csv").stdout)
+    again = lethe("count", "-q", "--db", "e", "--csv", "--fields", "id=key,key=key,delta=value", "usage.csv")
+    assert again.returncode == DONE, again.stderr
+    assert lethe("list", "--db", "e").stdout == lethe("list", "--db", "d").stdout
+
+
+def test_a_sketch_has_no_periods(lethe):
+    assert lethe("count", "-q", "--db", "s", "--sketch", "64KiB", stdin=b"a\tk\n").returncode == DONE
+    result = lethe("usage", "--db", "s")
+    assert result.returncode == USAGE and b"a sketch has no counts per period" in result.stderr

@@ -68,6 +68,9 @@ static lethe_status find_meter(struct usage *usage, const char *by, lethe_detail
     const lethe_meters *meters = &usage->store->values.meters;
     usage->which = lethe_meters_find(meters, by);
     usage->meter_count = meters->count;
+    if (meters->count == 0 && usage->store->state.sketch_bytes > 0) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "a sketch has no counts per period");
+    }
     if (meters->count == 0) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "the store does not count per period; add meters to it, and "
