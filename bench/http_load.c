@@ -1,8 +1,8 @@
 /* bench/http_load.c - a client for `lethe bench serve`: see http_load.h.
  *
- * IDEA    Every connection has one request under way. Its text is made once; before it is sent again
- *         only the digits of its ids are written anew, so that the client costs little beside the
- *         server, with which it shares the machine. */
+ * IDEA    Every connection has one request under way. Its text is made once; before it is sent
+ *         again only the digits of its ids are written anew, so that the client costs little beside
+ *         the server, with which it shares the machine. */
 #include "http_load.h"
 
 #include <arpa/inet.h>

@@ -1,10 +1,10 @@
 /* bench/serve.c - `lethe bench serve`: events over HTTP, each request answered when it is durable.
  *
- * Client and server share this machine's CPUs, over loopback. The client is http_load.c. Beside it in
- * the same run: the same by hand, a table of ids and one of counters in SQLite, behind the HTTP server
- * that comes with Python or Node.js, one transaction for each request, synced. How often the disk
- * can sync by itself is measured first: with n connections, no server that answers after a sync for
- * each request alone can do more than n times that. */
+ * Client and server share this machine's CPUs, over loopback. The client is http_load.c. Beside it
+ * in the same run: the same by hand, a table of ids and one of counters in SQLite, behind the HTTP
+ * server that comes with Python or Node.js, one transaction for each request, synced. How often the
+ * disk can sync by itself is measured first: with n connections, no server that answers after a
+ * sync for each request alone can do more than n times that. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* bench/serve_peers.c - what people write by hand: a table of ids, a table of counters, a transaction
- * for each request, synced before it is answered. */
+/* bench/serve_peers.c - what people write by hand: a table of ids, a table of counters, a
+ * transaction for each request, synced before it is answered. */
 #include "serve_peers.h"
 
 static const char python[] =

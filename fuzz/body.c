@@ -1,7 +1,7 @@
-/* Fuzzes what `lethe serve` makes of bodies: the input's first byte picks a form, a format and whether
- * ids are supplied, the rest is a body; in binary mode of CloudEvents the headers come from it, too. A
- * body is read twice, with the same result, and what is accepted is in range. An array is accepted
- * exactly if its elements are, one by one. */
+/* Fuzzes what `lethe serve` makes of bodies: the input's first byte picks a form, a format and
+ * whether ids are supplied, the rest is a body; in binary mode of CloudEvents the headers come from
+ * it, too. A body is read twice, with the same result, and what is accepted is in range. An array
+ * is accepted exactly if its elements are, one by one. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

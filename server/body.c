@@ -1,7 +1,7 @@
 /* body.c - bodies that were compressed; see body.h.
  *
- * WHY     A small body can become a very large one. So it is decompressed piece by piece, and refused
- *         as soon as it passes the limit. */
+ * WHY     A small body can become a very large one. So it is decompressed piece by piece, and
+ *         refused as soon as it passes the limit. */
 #include "server/body.h"
 
 #include <inttypes.h>

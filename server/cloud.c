@@ -1,7 +1,7 @@
 /* cloud.c - CloudEvents in binary mode: attributes in headers, data in the body.
  *
- * IDEA    The same event is written in structured mode, and parsed as such: so both have one parser,
- *         and the same id. Only the attributes that the format names are looked for. */
+ * IDEA    The same event is written in structured mode, and parsed as such: so both have one
+ *         parser, and the same id. Only the attributes that the format names are looked for. */
 #include <string.h>
 
 #include "server/parsing.h"

@@ -1,8 +1,8 @@
 /* door.h - the open store, and its way back after a failure.
  *
- * After a failed commit a store takes nothing more until it is opened again. So every request enters
- * and leaves. When the store has failed nobody else gets in; when the last one has left, it is closed
- * and opened again, as often as it takes.
+ * After a failed commit a store takes nothing more until it is opened again. So every request
+ * enters and leaves. When the store has failed nobody else gets in; when the last one has left, it
+ * is closed and opened again, as often as it takes.
  *
  * Threads  Any number. */
 #ifndef LETHE_SERVER_DOOR_H

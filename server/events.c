@@ -1,8 +1,8 @@
 /* events.c - POST /v1/events.
  *
- * IDEA    A body is parsed and submitted by the thread that received it, which does not wait for the
- *         disk: the answer is written at once, and sent when the last commit that it rests on is
- *         durable (waiter.h).
+ * IDEA    A body is parsed and submitted by the thread that received it, which does not wait for
+ *         the disk: the answer is written at once, and sent when the last commit that it rests on
+ *         is durable (waiter.h).
  * I1      Nothing of a body is applied before all of it was parsed and may be counted.
  * I2      The id of an event is the one that `lethe count` gives it. Idempotency-Key only supplies
  *         ids that are missing. */

@@ -1,7 +1,7 @@
 /* http.h - HTTP, by libmicrohttpd: connections, headers, bodies and answers.
  *
- * http.c takes requests in and sends answers, http_links.c knows the connections and ends slow ones,
- * http_live.c has the answers that go on. Nothing else in this folder knows the library. */
+ * http.c takes requests in and sends answers, http_links.c knows the connections and ends slow
+ * ones, http_live.c has the answers that go on. Nothing else in this folder knows the library. */
 #ifndef LETHE_SERVER_HTTP_H
 #define LETHE_SERVER_HTTP_H
 

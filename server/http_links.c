@@ -1,8 +1,8 @@
 /* http_links.c - connections, and how long each may take for what it does.
  *
  * WHY     The library ends connections on which nothing happens. Somebody who sends a byte now and
- *         then keeps one for ever: so each stage of a request has a deadline of its own, after which
- *         the connection is shut down. The library notices, and cleans up. */
+ *         then keeps one for ever: so each stage of a request has a deadline of its own, after
+ *         which the connection is shut down. The library notices, and cleans up. */
 #include <stdlib.h>
 #include <sys/socket.h>
 

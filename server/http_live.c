@@ -1,7 +1,7 @@
 /* http_live.c - GET /v1/live: a line of JSON for each interval, until the client leaves.
  *
- * IDEA    Each stream has a text that is on its way. When it is sent the connection is suspended. One
- *         thread writes the next text when it is due, and resumes the connection.
+ * IDEA    Each stream has a text that is on its way. When it is sent the connection is suspended.
+ *         One thread writes the next text when it is due, and resumes the connection.
  * I1      A stream is in the list as long as its answer exists, and its connection is resumed only
  *         while it is suspended: then the connection is there for certain. */
 #include <stdlib.h>

@@ -6,7 +6,8 @@
 
 enum { OBJECT_MEMBERS_LIMIT = 8 };
 
-/* What was found of the members that were asked for. Those that are missing or null have no data. */
+/* What was found of the members that were asked for. Those that are missing or null have no
+ * data. */
 struct object {
     lethe_bytes members[OBJECT_MEMBERS_LIMIT];
     /* Strings without their escapes. */

@@ -1,7 +1,7 @@
 /* read.c - GET /v1/counters, /v1/counters/KEY and /v1/top.
  *
- * I1      What is read is answered when it is durable: the writer sees what it has submitted, so the
- *         answer waits for the commit that was filling when it had been read. */
+ * I1      What is read is answered when it is durable: the writer sees what it has submitted, so
+ *         the answer waits for the commit that was filling when it had been read. */
 #include <string.h>
 
 #include "server/routes.h"

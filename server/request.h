@@ -74,7 +74,8 @@ void request_leave(struct request *request);
  * after a problem. */
 bool request_read_is_durable(struct request *request);
 
-/* Unescapes %XX; out has room for size bytes. Returns false if there is something else after a %. */
+/* Unescapes %XX; out has room for size bytes. Returns false if there is something else after a
+ * %. */
 bool request_unescape(const char *text, size_t size, char *out, size_t *out_size);
 
 /* The arguments of the query. Each returns false after a problem; *out keeps what it holds if there

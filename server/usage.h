@@ -5,7 +5,8 @@
 #include "server/request.h"
 
 /* A time: a date, what `lethe count` takes for one, or milliseconds since 1970; in the zone of the
- * store. Returns false after a problem; *out_ms keeps what it holds if there is no such argument. */
+ * store. Returns false after a problem; *out_ms keeps what it holds if there is no such
+ * argument. */
 bool usage_argument_time(struct request *request, const char *name, uint64_t *out_ms);
 
 uint64_t usage_now_ms(void);

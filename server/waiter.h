@@ -1,7 +1,8 @@
 /* waiter.h - one thread that waits for the disk on behalf of all requests.
  *
  * A request whose answer rests on a commit is left here. It goes on when the commit is durable, all
- * requests of one commit at once. So a commit costs one wait, whatever the number of connections. */
+ * requests of one commit at once. So a commit costs one wait, whatever the number of
+ * connections. */
 #ifndef LETHE_SERVER_WAITER_H
 #define LETHE_SERVER_WAITER_H
 

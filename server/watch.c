@@ -1,6 +1,7 @@
 /* watch.c - looks at the store once a second; see watch.h.
  *
- * I1      What is shown is durable: each look is followed by a wait for the commit that was filling.
+ * I1      What is shown is durable: each look is followed by a wait for the commit that was
+ *         filling.
  * WHY     Finding the largest counters costs a microsecond for each counter there is. So it happens
  *         in a thread of its own, only while somebody looks, and it rests for a hundred times as
  *         long as it took. */

@@ -20,11 +20,11 @@ find_in() {
 }
 
 c_files() {
-    find_in '*.[ch]' include src structures cli module plugins python examples tests bench fuzz
+    find_in '*.[ch]' include src structures cli server module plugins python examples tests bench fuzz
     find_in '*.cc' examples
     find_in '*.hpp' plugins
 }
-ours() { find_in '*.c' src structures cli module plugins python; }
+ours() { find_in '*.c' src structures cli server module plugins python; }
 
 if [ "${1:-}" = format ]; then
     c_files | xargs -0 -r clang-format -i
@@ -46,7 +46,7 @@ check() {
 }
 
 # Folders of C files in which no line is longer than 100 columns, comments included.
-narrow=(include src cli module plugins python structures examples fuzz bench tests)
+narrow=(include src cli server module plugins python structures examples fuzz bench tests)
 columns() {
     local long
     long=$({ find_in '*.[ch]' "${narrow[@]}"; find_in '*.hpp' plugins; } |
@@ -62,9 +62,10 @@ tidy() {
         { grep -vE '^[0-9]+ warnings? generated\.$|^$' || true; }
 }
 
+# missingReturn: it does not see through the macros that give the interpreter's lock back.
 cppcheck_all() {
     ours | xargs -0 -r cppcheck --quiet -j "$jobs" --std=c11 --enable=warning,performance,portability \
-        --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+        --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem '--suppress=missingReturn:python/native/*' \
         -I include -I src -I cli -I module -I .
 }
 

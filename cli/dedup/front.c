@@ -5,7 +5,8 @@
  * LAYOUT  A ring of chunks, which are numbered: `filled` were handed over, `given_back` are free
  *         again. The one after the filled ones is being filled.
  * I1      A chunk has lines, all of one input, and its place is after the last of them.
- * WHY     Texts are copied, at memory's speed: a reader's lines are valid only until it reads on. */
+ * WHY     Texts are copied, at memory's speed: a reader's lines are valid only until it reads
+ *         on. */
 #include "dedup/front.h"
 
 #include <pthread.h>

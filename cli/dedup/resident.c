@@ -6,8 +6,9 @@
  *         the window refuses, nothing new is answered any more: all that the window does not know
  *         is unknown, in the rest of that batch too. Otherwise a line that was refused, and so is
  *         known elsewhere only, could be new here when it comes again and room has come up.
- * WHY     A cascade takes about 120 ns a line, this about 25. Windows of this error have blocks that
- *         are compiled for it (window/part.h); with others it would be nearly twice as much. */
+ * WHY     A cascade takes about 120 ns a line, this about 25. Windows of this error have blocks
+ *         that are compiled for it (window/part.h); with others it would be nearly twice as
+ *         much. */
 #include "dedup/resident.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* changes.c - the list of changes of a JSON event; see changes.h.
  *
- * IDEA    The event was scanned as a whole, so the list is right as JSON. Its elements are found one
- *         by one (elements.h), and each is scanned again for its key and delta.
- * I1      A scan wants a 0 after what it scans. The record is the batch's own copy, so the byte after
- *         an element is replaced and put back. */
+ * IDEA    The event was scanned as a whole, so the list is right as JSON. Its elements are found
+ *         one by one (elements.h), and each is scanned again for its key and delta.
+ * I1      A scan wants a 0 after what it scans. The record is the batch's own copy, so the byte
+ *         after an element is replaced and put back. */
 #include "events/changes.h"
 
 #include "events/elements.h"

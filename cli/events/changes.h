@@ -2,8 +2,8 @@
  *
  *   {"id": "order-7", "changes": [{"key": "orders"}, {"key": "items", "delta": 3}]}
  *
- * Only formats that ask for it know the member `changes` (event_format_options). An event has it, or
- * a key and a delta, and not both. */
+ * Only formats that ask for it know the member `changes` (event_format_options). An event has it,
+ * or a key and a delta, and not both. */
 #ifndef LETHE_CLI_EVENTS_CHANGES_H
 #define LETHE_CLI_EVENTS_CHANGES_H
 

@@ -1,7 +1,7 @@
 /* elements.c - where the objects of a JSON array begin and end; see elements.h.
  *
- * WHY     Brackets of both kinds are counted together: `{]` is left to the scan, which refuses it. So
- *         an element that is taken for too long or too short never passes as another one. */
+ * WHY     Brackets of both kinds are counted together: `{]` is left to the scan, which refuses it.
+ *         So an element that is taken for too long or too short never passes as another one. */
 #include "events/elements.h"
 
 #include <string.h>

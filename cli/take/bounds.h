@@ -2,9 +2,9 @@
  * 10/1m,1000/1mo.
  *
  * They are read in three steps, since what is wrong by itself is refused before a store is opened,
- * and the rest depends on the store: its scale, and the periods that it counts in. Those of bounds.c
- * return false after saying what is wrong; those of bounds_read.c are for the command line, and
- * return EXIT_DONE, or the exit code of what is wrong, after printing it. */
+ * and the rest depends on the store: its scale, and the periods that it counts in. Those of
+ * bounds.c return false after saying what is wrong; those of bounds_read.c are for the command
+ * line, and return EXIT_DONE, or the exit code of what is wrong, after printing it. */
 #ifndef LETHE_CLI_TAKE_BOUNDS_H
 #define LETHE_CLI_TAKE_BOUNDS_H
 

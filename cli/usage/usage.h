@@ -21,8 +21,8 @@ void usage_period(const char *by, const lethe_usage_row *row, char out[USAGE_PER
 /* A row's value, which may have 128 bits, with so many digits after the point. */
 void usage_value(const lethe_usage_row *row, unsigned scale, char out[USAGE_VALUE_BYTES]);
 
-/* Reads a date, or what `lethe count` takes for a time, by a rule. Returns false after saying what is
- * wrong. */
+/* Reads a date, or what `lethe count` takes for a time, by a rule. Returns false after saying what
+ * is wrong. */
 bool usage_parse_time(const char *text, const struct event_time_rule *rule, uint64_t *out_ms,
                       struct event_problem *problem);
 

@@ -55,7 +55,8 @@ typedef enum lethe_hold_answer {
     /* place: this hold was placed before, and may have ended since. settle: it was settled with the
      * same amount. release: it was released. */
     LETHE_HOLD_DUPLICATE = 3,
-    /* place, settle: it would be above max. Nothing has changed, and a refusal is not remembered. */
+    /* place, settle: it would be above max. Nothing has changed, and a refusal is not
+     * remembered. */
     LETHE_HOLD_LIMITED = 4,
     /* place: the id stands for another hold. settle: it was settled with another amount, or
      * released. release: it was settled. Nothing has changed. */

@@ -115,8 +115,8 @@ typedef struct lethe_store_options {
 
     /* Look up in an index what the window takes for a duplicate, so that no fresh id is taken for
      * one unless 80 bits of their hashes are the same: among a billion ids, with a probability
-     * below 1e-15. The index takes 18 bytes for each id in the window: of memory, and beyond 256 MiB of
-     * files in the store's folder that have no name. It is made when the store is opened. */
+     * below 1e-15. The index takes 18 bytes for each id in the window: of memory, and beyond 256
+     * MiB of files in the store's folder that have no name. It is made when the store is opened. */
     lethe_switch exact;
     /* Recognise an id that comes again with other changes: LETHE_OUTCOME_MISMATCH. Implies
      * exact. */
@@ -204,8 +204,9 @@ LETHE_API lethe_status lethe_store_close(lethe_store *store, lethe_detail *detai
  * A change may carry bounds: a highest and a lowest value, on the counter or on its bucket of one
  * resolution. They are judged by what the operation as a whole does: if it raises that value, all
  * changes of the key taken together, the value after it, and what is held of it (lethe/holds.h),
- * must not be above max; if it lowers the value, not below min. Otherwise the operation is LETHE_OUTCOME_LIMITED, and changes nothing. More
- * bounds on the same key go with further changes, whose deltas may be 0.
+ * must not be above max; if it lowers the value, not below min. Otherwise the operation is
+ * LETHE_OUTCOME_LIMITED, and changes nothing. More bounds on the same key go with further changes,
+ * whose deltas may be 0.
  *
  * A bucket is that of the wall clock when the operation is decided. So with event_time, where the
  * caller chooses the bucket, a bound on a bucket makes the operation invalid. If the wall clock has
@@ -286,8 +287,8 @@ typedef enum lethe_outcome {
      * agree with it. So one wrong time does not make all others late. If nothing follows, and with
      * forever, the time is believed, so that a log can continue after a long pause. */
     LETHE_OUTCOME_FUTURE = 3,
-    /* A counter, or a bucket, would end up out of the range of int64. With a sketch: more would be taken
-     * from a key than its estimate, or the estimate would exceed 2^32 - 2. */
+    /* A counter, or a bucket, would end up out of the range of int64. With a sketch: more would be
+     * taken from a key than its estimate, or the estimate would exceed 2^32 - 2. */
     LETHE_OUTCOME_OVERFLOW = 4,
     /* An id or key is empty, too long or NULL, there are too few or too many changes, flags are not
      * known, or a bound is on something that the store does not have. */

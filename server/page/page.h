@@ -19,8 +19,9 @@ struct page_file {
 extern const struct page_file page_files[];
 extern const size_t page_file_count;
 
-/* What the page may load and do; the server sends it with each file, as the header of this name. The
- * page holds no script or style of its own text, so nothing that a key contains can become one. */
+/* What the page may load and do; the server sends it with each file, as the header of this name.
+ * The page holds no script or style of its own text, so nothing that a key contains can become
+ * one. */
 #define PAGE_CONTENT_SECURITY_POLICY                                                \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \

@@ -1,5 +1,5 @@
-/* tests/module/peer.c - a module beside Lethe's, with one command, PEER.PUT key, of the flags that it
- * is loaded with. It counts its calls, and replies their number. */
+/* tests/module/peer.c - a module beside Lethe's, with one command, PEER.PUT key, of the flags that
+ * it is loaded with. It counts its calls, and replies their number. */
 #include <stddef.h>
 #include <string.h>
 

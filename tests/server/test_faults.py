@@ -105,8 +105,11 @@ def certificate(folder, name):
 
 
 def served_name(port):
-    """The name in the certificate that the server shows."""
-    text = ssl.get_server_certificate(("127.0.0.1", port))
+    """The name in the certificate that the server shows; None while it does not answer, as when it takes a new one."""
+    try:
+        text = ssl.get_server_certificate(("127.0.0.1", port))
+    except OSError:
+        return None
     shown = subprocess.run(["openssl", "x509", "-noout", "-subject"], input=text.encode(), stdout=subprocess.PIPE, check=True)
     return shown.stdout.decode().strip().rpartition("=")[2].strip()
 
@@ -136,6 +139,8 @@ def test_tls_and_new_certificates(tmp_path, ended):
     server.send(1)
     while "the old ones stay" not in (tmp_path / "server.log").read_text():
         time.sleep(0.05)
+    while served_name(server.port) is None:
+        assert time.monotonic() < end + 60
     assert served_name(server.port) == "third"
     server.stop()
     assert server.process.returncode == 0

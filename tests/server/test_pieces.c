@@ -1,5 +1,5 @@
-/* Goal:   the pieces of the server that need no network: texts, escapes, tokens, hosts, bodies, small
- *         objects, and how long commits took.
+/* Goal:   the pieces of the server that need no network: texts, escapes, tokens, hosts, bodies,
+ *         small objects, and how long commits took.
  * Method: each against what it says in its header, with wrong inputs of every kind. */
 #include <setjmp.h>
 #include <stdarg.h>

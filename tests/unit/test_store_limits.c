@@ -132,7 +132,8 @@ static void an_operation_may_touch_many_counters(void **state) {
     test_folder_remove(&folder);
 }
 
-/* Goal: whether an operation overflows depends on where its counters end up, and on nothing else. */
+/* Goal: whether an operation overflows depends on where its counters end up, and on nothing
+ * else. */
 static void the_order_of_changes_does_not_matter(void **state) {
     (void)state;
     static const struct {

@@ -1,8 +1,8 @@
 /* engine/claims/expect.c - whether all claims and holds are there, as the record about them counts
  * them.
  *
- * IDEA    The record has the sum of all claims' digests, and that of holds. A claim that is missing,
- *         or is there as it was at another time, changes the sum.
+ * IDEA    The record has the sum of all claims' digests, and that of holds. A claim that is
+ *         missing, or is there as it was at another time, changes the sum.
  * WHY     A database whose manifest lost its end opens without an error, and a reader may meet the
  *         tables of one moment and the log of another. Neither may show a claim as it was: its work
  *         would be done again. */

@@ -24,8 +24,8 @@
  *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
  *         bad.
  * LIMIT   A power cut can take the last moments of `acknowledged` as well. Damage to just those
- *         commits is not noticed then. A folder that is moved just while RocksDB flushes or compacts
- *         is noticed only afterwards. */
+ *         commits is not noticed then. A folder that is moved just while RocksDB flushes or
+ *         compacts is noticed only afterwards. */
 #include "engine/disk/disk.h"
 
 #include <errno.h>

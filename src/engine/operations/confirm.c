@@ -1,8 +1,8 @@
 /* engine/operations/confirm.c - exact mode: is what the window calls a duplicate really one?
  *
  * I1      In exact mode the window only hints. What it has, another id may have as well, and
- *         nothing is ever removed from it. Every hit is looked up in the index, which has an id from
- *         the moment that it is decided.
+ *         nothing is ever removed from it. Every hit is looked up in the index, which has an id
+ *         from the moment that it is decided.
  * I2      The payload of an operation is what it changes. It may be sent again with other bounds,
  *         or with more of them, or with none, when a limit has changed meanwhile. A change of 0
  *         may be there for its bounds. So it is left out beside another one of its key, whether it
