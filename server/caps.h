@@ -9,6 +9,7 @@
  *   connections                            max_connections, 1024            wait to be accepted
  *   time until the headers are complete    IDLE_SECONDS                     closed
  *   time until the body is complete        BODY_SECONDS, and more by size   closed
+ *   events of a body, answered one by one  EVENTS_SHOWN                     the counts alone
  *   streams of the page                    STREAMS_LIMIT                    503
  *   rows of an answer                      ROWS_LIMIT                       a cursor, or 400
  *   new counters                           max_counters                     403 */
@@ -29,6 +30,7 @@ enum {
     STREAMS_LIMIT = 32,
     STREAM_LEAST_MS = 100,
     STREAM_MOST_MS = 60000,
+    EVENTS_SHOWN = 100000,
     ROWS_LIMIT = 10000,
     ROWS_USUAL = 1000,
     WORKERS = 8,

@@ -4,6 +4,7 @@
  *         parser, and the same id. Only the attributes that the format names are looked for. */
 #include <string.h>
 
+#include "say/utf8.h"
 #include "server/parsing.h"
 #include "server/routes.h"
 
@@ -27,14 +28,17 @@ static bool came_before(const struct event_format *format, size_t place) {
 static bool write_attribute(request_lookup *header, void *connection, const char *name,
                             struct text *out, struct event_problem *problem) {
     char header_name[EVENT_NAME_BYTES + 4] = "ce-", value[HEADER_LIMIT_BYTES];
+    char unquoted[HEADER_LIMIT_BYTES];
     size_t size;
     strncat(header_name, name, sizeof header_name - 4);
     const char *text = header(connection, header_name);
     if (text == NULL) return true; /* the parser says if that is a mistake */
-    if (strlen(text) > sizeof value || !request_unescape(text, strlen(text), value, &size)) {
+    if (strlen(text) > sizeof value ||
+        !request_unescape(unquoted, request_header_value(text, unquoted), value, &size) ||
+        !utf8_is_text((lethe_bytes){.data = value, .size = size})) {
         event_problem_set(problem,
-                          "the header %s is too long, or has a %% without two digits after "
-                          "it",
+                          "the header %s is too long, is not UTF-8, or has a %% without two digits "
+                          "after it",
                           header_name);
         return false;
     }

@@ -10,9 +10,14 @@
 
 #include "frame/clock.h"
 #include "server/body.h"
+#include "server/caps.h"
 #include "server/parsing.h"
 #include "server/routes.h"
 #include "server/state.h"
+
+/* Of an Idempotency-Key: an id also has room for a number after it. Its text may have quotes and
+ * backslashes in it. */
+enum { KEY_LIMIT_BYTES = LETHE_ID_LIMIT_BYTES - 24, KEY_ROOM_BYTES = 2 * LETHE_ID_LIMIT_BYTES };
 
 /* An answer while it is written. */
 struct reply {
@@ -60,53 +65,27 @@ static bool choose_form(struct request *request, struct body_reader *reader, let
     return true;
 }
 
-/* The Idempotency-Key, with or without quotes. */
-static bool read_key(struct request *request, lethe_bytes *out) {
+/* The Idempotency-Key, with or without quotes, into room of KEY_ROOM_BYTES. */
+static bool read_key(struct request *request, char *room, lethe_bytes *out) {
     const char *text = request->header(request->connection, "Idempotency-Key");
     *out = (lethe_bytes){0};
     if (text == NULL) return true;
-    size_t size = strlen(text);
-    if (size >= 2 && text[0] == '"' && text[size - 1] == '"') {
-        text++;
-        size -= 2;
-    }
-    *out = (lethe_bytes){.data = text, .size = size};
-    if (size > 0 && size <= LETHE_ID_LIMIT_BYTES - 24) return true;
-    request_problem(request, 400, "Bad Idempotency-Key", "it has 1 to %d bytes",
-                    LETHE_ID_LIMIT_BYTES - 24);
+    size_t size = strlen(text) <= KEY_ROOM_BYTES ? request_header_value(text, room) : 0;
+    *out = (lethe_bytes){.data = room, .size = size};
+    if (size > 0 && size <= KEY_LIMIT_BYTES) return true;
+    request_problem(request, 400, "Bad Idempotency-Key", "it has 1 to %d bytes", KEY_LIMIT_BYTES);
     return false;
-}
-
-/* Whether the store has a counter for each key, once there are as many as there may be. */
-static bool begins_none(struct request *request, const struct event_batch *batch) {
-    const struct server *server = request->server;
-    uint64_t most = server->options->max_counters;
-    if (most == 0 || __atomic_load_n(&server->watch.stats.counters, __ATOMIC_RELAXED) < most)
-        return true;
-    for (size_t i = 0; i < batch->change_count; i++) {
-        int64_t value;
-        bool found;
-        lethe_status status =
-            lethe_store_get(request->store, &batch->changes[i].key, 1, &value, &found);
-        if (status != LETHE_OK) {
-            request_store_problem(request, status);
-            return false;
-        }
-        if (found) continue;
-        request_problem(request, 403, "Too many counters",
-                        "there are as many counters as this server allows, and this would begin "
-                        "another one; nothing was counted");
-        return false;
-    }
-    return true;
 }
 
 /* Whether the events of a batch may be counted by this token. */
 static bool may_count(struct request *request, const struct event_batch *batch) {
-    for (size_t i = 0; i < batch->change_count && request->token->prefix.size > 0; i++) {
-        if (!request_may_reach(request, batch->changes[i].key)) return false;
+    if (request->token->prefix.size == 0 && request->server->options->max_counters == 0)
+        return true;
+    for (size_t i = 0; i < batch->change_count; i++) {
+        lethe_bytes key = batch->changes[i].key;
+        if (!request_may_reach(request, key) || !request_may_begin(request, key)) return false;
     }
-    return begins_none(request, batch);
+    return true;
 }
 
 /* Adds what became of one operation to the answer. */
@@ -138,6 +117,10 @@ static bool submit(struct request *request, struct parsing *parsing, struct repl
     if (status != LETHE_OK) {
         request_store_problem(request, status);
         return false;
+    }
+    if (reply->count + batch->count > EVENTS_SHOWN) {
+        reply->is_short = true;
+        text_free(&reply->events);
     }
     for (size_t i = 0; i < batch->count; i++) {
         unsigned outcome = parsing->outcomes[i];
@@ -226,8 +209,9 @@ static void count_body(struct request *request, struct body_reader *reader) {
 void answer_events(struct request *request) {
     struct body_reader reader;
     lethe_bytes key;
+    char room[KEY_ROOM_BYTES];
     uint64_t most = UNPACKED_FACTOR * request->server->max_body_bytes;
-    if (!read_key(request, &key) || !body_unpack(request, most) ||
+    if (!read_key(request, room, &key) || !body_unpack(request, most) ||
         !choose_form(request, &reader, key) || !request_enter(request)) {
         return;
     }

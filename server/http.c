@@ -50,7 +50,8 @@ void http_add_headers(const struct exchange *exchange, struct MHD_Response *resp
     if (request->asks_again) add_header(response, "Retry-After", "1");
     if (request->asks_token) add_header(response, "WWW-Authenticate", "Bearer");
     if (request->allow != NULL) add_header(response, "Allow", request->allow);
-    if (atomic_load(&exchange->http->is_draining)) add_header(response, "Connection", "close");
+    if (exchange->closes || atomic_load(&exchange->http->is_draining))
+        add_header(response, "Connection", "close");
 }
 
 enum MHD_Result http_send(struct exchange *exchange) {
@@ -86,6 +87,7 @@ static void refuse_late(struct request *request) {
 }
 
 void http_has_run(struct request *request) {
+    text_free(&request->body); /* before the answer waits for the disk, or for a slow reader */
     if (request->ticket != 0) {
         if (waiter_add(&request->server->waiter, request)) return;
         refuse_late(request);
@@ -102,7 +104,8 @@ static enum MHD_Result run(struct exchange *exchange) {
     if (request->status == 0 && request->route->is_stream)
         return live_answer(exchange->http->live, exchange);
     if (request->status == 0 &&
-        (request->route->is_slow || request->body.size > INLINE_BODY_BYTES)) {
+        (request->route->is_slow || request->body.size > INLINE_BODY_BYTES ||
+         request->header(exchange->connection, "Content-Encoding") != NULL)) {
         MHD_suspend_connection(exchange->connection); /* I1 */
         if (workers_add(&server->workers, request)) return MHD_YES;
         refuse_late(request);
@@ -112,6 +115,7 @@ static enum MHD_Result run(struct exchange *exchange) {
     if (request->status == 0) request->route->run(request);
     if (request->ticket == 0) {
         request_leave(request);
+        text_free(&request->body);
         return http_send(exchange);
     }
     MHD_suspend_connection(exchange->connection); /* I1 */
@@ -124,6 +128,22 @@ static uint64_t announced_size(struct request *request) {
     const char *length = request->header(request->connection, "Content-Length");
     if (length != NULL) return strtoull(length, NULL, 10);
     return request->header(request->connection, "Transfer-Encoding") != NULL ? UINT64_MAX : 0;
+}
+
+static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    (void)kind;
+    (void)value;
+    *(unsigned *)context += strcasecmp(name, "Content-Length") == 0;
+    return MHD_YES;
+}
+
+/* Whether a proxy before us could take another place for the end of the body. */
+static bool is_ambiguous(struct request *request) {
+    unsigned lengths = 0;
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_length, &lengths);
+    return lengths > 1 ||
+           (lengths == 1 && request->header(request->connection, "Transfer-Encoding") != NULL);
 }
 
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *url,
@@ -141,6 +161,11 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     request->argument = look_up_argument;
     routes_find(request, method, url);
     uint64_t size = announced_size(request), most = http->server->max_body_bytes;
+    if (is_ambiguous(request)) {
+        request_problem(request, 400, "Ambiguous length",
+                        "the size of the body is given in two ways; give one");
+        exchange->closes = true;
+    }
     if (request->status == 0 && size > most && size != UINT64_MAX) {
         request_problem(request, 413, "Content too large",
                         "the body is larger than %" PRIu64 " bytes; send several", most);

@@ -44,6 +44,8 @@ struct exchange {
     /* Its body is thrown away. */
     bool discards;
     size_t discarded;
+    /* The connection ends with the answer. */
+    bool closes;
 };
 
 struct http {

@@ -155,8 +155,8 @@ bool http_reload(struct http *http, char *problem, size_t size) {
     int listener = dup(http->listener);
     struct MHD_Daemon *daemon = listener >= 0 ? http_start_daemon(http, listener) : NULL;
     if (daemon == NULL) {
+        /* The library has closed the socket. To close it again could close another thread's. */
         snprintf(problem, size, "the new certificate or key cannot be used; the old ones stay");
-        if (listener >= 0) close(listener);
         http->certificate = old_certificate;
         http->key = old_key;
         free(certificate);

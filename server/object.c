@@ -30,11 +30,18 @@ static bool scan(struct request *request, const struct member_tree *tree, const 
 static bool take(struct request *request, const char *name, const struct scan_value *value,
                  struct object *out, lethe_bytes *member) {
     if (value->kind == SCAN_NOTHING || value->kind == SCAN_NULL) return true;
-    if (value->kind != SCAN_STRING && value->kind != SCAN_INTEGER && value->kind != SCAN_REAL) {
-        request_problem(request, 400, "Bad request", "'%s' is not a string or a number", name);
+    /* As an id or a key, a number that can be written in several ways would be several. */
+    bool may_be_real =
+        strcmp(name, "delta") == 0 || strcmp(name, "limit") == 0 || strcmp(name, "min") == 0;
+    if (value->kind != SCAN_STRING && value->kind != SCAN_INTEGER &&
+        !(value->kind == SCAN_REAL && may_be_real)) {
+        request_problem(request, 400, "Bad request", "'%s' is not a string or a %snumber", name,
+                        may_be_real ? "" : "whole ");
         return false;
     }
     *member = (lethe_bytes){.data = value->at, .size = value->size};
+    if (value->kind == SCAN_INTEGER && value->size == 2 && memcmp(value->at, "-0", 2) == 0)
+        *member = (lethe_bytes){.data = value->at + 1, .size = 1};
     if (!value->is_escaped) return true;
     char *room = out->room.data + out->room.size;
     member->size = scan_unescape(*member, room);
@@ -49,6 +56,10 @@ bool object_read(struct request *request, const char *const *names, struct objec
     char text[NAMES_BYTES];
     size_t used = 0, count = 0;
     *out = (struct object){0};
+    if (request->header(request->connection, "Content-Encoding") != NULL) {
+        request_problem(request, 415, "Unsupported encoding", "such a body is sent as it is");
+        return false;
+    }
     member_tree_begin(&tree);
     for (; names[count] != NULL; count++) {
         size_t size = strlen(names[count]) + 1;

@@ -101,6 +101,22 @@ static int digit_of(char byte) {
     return -1;
 }
 
+size_t request_header_value(const char *text, char *out) {
+    size_t size = strlen(text), used = 0;
+    while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t'))
+        size--;
+    while (size > 0 && (text[0] == ' ' || text[0] == '\t')) {
+        text++;
+        size--;
+    }
+    bool is_quoted = size >= 2 && text[0] == '"' && text[size - 1] == '"';
+    for (size_t i = is_quoted; i < size - is_quoted; i++) {
+        if (is_quoted && text[i] == '\\' && i + 2 < size) i++;
+        out[used++] = text[i];
+    }
+    return used;
+}
+
 bool request_unescape(const char *text, size_t size, char *out, size_t *out_size) {
     size_t used = 0;
     for (size_t i = 0; i < size; i++) {
@@ -186,5 +202,24 @@ bool request_may_reach(struct request *request, lethe_bytes key) {
     if (access_reaches(request->token, key)) return true;
     request_problem(request, 403, "Forbidden", "this token does not reach the key '%s'",
                     event_excerpt(key, &excerpt));
+    return false;
+}
+
+bool request_may_begin(struct request *request, lethe_bytes key) {
+    const struct server *server = request->server;
+    uint64_t most = server->options->max_counters;
+    int64_t value;
+    bool found;
+    if (most == 0 || __atomic_load_n(&server->watch.stats.counters, __ATOMIC_RELAXED) < most)
+        return true;
+    lethe_status status = lethe_store_get(request->store, &key, 1, &value, &found);
+    if (status != LETHE_OK) {
+        request_store_problem(request, status);
+        return false;
+    }
+    if (found) return true;
+    request_problem(request, 403, "Too many counters",
+                    "there are as many counters as this server allows, and this would begin "
+                    "another one; nothing was counted");
     return false;
 }

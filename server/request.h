@@ -74,6 +74,10 @@ void request_leave(struct request *request);
  * after a problem. */
 bool request_read_is_durable(struct request *request);
 
+/* The value of a header: without blanks around it and, if it is in double quotes, without these and
+ * its backslashes. out has room for as many bytes as the text. Returns the size. */
+size_t request_header_value(const char *text, char *out);
+
 /* Unescapes %XX; out has room for size bytes. Returns false if there is something else after a
  * %. */
 bool request_unescape(const char *text, size_t size, char *out, size_t *out_size);
@@ -88,6 +92,9 @@ bool request_argument_bytes(struct request *request, const char *name, char *roo
 
 /* Whether the token reaches a key; a problem otherwise. */
 bool request_may_reach(struct request *request, lethe_bytes key);
+/* Whether a counter may be changed: it exists, or there are fewer than there may be; a problem
+ * otherwise. The door is open. */
+bool request_may_begin(struct request *request, lethe_bytes key);
 
 extern const char type_json[], type_problem[];
 

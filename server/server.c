@@ -8,6 +8,7 @@
  *         store, which commits what it still has. */
 #include "server/server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -45,9 +46,14 @@ static void notify_manager(const char *state) {
     close(descriptor);
 }
 
+/* An address, and not a name that begins like one. */
 static bool is_loopback(const char *listen) {
-    return strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]:", 6) == 0 ||
-           strncmp(listen, "localhost:", 10) == 0;
+    struct in_addr address;
+    char host[INET_ADDRSTRLEN] = "";
+    size_t size = strcspn(listen, ":");
+    if (size < sizeof host) memcpy(host, listen, size);
+    return (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &address) == 1) ||
+           strncmp(listen, "[::1]:", 6) == 0 || strncmp(listen, "localhost:", 10) == 0;
 }
 
 static int check_options(const struct server_options *options) {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "events/number.h"
+#include "events/record.h"
 #include "server/object.h"
 #include "server/routes.h"
 #include "server/state.h"
@@ -69,7 +70,16 @@ static void take(struct request *request, const struct object *object) {
                         "the store goes by the time of its events, and what is taken now has none");
         return;
     }
-    if (!read_bounds(request, object, &amount, &bounds)) return;
+    struct event_problem problem;
+    if (!event_check_size("id", object->members[ID], LETHE_ID_LIMIT_BYTES, &problem) ||
+        !event_check_size("key", object->members[KEY], LETHE_KEY_LIMIT_BYTES, &problem)) {
+        request_problem(request, 400, "Bad request", "%s", problem.text);
+        return;
+    }
+    if (!request_may_begin(request, object->members[KEY]) ||
+        !read_bounds(request, object, &amount, &bounds)) {
+        return;
+    }
     lethe_status status = bounds_apply(request->store, object->members[ID], object->members[KEY],
                                        amount, &bounds, &outcome, &limit);
     if (status == LETHE_OK)

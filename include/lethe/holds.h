@@ -144,7 +144,8 @@ enum {
 };
 
 /* Adds what a hold really was to its counter, 0 or more, and ends the hold. Up to the hold's amount
- * that always fits; what is beyond is judged by the hold's max. It belongs to the bucket in which
+ * that fits, unless set or changes without bounds have used up the range of 64 bits meanwhile; what
+ * is beyond is judged by the hold's max. It belongs to the bucket in which
  * the hold was placed; if retention has dropped that meanwhile, only the counter has it, and there
  * is no room for more than was held.
  * After the end of the lease it is a new take: now, in the present bucket, under the hold's max.

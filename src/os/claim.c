@@ -108,8 +108,9 @@ bool lethe_os_claim_is_held(const char *path) {
 
 bool lethe_os_claim_is_at(const lethe_os_claim *claim, const char *path) {
     struct stat claimed, named;
-    return fstat(claim->descriptor, &claimed) == 0 && stat(path, &named) == 0 &&
-           claimed.st_dev == named.st_dev && claimed.st_ino == named.st_ino;
+    if (fstat(claim->descriptor, &claimed) != 0) return true;
+    if (stat(path, &named) != 0) return errno != ENOENT && errno != ENOTDIR;
+    return claimed.st_dev == named.st_dev && claimed.st_ino == named.st_ino;
 }
 
 void lethe_os_claim_give(lethe_os_claim *claim) {

@@ -23,7 +23,8 @@ LETHE_MUST_CHECK lethe_status lethe_os_claim_take(const char *path, lethe_os_cla
  * claimed. */
 bool lethe_os_claim_is_held(const char *path);
 /* Whether path still names the file that was claimed. If not, its folder was moved, removed or
- * replaced. Cost: two questions to the system, without a read of the disk. */
+ * replaced. If that can't be found out, it is taken to be there. Cost: two questions to the system,
+ * without a read of the disk. */
 bool lethe_os_claim_is_at(const lethe_os_claim *claim, const char *path);
 void lethe_os_claim_give(lethe_os_claim *claim);
 

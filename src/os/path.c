@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "os/file.h"
 
@@ -18,6 +19,12 @@ bool lethe_os_path(char out[LETHE_OS_PATH_BYTES], const char *format, ...) {
     bool fits = size > 0 && size < LETHE_OS_PATH_BYTES;
     if (!fits) errno = ENAMETOOLONG;
     return fits;
+}
+
+bool lethe_os_path_from_root(char out[LETHE_OS_PATH_BYTES], const char *path) {
+    char here[LETHE_OS_PATH_BYTES];
+    if (path[0] == '/' || getcwd(here, sizeof here) == NULL) return lethe_os_path(out, "%s", path);
+    return lethe_os_path(out, "%s/%s", here, path);
 }
 
 bool lethe_os_path_parent(char out[LETHE_OS_PATH_BYTES], const char *path) {

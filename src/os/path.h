@@ -13,6 +13,10 @@ enum { LETHE_OS_PATH_BYTES = 4096 };
 __attribute__((format(printf, 2, 3))) bool lethe_os_path(char out[LETHE_OS_PATH_BYTES],
                                                          const char *format, ...);
 
+/* The same path from the root on, links included, so that it means the same after a chdir. If that
+ * can't be found out, it is path itself. Returns whether it fits, as above. */
+bool lethe_os_path_from_root(char out[LETHE_OS_PATH_BYTES], const char *path);
+
 /* The path of the folder that path is in; of a name without a folder, ".". Returns whether it fits,
  * as above. out may be path. */
 bool lethe_os_path_parent(char out[LETHE_OS_PATH_BYTES], const char *path);

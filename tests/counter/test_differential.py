@@ -28,6 +28,13 @@ OUTCOMES = ("applied", "duplicates", "late", "future", "overflow", "invalid", "r
             "unreadable")
 
 
+def payload(changes):
+    """What makes an event the same: its changes, without those of 0 beside another one of their key."""
+    others = collections.Counter(key for key, delta in changes if delta != 0)
+    zeros = {key for key, delta in changes if delta == 0 and others[key] == 0}
+    return sorted([change for change in changes if change[1] != 0] + [(key, 0) for key in zeros])
+
+
 class Model:
     """What the store should hold. Every event is judged by the clock that the events before it set."""
 
@@ -54,15 +61,15 @@ class Model:
             self.clock = max(self.clock, time)
         before = self.applied_at.get(identity)
         if before is not None and self.clock - before <= WINDOW:
-            return "duplicates" if self.changes_of[identity] == changes else "mismatched"
+            return "duplicates" if self.changes_of[identity] == payload(changes) else "mismatched"
         totals = dict(self.totals)
         for key, delta in changes:
             totals[key] = totals.get(key, 0) + delta
-            if not SMALLEST <= totals[key] <= LARGEST:
-                return "overflow"
+        if any(not SMALLEST <= totals[key] <= LARGEST for key, _ in changes):  # as they end up
+            return "overflow"
         self.totals = totals
         self.applied_at[identity] = self.clock
-        self.changes_of[identity] = changes
+        self.changes_of[identity] = payload(changes)
         return "applied"
 
 

@@ -34,7 +34,7 @@ def wait_for(condition):
 
 
 def begin(*words):
-    return subprocess.Popen([LETHE, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen([LETHE, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def feed(writer, first, count):
@@ -85,9 +85,8 @@ def test_a_restored_one_in_its_place(tmp_path):
     assert lethe("backup", "-q", "--db", store, "--to", backups).returncode == 0
     store.rename(moved)
     assert lethe("restore", "-q", "--from", backups, "--db", store).returncode == 0
-    writer.stdin.close()
-    assert writer.wait() == 4 and b"was moved" in writer.stderr.read()
-    writer.stderr.close()
+    _, errors = writer.communicate()
+    assert writer.returncode == 4 and b"was moved" in errors
     assert value_of(store, "k") == EVENTS and is_sound(store)
     assert value_of(moved, "k") == EVENTS and is_sound(moved)
 
@@ -109,7 +108,7 @@ def test_lines_that_were_seen(tmp_path):
     writer = begin("dedup", "-q", "--db", store)
     writer.stdin.write(b"new\n")
     writer.stdin.flush()
-    wait_for(lambda: lethe("dedup", "-q", "--db", store).returncode != 0)  # it has the store open
+    assert writer.stdout.readline() == b"new\n"  # it has the store open
     store.rename(moved)
     assert lethe("dedup", "-q", "--db", store, stdin=b"other\n").stdout == b"other\n"
     _, errors = writer.communicate(b"newer\n")

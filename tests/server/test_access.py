@@ -123,6 +123,35 @@ def test_new_counters_have_a_cap(serve):
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert server.post("/v1/events", {"id": "old", "key": "k1"})[0] == 200
+    assert server.post("/v1/take", {"id": "t1", "key": "another", "limit": 5})[0] == 403
+    assert server.post("/v1/take", {"id": "t1", "key": "k1", "limit": 5})[0] == 200
+    assert server.value("another") is None
+
+
+@pytest.mark.parametrize("wrong", [{"id": ""}, {"key": ""}, {"id": "x" * 1025}, {"id": 1.0}, {"id": 1e300}, {"key": 2.5}, {"id": True}])
+def test_what_cannot_be_an_id_or_a_key_is_taken_from_nothing(serve, wrong):
+    server = serve()
+    assert server.post("/v1/take", {"id": "a", "key": "k", "limit": 5, **wrong})[0] == 400
+    assert server.post("/v1/take", {"id": "a", "key": "k", "limit": 5}, Content_Encoding="gzip")[0] == 415
+    assert server.value("k") is None
+
+
+@pytest.mark.parametrize("lengths", ["Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nTransfer-Encoding: chunked"])
+def test_a_body_whose_end_is_not_clear(serve, lengths):
+    """Whoever stands between could see another request in what comes after it."""
+    server = serve()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as one:
+        one.sendall(f"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{lengths}\r\n\r\n[]\r\n".encode())
+        one.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := one.recv(65536):
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1
+
+
+def test_names_that_begin_like_loopback(lethe):
+    result = subprocess.run([lethe, "serve", "--db", "d", "--listen", "127.example.com:0"], capture_output=True, check=False)
+    assert result.returncode == 2 and b"can be reached from other machines" in result.stderr
 
 
 def test_slow_and_odd_senders_keep_nobody_waiting(serve):

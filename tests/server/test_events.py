@@ -177,3 +177,38 @@ def test_lists_go_on_at_their_cursor(serve):
     assert [one["value"] for one in server.get("/v1/top?limit=3")[1]["counters"]] == ["100", "99", "98"]
     for wrong in ("limit=0", "limit=x", "limit=10001", "cursor=x", "cursor=0", "prefix=%"):
         assert server.get(f"/v1/counters?{wrong}")[0] == 400, wrong
+
+
+def cloud(server, **attributes):
+    """What becomes of an event in binary mode, with these values of its headers."""
+    headers = {"ce_specversion": "1.0", "ce_source": "s", "ce_type": "t", **attributes}
+    status, answer = server.post("/v1/events", "{}", **headers)
+    return answer["events"][0]["outcome"] if status == 200 else status
+
+
+def test_headers_of_cloud_events(serve):
+    """Quotes and blanks around a value are no part of it; what is not UTF-8 is refused, and not taken for something else."""
+    server = serve()
+    assert cloud(server, ce_id="q1") == "applied"
+    for same in ('"q1"', "q1 ", "q1\t", '"q\\1"', "%711"):
+        assert cloud(server, ce_id=same) == "duplicate"
+    for bad in ("%ff", "%fe", b"\xe9", "%c3"):
+        assert cloud(server, ce_id=bad) == 400
+    assert cloud(server, ce_id='"q2') == "applied" and cloud(server, ce_id="q2") == "applied"
+    assert server.value("t") == 3
+
+
+def test_blanks_around_an_idempotency_key(serve):
+    server = serve()
+    for key in ("w1", "w1 ", "w1\t", '"w1"'):
+        assert server.post("/v1/events", {"key": "k"}, Idempotency_Key=key)[0] == 200
+    assert server.value("k") == 1
+    assert server.post("/v1/events", {"key": "k"}, Idempotency_Key='""')[0] == 400
+
+
+def test_very_many_events_are_answered_by_their_counts(serve):
+    """A small compressed body may hold very many events, whose outcomes one by one would be much larger."""
+    server = serve()
+    body = gzip.compress(b'{"id":"a","key":"k"}\n' * 150_000)
+    status, answer = server.post("/v1/events", body, NDJSON, Content_Encoding="gzip")
+    assert status == 200 and answer == {"counts": {"applied": 1, "duplicate": 149_999}}

@@ -98,6 +98,21 @@ def test_a_full_disk(small_disk, ended):
     server.stop()
 
 
+def test_a_store_that_is_moved_away_and_back(serve, tmp_path):
+    """What is at the path meanwhile is left alone, and when the store is back the server goes on."""
+    server, statuses = serve(), set()
+    send_until_answered(server, 0, statuses)
+    (tmp_path / "db").rename(tmp_path / "away")
+    assert server.post("/v1/events", {"id": "e1", "key": "k"})[0] == 503
+    assert not (tmp_path / "db").exists() or not (tmp_path / "db/data").exists()
+    if (tmp_path / "db").exists():
+        (tmp_path / "db").rmdir()
+    (tmp_path / "away").rename(tmp_path / "db")
+    send_until_answered(server, 1, statuses)
+    send_until_answered(server, 0, statuses)
+    assert server.value("k") == 2
+
+
 def certificate(folder, name):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                     "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", folder / "key.pem",

@@ -155,12 +155,57 @@ static void racing_duplicates_are_applied_once(void **state) {
     test_folder_remove(&folder);
 }
 
+/* A folder that was named from where the process was then means the same later. */
+static void a_process_may_change_its_folder(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    char before[4096];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(folder.path), 0);
+    lethe_store *store = test_store_open("here", usual);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(test_store_apply(store, "b", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(chdir(folder.path), 0);
+    test_store_close(store);
+    store = test_store_open("here", usual);
+    assert_int_equal(test_store_value(store, "k"), 2);
+    test_store_close(store);
+    assert_int_equal(chdir(before), 0);
+    test_folder_remove(&folder);
+}
+
+/* A store that was moved while it was open is not written, can be closed, and opened again. */
+static void a_moved_store_is_opened_again(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    char path[300], away[300];
+    snprintf(path, sizeof path, "%s/here", folder.path);
+    snprintf(away, sizeof away, "%s/away", folder.path);
+    lethe_store *store = test_store_open(path, usual);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(rename(path, away), 0);
+    uint8_t outcome;
+    assert_int_equal(test_store_try_apply(store, "b", "k", 1, START_MS, &outcome), LETHE_EIO);
+    assert_int_equal(lethe_store_close(store, NULL), LETHE_EIO);
+    assert_int_equal(rename(away, path), 0);
+    store = test_store_open(path, usual);
+    assert_int_equal(test_store_value(store, "k"), 1);
+    assert_int_equal(test_store_apply(store, "b", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_writer_is_refused),
         cmocka_unit_test(readers_follow_the_writer),
         cmocka_unit_test(backups_bring_a_store_back),
         cmocka_unit_test(racing_duplicates_are_applied_once),
+        cmocka_unit_test(a_process_may_change_its_folder),
+        cmocka_unit_test(a_moved_store_is_opened_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
  *         earlier: then the log can be read until the machine restarts, and is not on disk.
  * I5      RocksDB knows files by their paths, and the claim is on the folder that was opened. So
  *         before each step that may write, lethe_disk_check_place compares the two. A store whose
- *         folder was moved, removed or replaced writes nothing more, not even to close.
+ *         folder was moved, removed or replaced writes nothing more, and RocksDB removes nothing.
  * WHY     Refusing every damaged end would refuse a store after any power cut. Accepting it, as
  *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
  *         bad.
@@ -132,8 +132,12 @@ static lethe_status list_families(const lethe_disk *disk, const char *data, stru
 }
 
 lethe_status lethe_disk_check_place(lethe_disk *disk, lethe_detail *detail) {
-    if (!disk->is_displaced && lethe_os_claim_is_at(&disk->claim, disk->lock)) return LETHE_OK;
-    disk->is_displaced = true;
+    if (!disk->is_displaced && lethe_os_claim_is_at(&disk->claim, disk->claimed)) return LETHE_OK;
+    char *message = NULL;
+    /* From now on RocksDB removes no files at our path, which are another store's. */
+    if (!atomic_exchange(&disk->is_displaced, true) && disk->database != NULL)
+        rocksdb_disable_file_deletions(disk->database, &message);
+    if (message != NULL) rocksdb_free(message);
     return lethe_detail_fill(detail, LETHE_EIO,
                              "%s was moved, removed or replaced while it was being written; what "
                              "was acknowledged is in the folder that was moved, and nothing more "
@@ -142,11 +146,10 @@ lethe_status lethe_disk_check_place(lethe_disk *disk, lethe_detail *detail) {
 }
 
 static void close_database(lethe_disk *disk) {
-    lethe_status in_place =
-        disk->claim.descriptor >= 0 ? lethe_disk_check_place(disk, NULL) : LETHE_OK;
-    /* To close it, RocksDB would remove files at our path (I5). Its memory is lost instead. */
-    if (in_place != LETHE_OK) disk->database = NULL;
     if (disk->database == NULL) return;
+    bool is_writer = disk->claim.descriptor >= 0;
+    if (is_writer && lethe_disk_check_place(disk, NULL) != LETHE_OK) /* I5 */
+        rocksdb_cancel_all_background_work(disk->database, 1);
     for (unsigned i = 0; i < LETHE_FAMILY_COUNT; i++) {
         if (disk->families[i] != NULL) rocksdb_column_family_handle_destroy(disk->families[i]);
         disk->families[i] = NULL;
@@ -191,6 +194,8 @@ bool lethe_disk_has(const lethe_disk *disk, enum lethe_family family) {
 
 lethe_status lethe_disk_add(lethe_disk *disk, enum lethe_family family, lethe_detail *detail) {
     char *message = NULL;
+    lethe_status status = lethe_disk_check_place(disk, detail);
+    if (status != LETHE_OK) return status;
     rocksdb_column_family_handle_t *made = rocksdb_create_column_family(
         disk->database, disk->options[family], lethe_disk_family_names[family], &message);
     if (message == NULL) disk->families[family] = made;
@@ -299,6 +304,7 @@ static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *
     bool fits = lethe_os_path(disk->folder, "%s", folder) &&
                 lethe_os_path(disk->data, "%s/data", folder) &&
                 lethe_os_path(disk->lock, "%s/lethe.lock", folder) &&
+                lethe_os_path_from_root(disk->claimed, disk->lock) &&
                 lethe_os_path(disk->acknowledgement, "%s/acknowledged", folder) &&
                 lethe_os_path(disk->fold, "%s/fold.sst", folder) &&
                 lethe_os_path(disk->begun, "%s/data.new", folder);

@@ -24,6 +24,8 @@ struct lethe_disk {
     char folder[LETHE_OS_PATH_BYTES], data[LETHE_OS_PATH_BYTES], lock[LETHE_OS_PATH_BYTES];
     char fold[LETHE_OS_PATH_BYTES], acknowledgement[LETHE_OS_PATH_BYTES];
     char begun[LETHE_OS_PATH_BYTES];
+    /* The lock, from the root on: the process may change its folder. */
+    char claimed[LETHE_OS_PATH_BYTES];
     /* A folder for RocksDB's diary, while it opens. */
     lethe_os_temporary temporary;
     /* The number of the table that RocksDB did not find when it was last opened, and of the one

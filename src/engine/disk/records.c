@@ -121,6 +121,10 @@ void lethe_walk_seek(lethe_walk *walk, lethe_bytes key) {
 lethe_status lethe_walk_end(lethe_walk *walk, lethe_detail *detail) {
     char *message = NULL;
     rocksdb_iter_get_error(walk->iterator, &message);
+    /* With the iterator go tables that only it still had. */
+    lethe_status in_place =
+        walk->disk->claim.descriptor >= 0 ? lethe_disk_check_place(walk->disk, NULL) : LETHE_OK;
+    (void)in_place;
     rocksdb_iter_destroy(walk->iterator);
     lethe_disk_close(walk->disk);
     free(walk);

@@ -88,7 +88,7 @@ lethe_status lethe_index_take_run(lethe_index *index, lethe_run *run) {
 /* What is small stays in memory: there are only a few such runs. */
 const char *lethe_index_place(const lethe_index *index, uint64_t items) {
     uint64_t limit = lethe_tune.index_memory_bytes, bytes = items * ITEM;
-    bool fits = bytes <= limit / 8 || (bytes <= limit && index->run_bytes <= limit - bytes);
+    bool fits = bytes <= limit / 32 || (bytes <= limit && index->run_bytes <= limit - bytes);
     return fits ? NULL : index->path;
 }
 

@@ -61,9 +61,7 @@ void lethe_cascade_release_run(lethe_cascade *cascade, struct lethe_cascade_run 
 }
 
 bool lethe_cascade_is_in_place(const lethe_cascade *cascade) {
-    char path[LETHE_OS_PATH_BYTES];
-    bool is = lethe_os_path(path, "%s/claim", cascade->folder) &&
-              lethe_os_claim_is_at(&cascade->claim, path);
+    bool is = lethe_os_claim_is_at(&cascade->claim, cascade->claimed);
     if (!is) errno = ESTALE;
     return is;
 }

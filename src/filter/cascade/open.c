@@ -229,6 +229,7 @@ static lethe_status claim(lethe_cascade *cascade, bool must_exist) {
         if (status != LETHE_OK) return status;
     }
     if (!lethe_os_path(path, "%s/claim", cascade->folder)) return LETHE_EINVAL;
+    if (!lethe_os_path_from_root(cascade->claimed, path)) return LETHE_EINVAL;
     return lethe_os_claim_take(path, &cascade->claim, holder, sizeof holder);
 }
 

@@ -82,6 +82,7 @@ struct lethe_cascade {
     uint64_t inserted, removed, unmatched, pages_read, filtered;
     uint64_t flushed_bytes, written_bytes;
     lethe_os_claim claim;
+    char claimed[LETHE_OS_PATH_BYTES];                /* its path, from the root on */
     unsigned free_count, range_count, obsolete_count; /* of the lists above */
     uint32_t note_bytes;
     /* Commits that wait for the record that is being applied to end; the next record waits for

@@ -61,6 +61,17 @@ static void *new_thing(size_t size) {
     return machine_allocate(size);
 }
 
+/* Folders are not moved here: tests/faults/test_moved.py. */
+void rocksdb_disable_file_deletions(rocksdb_t *database, char **message) {
+    (void)database;
+    (void)message;
+}
+
+void rocksdb_cancel_all_background_work(rocksdb_t *database, unsigned char waits) {
+    (void)database;
+    (void)waits;
+}
+
 void rocksdb_free(void *memory) {
     machine_release(memory);
 }
