@@ -67,8 +67,8 @@ struct listing {
 /* A lethe_store_visit. */
 static bool list_counter(void *context, lethe_bytes key, int64_t value) {
     struct listing *list = context;
-    if (key.size < list->prefix.size ||
-        memcmp(key.data, list->prefix.data, list->prefix.size) != 0) {
+    size_t size = list->prefix.size;
+    if (key.size < size || (size > 0 && memcmp(key.data, list->prefix.data, size) != 0)) {
         return false; /* keys are in order: there is no other with the prefix */
     }
     if (list->count == list->most) {

@@ -34,7 +34,6 @@ void lethe_counters_close(lethe_values *values) {
     lethe_counters *counters = &values->counters;
     lethe_tally_free(counters->tally);
     lethe_release(values->allocator, counters->tags, LETHE_CHANGES_LIMIT * sizeof *counters->tags);
-    lethe_buffer_free(&counters->undo);
 }
 
 static lethe_status replay_change(lethe_values *values, const lethe_new_value *change) {

@@ -38,6 +38,7 @@ lethe_status lethe_values_open(lethe_values *values, lethe_disk *disk, const let
 void lethe_values_close(lethe_values *values) {
     if (values->kind == NULL) return;
     values->kind->close(values);
+    lethe_buffer_free(&values->counters.undo); /* payloads are sorted in it, with a sketch too */
     lethe_buckets_close(values);
     lethe_held_close(&values->held);
     values->kind = NULL;
