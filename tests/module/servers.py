@@ -104,7 +104,7 @@ def _die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def wait_for(condition, seconds=30, what="condition"):
+def wait_for(condition, seconds=120, what="condition"):
     """Asks until the answer is true, and returns it. A server that is away counts as no."""
     end = time.monotonic() + seconds
     while True:
