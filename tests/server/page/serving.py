@@ -49,6 +49,8 @@ class Server:
             except OSError:
                 pass
             if time.monotonic() > end or self.process.poll() is not None:
+                self.process.kill()
+                self.process.wait()
                 raise RuntimeError((self.folder / "server.log").read_text(errors="replace"))
             time.sleep(0.02)
 
