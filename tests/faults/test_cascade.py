@@ -46,7 +46,7 @@ def test_killed_again_and_again(tmp_path, durability):
     draw = random.Random(durability)
     folder = tmp_path / "cascade"
     promised = kills = 0
-    while kills < sized(8, 40, 600):
+    while kills < sized(5, 40, 600):
         process = start(folder, durability, KEYS)
         try:
             output, errors = process.communicate(timeout=0.02 + draw.random() * 0.5)

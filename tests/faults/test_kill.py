@@ -15,7 +15,7 @@ import pytest
 from conftest import sized
 from kills import cut_power, operations_of_a_run, run_killed, words_of
 
-KILLS = sized(60, 320, 1500)
+KILLS = sized(36, 320, 1500)
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--exact"),
         ("from-start", "--error=1e-9"), ("pipe", "--exact"), ("pipe", "--error=1e-9")]
 

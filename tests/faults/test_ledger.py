@@ -15,7 +15,7 @@ import pytest
 from conftest import sized
 from kills import run_killed
 
-KILLS = sized(10, 40, 300)
+KILLS = sized(6, 40, 300)
 MODE = ["--forever", "--error", "1e-9", "--window", "1s", "--ledger-memory", "8MiB", "--ledger-capacity", "1M"]
 DAMAGED = 3
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import sized
 from kills import cut_power, operations_of_a_run, run_killed, words_of
 
-KILLS = sized(20, 60, 500)
+KILLS = sized(12, 60, 500)
 KEYS = [f"key-{number}" for number in range(1, 401)]
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--error=1e-9"),
         ("pipe", "--exact")]

@@ -17,4 +17,4 @@ def make(draw, trace):
 
 
 if __name__ == "__main__":
-    sys.exit(seeds.main("store, outside", make, length=25, usual="1-12"))
+    sys.exit(seeds.main("store, outside", make, length=25, usual="1-9"))
