@@ -128,7 +128,7 @@ static bool estimate_one(const char *path, double *lines) {
     bool is_read = file >= 0 && fstat(file, &information) == 0 && S_ISREG(information.st_mode);
     uint64_t size = is_read ? (uint64_t)information.st_size : 0, newlines = 0, bytes = 0;
     for (uint64_t i = 0; i < PLACES && is_read && bytes < size; i++) {
-        uint64_t at = size <= PLACES * SAMPLE_BYTES ? bytes : size / PLACES * i;
+        uint64_t at = size <= (uint64_t)PLACES * SAMPLE_BYTES ? bytes : size / PLACES * i;
         ssize_t got = pread(file, sample, sizeof sample, (off_t)at);
         is_read = got > 0;
         if (!is_read) break;
