@@ -66,6 +66,8 @@ commands:
 
 docs:
 	@tools/setup.sh docs
+	@tools/build.sh release product
+	@cmake --build build/release --target lethe_python >build/release/python.log 2>&1 || true
 	@tools/docs.sh
 
 speed:
@@ -73,8 +75,17 @@ speed:
 	@tools/build.sh release product
 	@tools/speed.py measure $(ARGS)
 
+# The system finds shared libraries in /usr/local/lib once ldconfig has seen them.
 install: all
 	cmake --install build/release --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
+
+deb:
+	@tools/setup.sh deb
+	@tools/deb.sh
+
+deb-test: deb
+	@tools/deb_test.sh
 
 clean:
 	rm -rf build
@@ -91,10 +102,12 @@ help:
 	@echo "make simulate SECONDS=60   simulate stores and once-tables on new seeds, for that long in total"
 	@echo "make lint              check format, warnings, scripts, man pages, text files and links"
 	@echo "make format            format the C files"
-	@echo "make docs              make the API reference: build/docs/html/index.html"
+	@echo "make docs              build the documentation, with a search: build/docs/html/index.html"
 	@echo "make speed             measure counting beside its peers and draw docs/speed.svg; needs an idle machine"
 	@echo "make install           install below PREFIX ($(PREFIX)), staged in DESTDIR if set"
+	@echo "make deb               build Debian packages into build/deb, and check them with lintian"
+	@echo "make deb-test          as root: try these packages in a bare Debian 12"
 	@echo "make clean             remove build/"
 	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
 
-.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format commands docs speed install clean help
+.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format commands docs speed install deb deb-test clean help

@@ -74,20 +74,13 @@ static void *work(void *context) {
     return NULL;
 }
 
-/* Of all threads: what a busy machine does not change much. */
-static double cpu_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void insert_all(const struct setting *setting, lethe_cascade *cascade,
                        struct result *result) {
     static lethe_hash hashes[BATCH];
     struct worker worker = {.cascade = cascade};
     pthread_t thread;
     bench_require(pthread_create(&thread, NULL, work, &worker) == 0, "starting a thread");
-    double start = bench_now(), cpu = cpu_seconds();
+    double start = bench_now(), cpu = bench_cpu_seconds();
     for (uint64_t first = 0; first < setting->keys; first += BATCH) {
         size_t count = setting->keys - first < BATCH ? (size_t)(setting->keys - first) : BATCH;
         hash_keys(setting->seed, first, count, hashes);
@@ -98,7 +91,7 @@ static void insert_all(const struct setting *setting, lethe_cascade *cascade,
         if (took > result->longest_seconds) result->longest_seconds = took;
     }
     result->insert_seconds = bench_now() - start;
-    result->insert_cpu_seconds = cpu_seconds() - cpu;
+    result->insert_cpu_seconds = bench_cpu_seconds() - cpu;
     atomic_store(&worker.ends, true);
     pthread_join(thread, NULL);
 }
@@ -248,7 +241,7 @@ static void run_bloom(struct report *report, const struct setting *setting, doub
     char path[600];
     snprintf(path, sizeof path, "%s/bloom", setting->folder);
     struct disk_bloom *filter = disk_bloom_make(path, setting->keys, ERROR, setting->memory_bytes);
-    double start = bench_now(), cpu = cpu_seconds(), longest = 0;
+    double start = bench_now(), cpu = bench_cpu_seconds(), longest = 0;
     for (uint64_t first = 0; first < setting->keys; first += BATCH) {
         size_t count = setting->keys - first < BATCH ? (size_t)(setting->keys - first) : BATCH;
         hash_keys(setting->seed, first, count, hashes);
@@ -259,7 +252,7 @@ static void run_bloom(struct report *report, const struct setting *setting, doub
     }
     disk_bloom_flush(filter);
     double insert_seconds = bench_now() - start, seconds = 0;
-    cpu = cpu_seconds() - cpu;
+    cpu = bench_cpu_seconds() - cpu;
     uint64_t found = 0, asked = 0;
     while (asked < setting->lookups && seconds < 20) {
         hash_keys(setting->seed, setting->keys + asked, ABSENT_BATCH, hashes);

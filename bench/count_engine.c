@@ -3,33 +3,23 @@
 #include <lethe/store.h>
 
 #include "count_lethe.h"
+#include "engine.h"
 #include "frame.h"
 
 enum { COMMIT_INTERVAL_MS = 100 };
-
-static void require(lethe_status status, const lethe_detail *detail) {
-    if (status == LETHE_OK) return;
-    fprintf(stderr, "lethe-bench: %s: %s\n", lethe_strerror(status), detail->text);
-    bench_require(false, "a call of the engine");
-}
 
 static lethe_store *open_store(const struct count_job *job) {
     char path[COUNT_PATH_BYTES];
     lethe_store *store;
     lethe_detail detail = {""};
     snprintf(path, sizeof path, "%s/store", job->folder);
-    require(lethe_store_open(path,
-                             &LETHE_OPTIONS(lethe_store_options, .create = true,
-                                            .commit_interval_ms = COMMIT_INTERVAL_MS,
-                                            .capacity = job->events->count),
-                             &store, &detail),
-            &detail);
+    engine_require(lethe_store_open(path,
+                                    &LETHE_OPTIONS(lethe_store_options, .create = true,
+                                                   .commit_interval_ms = COMMIT_INTERVAL_MS,
+                                                   .capacity = job->events->count),
+                                    &store, &detail),
+                   &detail);
     return store;
-}
-
-static void close_store(lethe_store *store) {
-    lethe_detail detail = {""};
-    require(lethe_store_close(store, &detail), &detail);
 }
 
 /* Points operations at a stretch of the file's lines. */
@@ -52,7 +42,8 @@ static uint64_t submit(lethe_store *store, const char *lines, size_t count, uint
     lethe_detail detail = {""};
     uint64_t applied = 0;
     point(lines, count, operations, changes);
-    require(lethe_store_submit(store, operations, count, NULL, 0, outcomes, NULL, ticket), &detail);
+    engine_require(lethe_store_submit(store, operations, count, NULL, 0, outcomes, NULL, ticket),
+                   &detail);
     for (size_t i = 0; i < count; i++)
         applied += outcomes[i] == LETHE_OUTCOME_APPLIED;
     return applied;
@@ -76,13 +67,13 @@ static void run_engine(void *context) {
         job->out->applied += submit(store, count_id(lines, i),
                                     left < COUNT_BATCH ? (size_t)left : COUNT_BATCH, &ticket);
     }
-    require(lethe_store_wait(store, ticket), &detail);
+    engine_require(lethe_store_wait(store, ticket), &detail);
     job->out->cost = count_cost_now(started);
     job->out->cost.cpu_seconds -= before;
-    require(
+    engine_require(
         lethe_store_each(store, (lethe_bytes){.data = "", .size = 0}, add_value, &job->out->sum),
         &detail);
-    close_store(store);
+    engine_close(store);
 }
 
 static void run_open(void *context) {
@@ -93,7 +84,7 @@ static void run_open(void *context) {
     lethe_store_stats stats = LETHE_INIT(lethe_store_stats);
     lethe_store_info(store, &stats);
     job->out->applied = stats.log_ids;
-    close_store(store);
+    engine_close(store);
 }
 
 void count_by_engine(const struct count_events *events, const char *folder,

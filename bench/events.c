@@ -3,8 +3,9 @@
  * Lines are in memory. Their ends are looked for, and each is parsed into a batch, as `lethe count`
  * does before anything is counted. "short" is an id of 16 letters, a key of 10 and a delta; "long"
  * has the same and what an event of a web server has beside it. JSON is scanned in each way that
- * this CPU can, and read by jansson, which makes a tree of each line. Times are of one thread,
- * whatever else the machine does. */
+ * this CPU can, and read by jansson, which makes a tree of each line. "together": lines are taken
+ * many at a time (events/simple.h), as `lethe count` does where they are simple. Times are of one
+ * thread, whatever else the machine does. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 
 #include "events/frame.h"
 #include "events/parse.h"
+#include "events/simple.h"
 #include "frame.h"
 #include "keys.h"
 #include "lethe/version.h"
@@ -36,6 +38,8 @@ struct way {
     scan_function *scan;
     /* jansson reads it. */
     bool is_peer;
+    /* Lines are taken many at a time. */
+    bool is_together;
 };
 
 #define JSON_SHORT "{\"id\":\"%016" PRIx64 "\",\"key\":\"page-%05u\",\"delta\":%u}\n"
@@ -46,20 +50,27 @@ struct way {
     "Firefox/119.0\", \"status\": 200, \"ms\": 12.75, \"delta\": %u}\n"
 
 static const struct way ways[] = {
-    {"plain", "short", "", EVENTS_PLAIN, NULL, "%016" PRIx64 "\tpage-%05u\t%u\n", NULL, false},
-    {"CSV", "short", "", EVENTS_CSV, NULL, "%016" PRIx64 ",page-%05u,%u\n", NULL, false},
+    {"plain", "short", "", EVENTS_PLAIN, NULL, "%016" PRIx64 "\tpage-%05u\t%u\n", NULL, false,
+     false},
+    {"plain", "short", "together", EVENTS_PLAIN, NULL, "%016" PRIx64 "\tpage-%05u\t%u\n", NULL,
+     false, true},
+    {"CSV", "short", "", EVENTS_CSV, NULL, "%016" PRIx64 ",page-%05u,%u\n", NULL, false, false},
 #if defined(__x86_64__)
-    {"JSON lines", "short", "avx2", EVENTS_JSONL, NULL, JSON_SHORT, scan_avx2, false},
+    {"JSON lines", "short", "avx2", EVENTS_JSONL, NULL, JSON_SHORT, scan_avx2, false, false},
 #endif
-    {"JSON lines", "short", "portable", EVENTS_JSONL, NULL, JSON_SHORT, scan_portable, false},
-    {"JSON lines", "short", "jansson", EVENTS_JSONL, NULL, JSON_SHORT, NULL, true},
+    {"JSON lines", "short", "portable", EVENTS_JSONL, NULL, JSON_SHORT, scan_portable, false,
+     false},
+    {"JSON lines", "short", "together", EVENTS_JSONL, NULL, JSON_SHORT, NULL, false, true},
+    {"JSON lines", "short", "jansson", EVENTS_JSONL, NULL, JSON_SHORT, NULL, true, false},
 #if defined(__x86_64__)
     {"JSON lines", "long", "avx2", EVENTS_JSONL, "id=meta.id,key=key,delta=delta", JSON_LONG,
-     scan_avx2, false},
+     scan_avx2, false, false},
 #endif
     {"JSON lines", "long", "portable", EVENTS_JSONL, "id=meta.id,key=key,delta=delta", JSON_LONG,
-     scan_portable, false},
-    {"JSON lines", "long", "jansson", EVENTS_JSONL, NULL, JSON_LONG, NULL, true},
+     scan_portable, false, false},
+    {"JSON lines", "long", "together", EVENTS_JSONL, "id=meta.id,key=key,delta=delta", JSON_LONG,
+     NULL, false, true},
+    {"JSON lines", "long", "jansson", EVENTS_JSONL, NULL, JSON_LONG, NULL, true, false},
 };
 
 struct lines {
@@ -104,6 +115,23 @@ static size_t parse_lines(const struct lines *lines, const struct event_format *
     return count;
 }
 
+/* The same, many lines at a time. All of them are simple. */
+static size_t take_together(const struct lines *lines, const struct event_format *format,
+                            struct event_batch *batch) {
+    struct simple_rule rule = {0};
+    size_t at = 0, count = 0, taken = 1;
+    bench_require(simple_rule_make(format, &rule), "making a rule");
+    simple_function *take = simple_choose(format->kind);
+    rule.most = EVENTS_PER_BATCH;
+    for (; at < lines->size && taken > 0; at += taken) {
+        event_batch_clear(batch);
+        lethe_bytes rest = {.data = lines->text + at, .size = lines->size - at};
+        taken = take(&rule, rest, count + 1, batch);
+        count += batch->count;
+    }
+    return count;
+}
+
 /* The same by jansson: a tree of each line, of which three members are looked up. */
 static size_t read_by_peer(const struct lines *lines) {
     size_t count = 0;
@@ -131,7 +159,9 @@ static void run_way(const struct way *way, const struct bench_options *options,
     if (way->scan != NULL) format.scan = way->scan;
     for (int i = 0; i < options->runs; i++) {
         double start = bench_cpu_now();
-        size_t count = way->is_peer ? read_by_peer(&lines) : parse_lines(&lines, &format, batch);
+        size_t count = way->is_peer       ? read_by_peer(&lines)
+                       : way->is_together ? take_together(&lines, &format, batch)
+                                          : parse_lines(&lines, &format, batch);
         best = fmin(best, bench_cpu_now() - start);
         bench_require(count == lines.count, "parsing lines");
     }

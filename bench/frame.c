@@ -17,6 +17,12 @@ double bench_cpu_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+double bench_cpu_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 struct timing bench_time(const struct task *task, int runs) {
     struct timing timing = {0};
     for (int run = 0; run < runs; run++) {

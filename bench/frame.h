@@ -34,6 +34,7 @@ extern const struct workload workload_gaussian;
 extern const struct workload workload_leveldb; /* where LevelDB is */
 extern const struct workload workload_leveldb_tables;
 extern const struct workload workload_meters;
+extern const struct workload workload_open;
 extern const struct workload workload_quotient;
 extern const struct workload workload_redis_batches;
 extern const struct workload workload_redis_ring;
@@ -41,6 +42,7 @@ extern const struct workload workload_serve;
 extern const struct workload workload_sketch;
 extern const struct workload workload_sketch_words;
 extern const struct workload workload_window;
+extern const struct workload workload_window_growth;
 extern const struct workload workload_window_memory;
 extern const struct workload workload_window_design;
 
@@ -61,6 +63,8 @@ struct timing bench_time(const struct task *task, int runs);
 double bench_now(void);
 /* Seconds that this thread has been running: on a busy machine, what is left of the time. */
 double bench_cpu_now(void);
+/* The same of all threads of the process. */
+double bench_cpu_seconds(void);
 
 /* Ends the program with a message when an allocation or library call that must not fail did. */
 void bench_require(bool condition, const char *what);

@@ -8,10 +8,11 @@
 static const struct workload *const workloads[] = {
     &workload_bloom,         &workload_cascade,        &workload_count,
     &workload_dedup,         &workload_events,         &workload_filters,
-    &workload_gaussian,      &workload_meters,         &workload_quotient,
-    &workload_redis_batches, &workload_redis_ring,     &workload_serve,
-    &workload_sketch,        &workload_sketch_words,   &workload_window,
-    &workload_window_memory, &workload_window_design,
+    &workload_gaussian,      &workload_meters,         &workload_open,
+    &workload_quotient,      &workload_redis_batches,  &workload_redis_ring,
+    &workload_serve,         &workload_sketch,         &workload_sketch_words,
+    &workload_window,        &workload_window_memory,  &workload_window_design,
+    &workload_window_growth,
 #if defined(BENCH_HAS_LEVELDB)
     &workload_leveldb,       &workload_leveldb_tables,
 #endif

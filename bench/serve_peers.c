@@ -1,6 +1,17 @@
 /* bench/serve_peers.c - what people write by hand: a table of ids, a table of counters, a
- * transaction for each request, synced before it is answered. */
+ * transaction for each request, synced before it is answered.
+ *
+ * Node.js has SQLite from version 22 on. An older one uses the package better-sqlite3, which npm
+ * fetches and compiles, in a minute or several, unless NODE_PATH leads to it. With --quick nothing
+ * is fetched. */
 #include "serve_peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "count_process.h"
+#include "frame.h"
 
 static const char python[] =
     "import http.server, json, os, sqlite3, sys, threading\n"
@@ -40,10 +51,12 @@ static const char python[] =
     "Server(('127.0.0.1', int(sys.argv[2])), Handler).serve_forever()\n";
 
 static const char node[] =
-    "const {DatabaseSync} = require('node:sqlite');\n"
+    "let Base;\n"
+    "try { Base = require('node:sqlite').DatabaseSync; }\n"
+    "catch { Base = require('better-sqlite3'); }\n"
     "const [folder, port] = process.argv.slice(1);\n"
     "require('node:fs').mkdirSync(folder);\n"
-    "const base = new DatabaseSync(folder + '/counts');\n"
+    "const base = new Base(folder + '/counts');\n"
     "base.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE ids (id TEXT "
     "PRIMARY '\n"
     "  + 'KEY) WITHOUT ROWID; CREATE TABLE counters (key TEXT PRIMARY KEY, value INTEGER) WITHOUT "
@@ -69,9 +82,47 @@ static const char node[] =
     "  });\n"
     "}).listen(Number(port), '127.0.0.1');\n";
 
+/* Whether a command ends with 0. */
+static bool succeeds(const char *const *words) {
+    int status;
+    pid_t child = count_start(words, NULL);
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool node_has_sqlite(void) {
+    static const char *const ask[] = {"node", "-e",
+                                      "try { require('node:sqlite'); } catch { try {\n"
+                                      "new (require('better-sqlite3'))(':memory:');\n"
+                                      "} catch { process.exit(1); } }",
+                                      NULL};
+    return succeeds(ask);
+}
+
+static bool leave_node_out(const char *why) {
+    fprintf(stderr, "lethe-bench: Node.js, SQLite is left out: %s\n", why);
+    return false;
+}
+
+static bool prepare_node(const char *folder, bool quick) {
+    char path[COUNT_PATH_BYTES], modules[2 * COUNT_PATH_BYTES], prefix[2 * COUNT_PATH_BYTES];
+    if (!count_find_command("node", path)) return leave_node_out("there is no node");
+    if (node_has_sqlite()) return true;
+    if (quick) return leave_node_out("it has no SQLite, and nothing is fetched with --quick");
+    if (!count_find_command("npm", path))
+        return leave_node_out("it has no SQLite, and there is no npm to fetch it with");
+    snprintf(prefix, sizeof prefix, "--prefix=%s/npm", folder);
+    snprintf(modules, sizeof modules, "%s/npm/node_modules", folder);
+    fprintf(stderr, "lethe-bench: npm fetches better-sqlite3, and may have to compile it\n");
+    const char *const fetch[] = {"timeout",    "1200",      "npm",      "install",        prefix,
+                                 "--no-audit", "--no-fund", "--silent", "better-sqlite3", NULL};
+    if (!succeeds(fetch) || setenv("NODE_PATH", modules, 1) != 0 || !node_has_sqlite())
+        return leave_node_out("npm could not fetch or compile better-sqlite3");
+    return true;
+}
+
 const struct serve_peer serve_peers[] = {
     {.name = "lethe serve", .folder = "lethe"},
-    {"Python, SQLite", "python", "python3", "-c", python},
-    {"Node.js, SQLite", "node", "node", "-e", node},
+    {"Python, SQLite", "python", "python3", "-c", python, NULL},
+    {"Node.js, SQLite", "node", "node", "-e", node, prepare_node},
 };
 const size_t serve_peer_count = sizeof serve_peers / sizeof serve_peers[0];

@@ -53,7 +53,7 @@ static void ring_init(struct ring *ring, uint64_t n, double error, unsigned coun
                           .allocator = allocator};
     /* A batch more, since a period begins with a batch and not within one. */
     uint64_t ids = n / (count - 1) + BATCH;
-    bench_require(lethe_part_plan(ids, error / count, 1, &ring->shape), "planning a part");
+    bench_require(lethe_part_plan(ids, error / count, 1, false, &ring->shape), "planning a part");
     for (unsigned i = 0; i < count; i++) {
         ring->parts[i] = lethe_part_new(&ring->shape, 0, allocator);
         bench_require(ring->parts[i] != NULL, "making a part");

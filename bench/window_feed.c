@@ -92,7 +92,7 @@ void feed_batches(struct subject *subject) {
     }
 }
 
-/* One of two threads. They must not drift apart, or the time that the faster one tells the window
+/* One of two threads. They must not drift apart, or the time that the faster one gives the window
  * would make it forget ids too soon for the slower one. */
 struct feeder {
     struct subject *subject;

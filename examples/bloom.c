@@ -5,7 +5,7 @@
  *     bob: surely not
  *     14.4 bits per key
  */
-#include <lethe/lethe.h>
+#include <lethe/bloom.h>
 #include <stdio.h>
 #include <stdlib.h>
 

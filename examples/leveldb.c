@@ -1,5 +1,9 @@
 /* LevelDB with one of Lethe's filters: most reads of keys that are not there do not touch the disk.
- * cc leveldb.c $(pkg-config --cflags --libs lethe_leveldb) && ./a.out FOLDER */
+ * cc leveldb.c $(pkg-config --cflags --libs lethe_leveldb) && ./a.out FOLDER
+ *
+ *     styx: a river
+ *     sty: not there
+ */
 #include <lethe/leveldb.h>
 #include <leveldb/c.h>
 #include <stdio.h>

@@ -1,5 +1,9 @@
 /* LevelDB with one of Lethe's filters, from C++.
- * c++ leveldb.cc $(pkg-config --cflags --libs lethe_leveldb) && ./a.out FOLDER */
+ * c++ leveldb.cc $(pkg-config --cflags --libs lethe_leveldb) && ./a.out FOLDER
+ *
+ *     styx: a river
+ *     sty: not there
+ */
 #include <iostream>
 #include <memory>
 #include <string>

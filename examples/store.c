@@ -27,12 +27,13 @@ static const struct {
 };
 
 static lethe_bytes bytes_of(const char *text) {
-    return (lethe_bytes){.data = text, .size = strlen(text)};
+    lethe_bytes bytes = {.data = text, .size = strlen(text)};
+    return bytes;
 }
 
 /* The mark says how far the queue was read. */
 static bool read_mark(void *context, const lethe_mark *mark) {
-    size_t *position = context;
+    size_t *position = (size_t *)context;
     if (mark->name.size == 5 && memcmp(mark->name.data, "queue", 5) == 0) {
         memcpy(position, mark->value.data, sizeof *position);
     }

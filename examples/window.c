@@ -8,7 +8,7 @@
  *     click-1 at 900 s: counted
  *     4 clicks
  */
-#include <lethe/lethe.h>
+#include <lethe/window.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

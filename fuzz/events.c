@@ -1,7 +1,7 @@
 /* Fuzzes the parsers of events: the input's first byte picks a format with its options and a scale,
  * the rest is a file. It is read twice, in one piece and record by record in small pieces, and both
  * must find the same. What is accepted is in range, and its deltas are read back as they are
- * shown. */
+ * shown. Lines that are taken many at a time are what they are one by one. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "events/frame.h"
 #include "events/parse.h"
 #include "input/decimal.h"
+#include "simple_peer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -110,6 +111,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t count = find_records(delimiter, text, size, size, ends, RECORDS);
     size_t other_count = find_records(delimiter, text, size, 1, other_ends, RECORDS);
     assert(count == other_count && memcmp(ends, other_ends, count * sizeof ends[0]) == 0);
+
+    struct simple_trial trial = {.format = &format, .most = EVENTS_PER_BATCH, .line = 1};
+    (void)simple_compare(&trial, text, size);
 
     event_batch_clear(&batch);
     size_t from = 0;

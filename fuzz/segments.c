@@ -43,7 +43,11 @@ static void try_changes(lethe_bytes segment) {
     while (changes.left > 0) {
         lethe_new_value change;
         if (lethe_changes_next(&changes, &change) != LETHE_OK) return;
-        assert(change.key.size >= 1 && change.key.size <= LETHE_KEY_LIMIT_BYTES);
+        size_t prefix =
+            change.is_bucket && !change.is_beside ? 6 : 0; /* before the counter's key */
+        assert(change.key.size > prefix && change.key.size <= prefix + LETHE_KEY_LIMIT_BYTES);
+        assert(!change.is_beside || change.is_bucket);
+        assert(change.which < LETHE_BESIDE_LIMIT && change.label < UINT64_C(1) << 40);
         assert(!change.deleted || change.value == 0);
     }
     assert(changes.at == changes.end);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "change/listeners.h"
 #include "command/command.h"
 #include "once/plain.h"
 #include "server/settings.h"
@@ -38,15 +39,22 @@ const struct value_type *type_of_command(const redis_string *name) {
 }
 
 static void add_info(redis_info *info, int for_crash_report) {
-    (void)for_crash_report;
     redis.InfoAddSection(info, "values");
     redis.InfoAddFieldCString(info, "version", LETHE_VERSION);
-    redis.InfoAddFieldULongLong(info, "keys", registry_counts.values);
+    redis.InfoAddFieldULongLong(info, "keys", registry_counts.values - registry_counts.gone);
     redis.InfoAddFieldULongLong(info, "effects_sent", registry_counts.effects);
     redis.InfoAddFieldULongLong(info, "ticks_sent", registry_counts.ticks);
     redis.InfoAddFieldULongLong(info, "keys_nearly_too_large_to_migrate", registry_counts.large);
     /* An evicted once-table has forgotten its ids: duplicates are applied again. */
     redis.InfoAddFieldULongLong(info, "keys_evicted", registry_counts.evicted);
+    if (for_crash_report) return; /* keys can't be opened then */
+    struct tally sums = registry_sums();
+    redis.InfoAddSection(info, "tables");
+    redis.InfoAddFieldULongLong(info, "tables", sums.tables);
+    redis.InfoAddFieldULongLong(info, "fresh", sums.fresh);
+    redis.InfoAddFieldULongLong(info, "duplicates", sums.duplicates);
+    redis.InfoAddFieldULongLong(info, "refused", sums.refused);
+    redis.InfoAddFieldULongLong(info, "strained", sums.strained);
 }
 
 static bool start(redis_context *context) {
@@ -58,6 +66,7 @@ static bool start(redis_context *context) {
     }
     if (redis.RegisterInfoFunc(context, add_info) != REDIS_OK) return false;
     plain_start(context);
+    listeners_start(context);
     clock_is_replica = (redis.GetContextFlags(context) & REDIS_FLAG_REPLICA) != 0;
     return registry_start(context);
 }

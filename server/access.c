@@ -16,6 +16,9 @@ struct token_set {
     struct token_set *older;
 };
 
+/* What is wrong with a line, in words. */
+enum { WRONG_BYTES = 96 };
+
 static const struct token everybody = {.scopes = SCOPE_ALL};
 
 static void free_set(struct token_set *set) {
@@ -74,7 +77,26 @@ static const char *read_line(char *line, struct token *token) {
     return NULL;
 }
 
-static const char *read_lines(FILE *file, struct token_set *set, unsigned *number) {
+/* All bytes are looked at, whatever the first ones are. */
+static bool is_same(const unsigned char *one, const unsigned char *other) {
+    volatile unsigned char differences = 0;
+    for (size_t i = 0; i < TOKEN_LIMIT_BYTES + 1; i++) {
+        differences |= (unsigned char)(one[i] ^ other[i]);
+    }
+    return differences == 0;
+}
+
+/* The token of a set with this text, padded with zeros; NULL if there is none. */
+static const struct token *find(const struct token_set *set, const unsigned char *text) {
+    const struct token *found = NULL;
+    for (const struct token *token = set->tokens; token != NULL; token = token->next) {
+        if (is_same(token->text, text)) found = token;
+    }
+    return found;
+}
+
+static const char *read_lines(FILE *file, struct token_set *set, unsigned *number,
+                              char room[WRONG_BYTES]) {
     char line[2048];
     size_t count = 0;
     for (*number = 1; fgets(line, sizeof line, file) != NULL; (*number)++) {
@@ -84,10 +106,15 @@ static const char *read_lines(FILE *file, struct token_set *set, unsigned *numbe
         if (++count > TOKENS_LIMIT) return "there are too many tokens";
         struct token *token = calloc(1, sizeof *token);
         if (token == NULL) return "memory is short";
+        const char *wrong = read_line(line, token);
+        const struct token *twin = find(set, token->text);
+        token->line = *number;
         token->next = set->tokens;
         set->tokens = token;
-        const char *wrong = read_line(line, token);
         if (wrong != NULL) return wrong;
+        if (twin == NULL) continue;
+        snprintf(room, WRONG_BYTES, "this token is in line %u, too; give it one line", twin->line);
+        return room;
     }
     return count == 0 ? "there is no token in it" : NULL;
 }
@@ -99,8 +126,9 @@ static struct token_set *read_set(const char *path, char *problem, size_t size) 
         return NULL;
     }
     unsigned line = 0;
+    char room[WRONG_BYTES];
     struct token_set *set = calloc(1, sizeof *set);
-    const char *wrong = set != NULL ? read_lines(file, set, &line) : "memory is short";
+    const char *wrong = set != NULL ? read_lines(file, set, &line, room) : "memory is short";
     fclose(file);
     if (wrong == NULL) return set;
     snprintf(problem, size, "%s:%u: %s", path, line, wrong);
@@ -138,21 +166,17 @@ void access_free(struct access *access) {
     pthread_mutex_destroy(&access->lock);
 }
 
-/* All bytes are looked at, whatever the first ones are. */
-static bool is_same(const unsigned char *one, const unsigned char *other) {
-    volatile unsigned char differences = 0;
-    for (size_t i = 0; i < TOKEN_LIMIT_BYTES + 1; i++) {
-        differences |= (unsigned char)(one[i] ^ other[i]);
-    }
-    return differences == 0;
+static const struct token_set *set_of(struct access *access) {
+    pthread_mutex_lock(&access->lock);
+    const struct token_set *set = access->current;
+    pthread_mutex_unlock(&access->lock);
+    return set;
 }
 
 const struct token *access_find(struct access *access, const char *authorization) {
     static const char scheme[] = "Bearer ";
     unsigned char text[TOKEN_LIMIT_BYTES + 1] = {0};
-    pthread_mutex_lock(&access->lock);
-    const struct token_set *set = access->current;
-    pthread_mutex_unlock(&access->lock);
+    const struct token_set *set = set_of(access);
     if (set == NULL) return &everybody;
     if (authorization == NULL || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
         return NULL;
@@ -160,11 +184,16 @@ const struct token *access_find(struct access *access, const char *authorization
     size_t size = strlen(given);
     if (size > TOKEN_LIMIT_BYTES) return NULL;
     snprintf((char *)text, sizeof text, "%s", given);
-    const struct token *found = NULL;
-    for (const struct token *token = set->tokens; token != NULL; token = token->next) {
-        if (is_same(token->text, text)) found = token;
-    }
-    return found;
+    return find(set, text);
+}
+
+bool access_still(struct access *access, const struct token *token) {
+    const struct token_set *set = set_of(access);
+    if (set == NULL) return token == &everybody;
+    const struct token *now = find(set, token->text);
+    return now != NULL && now->scopes == token->scopes && now->prefix.size == token->prefix.size &&
+           (token->prefix.size == 0 ||
+            memcmp(now->prefix.data, token->prefix.data, token->prefix.size) == 0);
 }
 
 bool access_reaches(const struct token *token, lethe_bytes key) {
@@ -173,13 +202,13 @@ bool access_reaches(const struct token *token, lethe_bytes key) {
             memcmp(key.data, token->prefix.data, token->prefix.size) == 0);
 }
 
-/* The length of a host without its port: [::1]:80, 127.0.0.1:80, localhost. */
+/* The length of a host without its port: [::1]:80, 127.0.0.1:80, localhost. All of it if what
+ * follows is no port. */
 static size_t name_length(const char *host) {
-    if (host[0] == '[') {
-        const char *end = strchr(host, ']');
-        return end != NULL ? (size_t)(end - host) + 1 : strlen(host);
-    }
-    return strcspn(host, ":");
+    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
+    size_t size = end != NULL ? (size_t)(end - host) + 1 : strcspn(host, ":");
+    size_t port = host[size] == ':' ? 1 + strspn(host + size + 1, "0123456789") : 0;
+    return host[size + port] == '\0' ? size : strlen(host);
 }
 
 static bool is_name(const char *host, size_t size, const char *name, size_t name_size) {

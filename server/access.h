@@ -5,9 +5,9 @@
  *   4f1c...e2  read,write
  *   9a07...51  write  prefix=tenant-7/
  *
- * Lines that begin with # are comments. A token has 16 to 255 visible ASCII characters. Scopes are
- * read, write and admin (backups). A token with a prefix reaches only keys that begin with it, and
- * nothing that shows all keys.
+ * Lines that begin with # are comments. A token has 16 to 255 visible ASCII characters, and one
+ * line: a file that has it twice is refused. Scopes are read, write and admin (backups). A token
+ * with a prefix reaches only keys that begin with it, and nothing that shows all keys.
  *
  * Guarantee  Tokens are compared in a time that does not depend on what they have in common.
  * Threads    Any number may ask; the sets of tokens that were replaced are kept until the end. */
@@ -28,6 +28,8 @@ struct token {
     /* Padded with zeros. */
     unsigned char text[TOKEN_LIMIT_BYTES + 1];
     unsigned scopes;
+    /* Of the file. */
+    unsigned line;
     /* What keys must begin with; empty: any. */
     lethe_bytes prefix;
     struct token *next;
@@ -51,6 +53,10 @@ void access_free(struct access *access);
 /* What the request with this Authorization header may do; NULL for an unknown token. What is
  * returned stays as long as access. */
 const struct token *access_find(struct access *access, const char *authorization);
+
+/* Whether what access_find returned some time ago is still so: the token is there, with the same
+ * scopes and prefix. */
+bool access_still(struct access *access, const struct token *token);
 
 /* Whether the token reaches the key. */
 bool access_reaches(const struct token *token, lethe_bytes key);

@@ -1,18 +1,36 @@
 /* claims.c - /v1/claims/ID: work that must happen once, with its reply kept.
  *
  *   new 201   running 409   done 200 with the reply, or 410 if that was dropped   mismatch 422
- *   renewed, recorded, duplicate, aborted 200   lost 409   unknown 404 */
+ *   renewed, recorded, duplicate, aborted 200   lost 409   unknown 404
+ *
+ * WHY     A member that is not known is refused, as by POST /v1/take: a lease by another name would
+ *         be the usual one, a fingerprint none, and a reply be lost. */
 #include "lethe/claims.h"
 
 #include <inttypes.h>
 
 #include "input/integer.h"
+#include "server/caps.h"
 #include "server/object.h"
 #include "server/routes.h"
 #include "server/state.h"
 
 enum { TOKEN = 0, LEASE, FINGERPRINT, REPLY };
-static const char *const names[] = {"token", "lease_ms", "fingerprint", "reply", NULL};
+static const struct object_member wanted[] = {{"token", OBJECT_BYTES},
+                                              {"lease_ms", OBJECT_NUMBER},
+                                              {"fingerprint", OBJECT_BYTES},
+                                              {"reply", OBJECT_BYTES},
+                                              {NULL, OBJECT_BYTES}};
+/* Those that each call knows. */
+static const struct object_member begin_members[] = {{"token", OBJECT_BYTES},
+                                                     {"lease_ms", OBJECT_NUMBER},
+                                                     {"fingerprint", OBJECT_BYTES},
+                                                     {NULL, OBJECT_BYTES}};
+static const struct object_member renew_members[] = {
+    {"token", OBJECT_BYTES}, {"lease_ms", OBJECT_NUMBER}, {NULL, OBJECT_BYTES}};
+static const struct object_member done_members[] = {
+    {"token", OBJECT_BYTES}, {"reply", OBJECT_BYTES}, {NULL, OBJECT_BYTES}};
+static const struct object_member abort_members[] = {{"token", OBJECT_BYTES}, {NULL, OBJECT_BYTES}};
 
 static unsigned status_of(lethe_claim_answer answer, const lethe_claim *claim) {
     switch (answer) {
@@ -69,10 +87,10 @@ static void answer(struct request *request, lethe_claim_answer result, const let
     request_answer(request, status, type);
 }
 
-/* The lease, of 30 seconds unless it is given. */
+/* The lease, of DEFAULT_LEASE_MS unless it is given. */
 static bool read_lease(struct request *request, const struct object *object, uint64_t *out) {
     lethe_bytes text = object->members[LEASE];
-    *out = 30000;
+    *out = DEFAULT_LEASE_MS;
     if (text.data == NULL || (integer_parse_natural(text, out) && *out > 0)) return true;
     request_problem(request, 400, "Bad request", "lease_ms is not a number of milliseconds");
     return false;
@@ -84,14 +102,14 @@ typedef lethe_status claim_call(struct request *request, const struct object *ob
 static claim_call begin;
 
 /* Reads the body, makes the call and answers. */
-static void run(struct request *request, claim_call *call) {
+static void run(struct request *request, claim_call *call, const struct object_member *known) {
     struct object object;
     lethe_claim claim = LETHE_INIT(lethe_claim);
     lethe_claim_answer result;
     uint64_t lease_ms;
-    if (!object_read(request, names, &object)) return;
-    if (object_has(request, &object, names, TOKEN) && read_lease(request, &object, &lease_ms) &&
-        request_enter(request)) {
+    if (!object_read(request, wanted, &object)) return;
+    if (object_has_only(request, known) && object_has(request, &object, wanted, TOKEN) &&
+        read_lease(request, &object, &lease_ms) && request_enter(request)) {
         lethe_status status = call(request, &object, lease_ms, &result, &claim);
         if (status == LETHE_OK)
             answer(request, result, call == begin ? &claim : NULL);
@@ -131,19 +149,19 @@ static lethe_status give_up(struct request *request, const struct object *object
 }
 
 void answer_claim_begin(struct request *request) {
-    run(request, begin);
+    run(request, begin, begin_members);
 }
 
 void answer_claim_renew(struct request *request) {
-    run(request, renew);
+    run(request, renew, renew_members);
 }
 
 void answer_claim_done(struct request *request) {
-    run(request, done);
+    run(request, done, done_members);
 }
 
 void answer_claim_abort(struct request *request) {
-    run(request, give_up);
+    run(request, give_up, abort_members);
 }
 
 void answer_claim_get(struct request *request) {

@@ -1,12 +1,14 @@
 /* cloud.c - CloudEvents in binary mode: attributes in headers, data in the body.
  *
  * IDEA    The same event is written in structured mode, and parsed as such: so both have one
- *         parser, and the same id. Only the attributes that the format names are looked for. */
+ *         parser, and the same id. Only the attributes that the format names are looked for.
+ * I1      Data that is not JSON is left out, and the event has none then. If something is looked
+ *         for in the data, the event is refused: a delta that cannot be read is not 1. */
 #include <string.h>
+#include <strings.h>
 
 #include "say/utf8.h"
 #include "server/parsing.h"
-#include "server/routes.h"
 
 enum { HEADER_LIMIT_BYTES = 8192 };
 
@@ -49,9 +51,30 @@ static bool write_attribute(request_lookup *header, void *connection, const char
     return true;
 }
 
+/* Whether something is looked for in the data. */
+static bool names_data(const struct event_format *format) {
+    for (size_t i = 0; i < format->place_count; i++) {
+        const char *name = first_name(format, i);
+        if (name != NULL && strcmp(name, "data") == 0) return true;
+    }
+    return false;
+}
+
+/* Whether a Content-Type is one of JSON: application/json, text/json, or application/X+json. */
+static bool type_is_json(const char *type) {
+    size_t size = type != NULL ? strcspn(type, "; \t") : 0;
+    return size > 5 && (type[size - 5] == '/' || type[size - 5] == '+') &&
+           strncasecmp(type + size - 4, "json", 4) == 0;
+}
+
 bool cloud_write(request_lookup *header, void *connection, const struct event_format *format,
                  lethe_bytes body, struct text *out, struct event_problem *problem) {
-    bool is_json = route_type_is(header(connection, "Content-Type"), "application/json");
+    bool is_json = type_is_json(header(connection, "Content-Type"));
+    if (!is_json && body.size > 0 && names_data(format)) { /* I1 */
+        event_problem_set(problem, "the Content-Type is not that of JSON, and a part of the event "
+                                   "is looked for in its data; send JSON as application/json");
+        return false;
+    }
     text_put(out, "{");
     for (size_t i = 0; i < format->place_count; i++) {
         const char *name = first_name(format, i);

@@ -16,20 +16,20 @@ static void pause_ms(unsigned ms) {
 }
 
 /* Without the lock: nobody else has the store. */
-static lethe_store *open_again(struct door *door, lethe_store *failed) {
+static lethe_status open_again(struct door *door, lethe_store *failed, lethe_store **out) {
     lethe_detail detail = {""};
-    lethe_store *store = NULL;
     (void)lethe_store_close(failed, NULL);
     /* It is there: a folder that has vanished is not made anew. */
     door->options.create = false;
-    lethe_status status = lethe_store_open(door->folder, &door->options, &store, &detail);
+    lethe_status status = lethe_store_open(door->folder, &door->options, out, &detail);
     if (status == LETHE_OK) {
         log_note("reopened", "the store is open again");
-        return store;
+        if (detail.text[0] != '\0') log_warn("store_notice", "%s", detail.text);
+    } else {
+        log_warn("reopen_failed", "cannot open the store again yet: %s",
+                 detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
     }
-    log_warn("reopen_failed", "cannot open the store again yet: %s",
-             detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
-    return NULL;
+    return status;
 }
 
 static void *keep(void *context) {
@@ -40,14 +40,15 @@ static void *keep(void *context) {
             pthread_cond_wait(&door->changed, &door->lock);
             continue;
         }
-        lethe_store *failed = door->store;
+        lethe_store *failed = door->store, *store = NULL;
         door->store = NULL;
         pthread_mutex_unlock(&door->lock);
         pause_ms(PAUSE_MS);
-        lethe_store *store = open_again(door, failed);
+        lethe_status status = open_again(door, failed, &store);
         pthread_mutex_lock(&door->lock);
         door->store = store;
         door->has_failed = store == NULL;
+        if (store == NULL) door->why = status;
         door->reopened += store != NULL;
     }
     pthread_mutex_unlock(&door->lock);
@@ -73,6 +74,13 @@ lethe_store *door_enter(struct door *door) {
     return store;
 }
 
+lethe_status door_why(struct door *door) {
+    pthread_mutex_lock(&door->lock);
+    lethe_status why = door->why;
+    pthread_mutex_unlock(&door->lock);
+    return why;
+}
+
 void door_leave(struct door *door) {
     pthread_mutex_lock(&door->lock);
     if (--door->users == 0) pthread_cond_broadcast(&door->changed);
@@ -82,6 +90,7 @@ void door_leave(struct door *door) {
 void door_fail(struct door *door, lethe_status status, const char *reason) {
     pthread_mutex_lock(&door->lock);
     bool is_first = !door->has_failed;
+    if (is_first) door->why = status;
     door->has_failed = true;
     pthread_cond_broadcast(&door->changed);
     pthread_mutex_unlock(&door->lock);

@@ -21,6 +21,8 @@ struct door {
     lethe_store *store;
     unsigned users;
     bool has_failed, stops, has_keeper;
+    /* Why it failed, or why it could not be opened again the last time. */
+    lethe_status why;
     /* How often it was opened again. */
     uint64_t reopened;
 };
@@ -32,6 +34,8 @@ lethe_status door_open(struct door *door, const char *folder, const lethe_store_
 /* The store, which stays open until leave; NULL while it is being opened again. */
 lethe_store *door_enter(struct door *door);
 void door_leave(struct door *door);
+/* Why nobody gets in at the moment. */
+lethe_status door_why(struct door *door);
 
 /* The store failed, and is to be opened again. */
 void door_fail(struct door *door, lethe_status status, const char *reason);

@@ -15,10 +15,6 @@
 #include "server/routes.h"
 #include "server/state.h"
 
-/* Of an Idempotency-Key: an id also has room for a number after it. Its text may have quotes and
- * backslashes in it. */
-enum { KEY_LIMIT_BYTES = LETHE_ID_LIMIT_BYTES - 24, KEY_ROOM_BYTES = 2 * LETHE_ID_LIMIT_BYTES };
-
 /* An answer while it is written. */
 struct reply {
     struct text events;
@@ -65,25 +61,13 @@ static bool choose_form(struct request *request, struct body_reader *reader, let
     return true;
 }
 
-/* The Idempotency-Key, with or without quotes, into room of KEY_ROOM_BYTES. */
-static bool read_key(struct request *request, char *room, lethe_bytes *out) {
-    const char *text = request->header(request->connection, "Idempotency-Key");
-    *out = (lethe_bytes){0};
-    if (text == NULL) return true;
-    size_t size = strlen(text) <= KEY_ROOM_BYTES ? request_header_value(text, room) : 0;
-    *out = (lethe_bytes){.data = room, .size = size};
-    if (size > 0 && size <= KEY_LIMIT_BYTES) return true;
-    request_problem(request, 400, "Bad Idempotency-Key", "it has 1 to %d bytes", KEY_LIMIT_BYTES);
-    return false;
-}
-
 /* Whether the events of a batch may be counted by this token. */
 static bool may_count(struct request *request, const struct event_batch *batch) {
     if (request->token->prefix.size == 0 && request->server->options->max_counters == 0)
         return true;
     for (size_t i = 0; i < batch->change_count; i++) {
         lethe_bytes key = batch->changes[i].key;
-        if (!request_may_reach(request, key) || !request_may_begin(request, key)) return false;
+        if (!request_may_reach(request, key) || !request_may_begin(request, key, 0)) return false;
     }
     return true;
 }
@@ -123,6 +107,10 @@ static bool submit(struct request *request, struct parsing *parsing, struct repl
         text_free(&reply->events);
     }
     for (size_t i = 0; i < batch->count; i++) {
+        if (text_is_full(&reply->events)) {
+            reply->is_short = true;
+            text_free(&reply->events);
+        }
         unsigned outcome = parsing->outcomes[i];
         const lethe_operation *operation = &batch->operations[i];
         if (!reply->is_short) add_event(reply, operation, outcome, values, request->server->scale);
@@ -209,9 +197,9 @@ static void count_body(struct request *request, struct body_reader *reader) {
 void answer_events(struct request *request) {
     struct body_reader reader;
     lethe_bytes key;
-    char room[KEY_ROOM_BYTES];
+    char room[REQUEST_KEY_BYTES];
     uint64_t most = UNPACKED_FACTOR * request->server->max_body_bytes;
-    if (!read_key(request, room, &key) || !body_unpack(request, most) ||
+    if (!request_idempotency_key(request, room, &key) || !body_unpack(request, most) ||
         !choose_form(request, &reader, key) || !request_enter(request)) {
         return;
     }

@@ -5,14 +5,20 @@
  *         waits for the disk or runs elsewhere is suspended meanwhile, and takes no thread.
  * I1      A connection is suspended before its request is given away, since the other thread may
  *         resume it at once.
- * I2      A request that is refused before its body is read throws the body away if that is small:
- *         a sender that is cut off while it sends may never see the answer. */
+ * I2      A sender that is cut off while it sends may never see the answer. So a request that is
+ *         refused before its body is read throws the body away if that is small; otherwise it is
+ *         answered at once, and the connection lingers (http_linger.c). The library takes no
+ *         answer in the middle of a body: one that turns out to be too large is read on.
+ * I3      There are no more connections than may be. A daemon of the library has as many alone, and
+ *         leaves others waiting. Those of several daemons, which a new certificate leads to, are
+ *         counted here, and the library can only close one that is too many. */
 #include "server/http.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/body.h"
 #include "server/caps.h"
 #include "server/http_internal.h"
 #include "server/routes.h"
@@ -61,6 +67,8 @@ enum MHD_Result http_send(struct exchange *exchange) {
         request_problem(request, 500, "Out of memory", "the answer is too large; ask for less");
     }
     struct text *answer = &request->answer;
+    double size = (double)(request->file != NULL ? request->file_size : answer->size);
+    links_stage(exchange->connection, LINK_SENDS, BODY_SECONDS + size / BODY_BYTES_PER_SECOND);
     struct MHD_Response *response =
         request->file != NULL
             ? MHD_create_response_from_buffer(request->file_size, (void *)(uintptr_t)request->file,
@@ -87,7 +95,7 @@ static void refuse_late(struct request *request) {
 }
 
 void http_has_run(struct request *request) {
-    text_free(&request->body); /* before the answer waits for the disk, or for a slow reader */
+    body_free(request); /* before the answer waits for the disk, or for a slow reader */
     if (request->ticket != 0) {
         if (waiter_add(&request->server->waiter, request)) return;
         refuse_late(request);
@@ -115,35 +123,12 @@ static enum MHD_Result run(struct exchange *exchange) {
     if (request->status == 0) request->route->run(request);
     if (request->ticket == 0) {
         request_leave(request);
-        text_free(&request->body);
+        body_free(request);
         return http_send(exchange);
     }
     MHD_suspend_connection(exchange->connection); /* I1 */
     http_has_run(request);
     return MHD_YES;
-}
-
-/* The size that the body is said to have; UINT64_MAX if it comes in pieces. */
-static uint64_t announced_size(struct request *request) {
-    const char *length = request->header(request->connection, "Content-Length");
-    if (length != NULL) return strtoull(length, NULL, 10);
-    return request->header(request->connection, "Transfer-Encoding") != NULL ? UINT64_MAX : 0;
-}
-
-static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
-                                    const char *value) {
-    (void)kind;
-    (void)value;
-    *(unsigned *)context += strcasecmp(name, "Content-Length") == 0;
-    return MHD_YES;
-}
-
-/* Whether a proxy before us could take another place for the end of the body. */
-static bool is_ambiguous(struct request *request) {
-    unsigned lengths = 0;
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_length, &lengths);
-    return lengths > 1 ||
-           (lengths == 1 && request->header(request->connection, "Transfer-Encoding") != NULL);
 }
 
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *url,
@@ -160,11 +145,10 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     request->header = look_up_header;
     request->argument = look_up_argument;
     routes_find(request, method, url);
-    uint64_t size = announced_size(request), most = http->server->max_body_bytes;
-    if (is_ambiguous(request)) {
-        request_problem(request, 400, "Ambiguous length",
-                        "the size of the body is given in two ways; give one");
-        exchange->closes = true;
+    uint64_t size, most = http->server->max_body_bytes;
+    if (!headers_check(exchange, &size)) { /* where the body ends is not known */
+        exchange->closes = exchange->has_run = exchange->lingers = true;
+        return http_send(exchange);
     }
     if (request->status == 0 && size > most && size != UINT64_MAX) {
         request_problem(request, 413, "Content too large",
@@ -173,7 +157,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     if (request->status == 0 && atomic_load(&http->is_draining)) refuse_late(request);
     exchange->discards = request->status != 0;
     if (exchange->discards && size > DISCARDED_BYTES) { /* I2 */
-        exchange->has_run = true;
+        exchange->has_run = exchange->closes = exchange->lingers = true;
         return http_send(exchange);
     }
     if (size == UINT64_MAX) size = most;
@@ -191,11 +175,11 @@ static enum MHD_Result take(struct exchange *exchange, const char *data, size_t 
         exchange->discards = true;
     }
     if (!exchange->discards) {
-        text_add(&request->body, data, size);
+        exchange->discards = !body_add(request, data, size);
         return MHD_YES;
     }
     exchange->discarded += size;
-    return exchange->discarded > DISCARDED_BYTES ? MHD_NO : MHD_YES;
+    return exchange->discarded > LINGER_BYTES ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
@@ -221,12 +205,13 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
                          enum MHD_RequestTerminationCode code) {
     struct http *http = context;
     struct exchange *exchange = *request_context;
-    (void)code;
     if (exchange == NULL) return;
     *request_context = NULL;
+    if (exchange->lingers && code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        linger_add(http->linger, connection, http->server->options->tls_cert != NULL);
     links_stage(connection, LINK_IDLE, IDLE_SECONDS);
     watch_answered(&http->server->watch, exchange->request.status);
-    text_free(&exchange->request.body);
+    body_free(&exchange->request);
     text_free(&exchange->request.answer);
     free(exchange);
     atomic_fetch_sub(&http->exchanges, 1);
@@ -239,24 +224,40 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
     return strlen(text);
 }
 
-struct MHD_Daemon *http_start_daemon(struct http *http, int listener) {
+/* An MHD_AcceptPolicyCallback. I3: threads that accept at the same moment may each accept one. */
+static enum MHD_Result may_connect(void *context, const struct sockaddr *address,
+                                   socklen_t length) {
+    struct http *http = context;
+    (void)address;
+    (void)length;
+    return atomic_load(&http->connections) < http->server->max_connections ? MHD_YES : MHD_NO;
+}
+
+/* 1.2 and later, in the words of GnuTLS; the library does not change it. */
+static char tls_versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
+/* poll, and not epoll: with epoll, libmicrohttpd 0.9.75 takes the listening socket out of its set
+ * both in MHD_quiesce_daemon and in its own threads, and ends the process when one comes after the
+ * other. */
+struct MHD_Daemon *http_start_daemon(struct http *http, struct links *links, int listener) {
     const struct server *server = http->server;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, http->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, http->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, tls_versions},
         {MHD_OPTION_END, 0, NULL},
     };
     if (http->certificate != NULL)
         flags |= MHD_USE_TLS;
     else
-        tls[0] = tls[2];
+        tls[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listener,
+        flags, 0, may_connect, http, on_request, http, MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_THREAD_POOL_SIZE, server->threads, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)server->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_SECONDS,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, links_notify,
-        &http->links, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, tls,
+        links, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, tls,
         MHD_OPTION_END);
 }

@@ -19,7 +19,9 @@ struct http *http_begin(struct server *server, char *problem, size_t size);
 unsigned http_port(const struct http *http);
 /* New connections use what certificate and key files have now. Old ones go on as they are. */
 bool http_reload(struct http *http, char *problem, size_t size);
-/* Ends connections whose senders are too slow. Once a second. */
+/* Tokens were read again: ends the streams of those that are gone or were changed. */
+void http_check_streams(struct http *http);
+/* Ends connections whose senders or readers are too slow. Once a second. */
 void http_tick(struct http *http);
 /* Takes no new connections, and waits for requests under way, for some time at most. */
 void http_drain(struct http *http);

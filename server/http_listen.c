@@ -2,7 +2,10 @@
  *
  * WHY     Certificates belong to a daemon of the library. When they are read again a second daemon
  *         takes the same socket over; the first one goes on with the connections that it has, and
- *         is ended when it has none. */
+ *         is ended when it has none.
+ * I1      Certificates can always be changed, whatever connections stay open: there are only so
+ *         many daemons, and of the oldest one the connections are ended in time. Those that are the
+ *         same as before need no new daemon. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -18,7 +21,7 @@
 #include "server/log.h"
 #include "server/state.h"
 
-enum { BACKLOG = 1024, FILE_LIMIT_BYTES = 1 << 20 };
+enum { BACKLOG = 1024, FILE_LIMIT_BYTES = 1 << 20, RETIRE_SECONDS = 2 };
 
 /* All of a file, with a NUL after it. */
 static char *read_file(const char *path, char *problem, size_t size) {
@@ -102,6 +105,33 @@ static bool begin_listening(struct http *http, const char *where, char *problem,
     return true;
 }
 
+/* Stops taking connections; the library no longer closes the socket, so that is done here. */
+static void quiesce(struct MHD_Daemon *daemon) {
+    MHD_socket listener = MHD_quiesce_daemon(daemon);
+    if (listener != MHD_INVALID_SOCKET) close(listener);
+}
+
+static void end_carrier(struct carrier *carrier) {
+    if (carrier == NULL) return;
+    if (carrier->daemon != NULL) MHD_stop_daemon(carrier->daemon);
+    links_end(&carrier->links);
+    free(carrier);
+}
+
+/* A daemon with the certificate, for the socket. NULL if it cannot be. */
+static struct carrier *begin_carrier(struct http *http) {
+    struct carrier *carrier = calloc(1, sizeof *carrier);
+    if (carrier == NULL) return NULL;
+    links_begin(&carrier->links, &http->connections);
+    int listener = dup(http->listener);
+    /* If the library fails, it has closed the socket. To close it again could close another
+     * thread's. */
+    if (listener >= 0) carrier->daemon = http_start_daemon(http, &carrier->links, listener);
+    if (carrier->daemon != NULL) return carrier;
+    end_carrier(carrier);
+    return NULL;
+}
+
 struct http *http_begin(struct server *server, char *problem, size_t size) {
     struct http *http = calloc(1, sizeof *http);
     if (http == NULL) {
@@ -110,15 +140,13 @@ struct http *http_begin(struct server *server, char *problem, size_t size) {
     }
     http->server = server;
     http->listener = -1;
-    links_begin(&http->links);
     bool fine = read_certificate(server->options, &http->certificate, &http->key, problem, size) &&
                 begin_listening(http, server->options->listen, problem, size);
     if (fine) {
         http->live = live_begin(server);
-        int listener = dup(http->listener);
-        http->daemon =
-            http->live != NULL && listener >= 0 ? http_start_daemon(http, listener) : NULL;
-        fine = http->daemon != NULL;
+        http->linger = linger_begin();
+        if (http->live != NULL && http->linger != NULL) http->carrier = begin_carrier(http);
+        fine = http->carrier != NULL;
         if (!fine) {
             snprintf(problem, size, "cannot start to serve%s",
                      http->certificate != NULL ? ": check the certificate and its key" : "");
@@ -133,57 +161,89 @@ unsigned http_port(const struct http *http) {
     return http->port;
 }
 
-/* Stops taking connections; the library no longer closes the socket, so that is done here. */
-static void quiesce(struct MHD_Daemon *daemon) {
-    MHD_socket listener = MHD_quiesce_daemon(daemon);
-    if (listener != MHD_INVALID_SOCKET) close(listener);
+/* Ends those that have no connection left. */
+static void end_former(struct http *http) {
+    size_t kept = 0;
+    for (size_t i = 0; i < http->former_count; i++) {
+        const union MHD_DaemonInfo *info =
+            MHD_get_daemon_info(http->former[i]->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        if (info == NULL || info->num_connections > 0)
+            http->former[kept++] = http->former[i];
+        else
+            end_carrier(http->former[i]);
+    }
+    http->former_count = kept;
+}
+
+/* I1. Of the oldest one the connections were ended before; its last answers may take a moment. */
+static bool has_room(struct http *http) {
+    double until = clock_seconds() + RETIRE_SECONDS;
+    struct timespec pause = {.tv_nsec = 5000000};
+    for (end_former(http); http->former_count == FORMER_LIMIT; end_former(http)) {
+        if (clock_seconds() >= until) return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* The daemon that takes connections becomes a former one. */
+static void succeed(struct http *http, struct carrier *carrier) {
+    quiesce(http->carrier->daemon);
+    http->former[http->former_count++] = http->carrier;
+    http->carrier = carrier;
+    if (http->former_count < FORMER_LIMIT) return;
+    links_retire(&http->former[0]->links); /* I1 */
+    live_retire(http->live);
 }
 
 bool http_reload(struct http *http, char *problem, size_t size) {
     char *certificate, *key, *old_certificate = http->certificate, *old_key = http->key;
     if (http->certificate == NULL) return true;
-    if (http->former_count == FORMER_LIMIT) {
-        snprintf(problem, size,
-                 "connections from before the last %d changes are still open; the "
-                 "certificate stays",
-                 FORMER_LIMIT);
-        return false;
-    }
     if (!read_certificate(http->server->options, &certificate, &key, problem, size)) return false;
-    http->certificate = certificate;
-    http->key = key;
-    int listener = dup(http->listener);
-    struct MHD_Daemon *daemon = listener >= 0 ? http_start_daemon(http, listener) : NULL;
-    if (daemon == NULL) {
-        /* The library has closed the socket. To close it again could close another thread's. */
-        snprintf(problem, size, "the new certificate or key cannot be used; the old ones stay");
+    if (certificate == NULL) return true; /* none is asked for */
+    bool is_same = strcmp(certificate, old_certificate) == 0 && strcmp(key, old_key) == 0;
+    bool fine = is_same || has_room(http);
+    struct carrier *carrier = NULL;
+    if (!fine) {
+        snprintf(problem, size,
+                 "requests from before the last %d changes are not answered yet; the certificate "
+                 "stays, send SIGHUP again",
+                 FORMER_LIMIT);
+    } else if (!is_same) {
+        http->certificate = certificate;
+        http->key = key;
+        carrier = begin_carrier(http);
+        fine = carrier != NULL;
+        if (!fine)
+            snprintf(problem, size, "the new certificate or key cannot be used; the old ones stay");
+    }
+    if (carrier != NULL) {
+        succeed(http, carrier);
+        certificate = old_certificate;
+        key = old_key;
+    } else {
         http->certificate = old_certificate;
         http->key = old_key;
-        free(certificate);
-        free(key);
-        return false;
     }
-    free(old_certificate);
-    free(old_key);
-    quiesce(http->daemon);
-    http->former[http->former_count++] = http->daemon;
-    http->daemon = daemon;
-    return true;
+    free(certificate);
+    free(key);
+    return fine;
 }
 
-/* Ends those that have no connection left. */
-static void end_former(struct http *http) {
-    for (size_t i = http->former_count; i-- > 0;) {
-        const union MHD_DaemonInfo *info =
-            MHD_get_daemon_info(http->former[i], MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-        if (info == NULL || info->num_connections > 0) continue;
-        MHD_stop_daemon(http->former[i]);
-        http->former[i] = http->former[--http->former_count];
+void http_check_streams(struct http *http) {
+    live_check(http->live);
+}
+
+/* All connections, of all daemons. */
+static void each_links(struct http *http, void (*act)(struct links *links)) {
+    act(&http->carrier->links);
+    for (size_t i = 0; i < http->former_count; i++) {
+        act(&http->former[i]->links);
     }
 }
 
 void http_tick(struct http *http) {
-    links_end_slow(&http->links);
+    each_links(http, links_end_slow);
     end_former(http);
 }
 
@@ -191,10 +251,12 @@ void http_drain(struct http *http) {
     double until = clock_seconds() + DRAIN_SECONDS;
     struct timespec pause = {.tv_nsec = 5000000};
     atomic_store(&http->is_draining, true);
-    quiesce(http->daemon);
+    quiesce(http->carrier->daemon);
     live_stop(http->live);
+    each_links(http, links_hurry);
     while (atomic_load(&http->exchanges) > 0 && clock_seconds() < until) {
         nanosleep(&pause, NULL);
+        each_links(http, links_end_slow);
     }
 }
 
@@ -202,12 +264,12 @@ void http_end(struct http *http) {
     if (http == NULL) return;
     if (http->live != NULL) live_stop(http->live);
     while (http->former_count > 0) {
-        MHD_stop_daemon(http->former[--http->former_count]);
+        end_carrier(http->former[--http->former_count]);
     }
-    if (http->daemon != NULL) MHD_stop_daemon(http->daemon);
+    end_carrier(http->carrier);
+    linger_end(http->linger);
     if (http->live != NULL) live_end(http->live);
     if (http->listener >= 0) close(http->listener);
-    links_end(&http->links);
     free(http->certificate);
     free(http->key);
     free(http);

@@ -3,7 +3,9 @@
  * IDEA    Each stream has a text that is on its way. When it is sent the connection is suspended.
  *         One thread writes the next text when it is due, and resumes the connection.
  * I1      A stream is in the list as long as its answer exists, and its connection is resumed only
- *         while it is suspended: then the connection is there for certain. */
+ *         while it is suspended: then the connection is there for certain.
+ * I2      A stream ends with its token: when the tokens are read again, those streams end whose
+ *         token is gone or may do something else. Whoever asks again is judged anew. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +14,19 @@
 #include "server/http_internal.h"
 #include "server/rest.h"
 #include "server/state.h"
+#include "server/tables.h"
 
 struct stream {
     struct live *live;
     struct MHD_Connection *connection;
+    const struct token *token;
     uint64_t interval_ms, due_ms;
+    /* Of a server over Redis: which table; empty: the first. */
+    char table_room[REQUEST_PART_BYTES];
+    lethe_bytes table;
     struct text text;
     size_t sent;
-    bool is_suspended;
+    bool is_suspended, ends;
     struct stream *next;
 };
 
@@ -40,14 +47,18 @@ static void wake(struct stream *stream) {
     MHD_resume_connection(stream->connection);
 }
 
-/* Gives each stream that is due the text. A client that has not taken the last one misses this. */
+/* Gives each stream that is due the text, or that of its table. A client that has not taken the
+ * last one misses this. */
 static void hand_out(struct live *live, const struct text *text, uint64_t now) {
     for (struct stream *stream = live->first; stream != NULL; stream = stream->next) {
         if (stream->due_ms > now) continue;
         stream->due_ms = now + stream->interval_ms;
         if (stream->sent < stream->text.size) continue;
         stream->text.size = stream->sent = 0;
-        text_add(&stream->text, text->data, text->size);
+        if (live->server->tables != NULL)
+            tables_write(live->server->tables, stream->table, &stream->text);
+        else
+            text_add(&stream->text, text->data, text->size);
         wake(stream);
     }
 }
@@ -74,7 +85,7 @@ static void *tick(void *context) {
         }
         pthread_mutex_unlock(&live->lock);
         text.size = 0;
-        status_write(live->server, &text);
+        if (live->server->tables == NULL) status_write(live->server, &text);
         pthread_mutex_lock(&live->lock);
         hand_out(live, &text, clock_ms());
     }
@@ -91,13 +102,16 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
     ssize_t result = 0;
     pthread_mutex_lock(&live->lock);
     size_t left = stream->text.size - stream->sent;
-    if (left > 0) {
+    bool ends = stream->ends || links_is_retired(stream->connection) || (left == 0 && live->stops);
+    /* What was given before has been sent: a reader has some time for each piece. */
+    links_stage(stream->connection, left > 0 ? LINK_SENDS : LINK_ANSWERS, BODY_SECONDS);
+    if (ends) {
+        result = MHD_CONTENT_READER_END_OF_STREAM;
+    } else if (left > 0) {
         size_t size = left < room ? left : room;
         memcpy(out, stream->text.data + stream->sent, size);
         stream->sent += size;
         result = (ssize_t)size;
-    } else if (live->stops) {
-        result = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
         stream->is_suspended = true;
         MHD_suspend_connection(stream->connection);
@@ -128,6 +142,7 @@ static bool add_stream(struct live *live, struct stream *stream) {
     pthread_mutex_lock(&live->lock);
     bool fits = live->count < STREAMS_LIMIT && !live->stops;
     if (fits) {
+        stream->ends = !access_still(&live->server->access, stream->token); /* read meanwhile */
         stream->next = live->first;
         live->first = stream;
         live->count++;
@@ -144,9 +159,15 @@ enum MHD_Result live_answer(struct live *live, struct exchange *exchange) {
         return http_send(exchange);
     struct stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) return MHD_NO;
-    *stream =
-        (struct stream){.live = live, .connection = exchange->connection, .interval_ms = interval};
+    *stream = (struct stream){.live = live,
+                              .connection = exchange->connection,
+                              .token = request->token,
+                              .interval_ms = interval};
     stream->due_ms = clock_ms();
+    if (!request_argument_bytes(request, "table", stream->table_room, &stream->table)) {
+        free(stream);
+        return http_send(exchange);
+    }
     if (!add_stream(live, stream)) {
         free(stream);
         request_problem(request, 503, "Too many streams",
@@ -175,6 +196,24 @@ struct live *live_begin(struct server *server) {
     rest_init(&live->changed);
     live->has_thread = pthread_create(&live->thread, NULL, tick, live) == 0;
     return live;
+}
+
+void live_check(struct live *live) {
+    pthread_mutex_lock(&live->lock);
+    for (struct stream *stream = live->first; stream != NULL; stream = stream->next) {
+        if (access_still(&live->server->access, stream->token)) continue;
+        stream->ends = true;
+        wake(stream);
+    }
+    pthread_mutex_unlock(&live->lock);
+}
+
+void live_retire(struct live *live) {
+    pthread_mutex_lock(&live->lock);
+    for (struct stream *stream = live->first; stream != NULL; stream = stream->next) {
+        wake(stream); /* it is suspended again unless its connection ends */
+    }
+    pthread_mutex_unlock(&live->lock);
 }
 
 void live_stop(struct live *live) {

@@ -29,26 +29,28 @@ static void write_json(const char *level, const char *what, const char *text) {
     funlockfile(stderr);
 }
 
-void log_note(const char *what, const char *format, ...) {
+__attribute__((format(printf, 3, 0))) static void write_log(bool is_warning, const char *what,
+                                                            const char *format, va_list arguments) {
     char text[MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     if (is_json)
-        write_json("info", what, text);
+        write_json(is_warning ? "warning" : "info", what, text);
+    else if (is_warning)
+        message_warn("%s", text);
     else
         message_note("%s", text);
 }
 
-void log_warn(const char *what, const char *format, ...) {
-    char text[MESSAGE_BYTES];
+void log_note(const char *what, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    write_log(false, what, format, arguments);
     va_end(arguments);
-    if (is_json)
-        write_json("warning", what, text);
-    else
-        message_warn("%s", text);
+}
+
+void log_warn(const char *what, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_log(true, what, format, arguments);
+    va_end(arguments);
 }

@@ -1,6 +1,7 @@
 /* metrics.c - GET /metrics, in the text format of Prometheus: base units, totals that only grow, no
  * label that holds a key. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "server/request.h"
 #include "server/routes.h"
@@ -92,6 +93,20 @@ static void add_store(struct text *out, const struct view *view) {
               stats->ledger.capacity);
 }
 
+static void add_holds(struct text *out, const struct server *server, const struct view *view) {
+    const lethe_holds_stats *holds = &view->holds;
+    add_count(out, "lethe_holds_open", "gauge", "Holds that are neither settled nor released.",
+              holds->open);
+    add_count(out, "lethe_holds_ended", "gauge", "Holds of which it is known how they ended.",
+              holds->ended);
+    add_real(out, "lethe_holds_held", "What is held of all counters together.",
+             (double)holds->held / pow(10, server->scale));
+    add_count(out, "lethe_holds_memory_bytes", "gauge", "Memory of the open holds.",
+              holds->memory_bytes);
+    add_count(out, "lethe_holds_forced_total", "counter",
+              "How often a settlement has passed its limit by force.", holds->forced);
+}
+
 static void add_server(struct text *out, struct server *server, const struct view *view) {
     lethe_store *store = door_enter(&server->door);
     if (store != NULL) door_leave(&server->door);
@@ -103,6 +118,12 @@ static void add_server(struct text *out, struct server *server, const struct vie
         text_format(out, "lethe_http_answers_total{class=\"%zuxx\"} %" PRIu64 "\n", i,
                     __atomic_load_n(&server->watch.answers[i], __ATOMIC_RELAXED));
     }
+    add_count(out, "lethe_http_body_bytes", "gauge",
+              "Memory that the bodies of requests take, except small ones.",
+              atomic_load(&server->bodies.used));
+    add_count(out, "lethe_http_bodies_refused_total", "counter",
+              "Requests that found no memory for their body.",
+              atomic_load(&server->bodies.refused));
     add_real(out, "lethe_uptime_seconds", "Since the server started.", view->uptime_s);
 }
 
@@ -114,6 +135,7 @@ void metrics_write(struct server *server, struct text *out) {
     add_latency(out, &latency);
     add_window(out, &view);
     add_store(out, &view);
+    add_holds(out, server, &view);
     add_server(out, server, &view);
 }
 

@@ -9,7 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events/simple.h"
 #include "server/state.h"
+
+enum {
+    /* In a body that is shorter, simple lines are not looked for. */
+    SIMPLE_LEAST_BYTES = 1024,
+    SIMPLE_PAUSE = 16,
+    /* Fewer simple lines than this are not worth looking at what follows them. */
+    SIMPLE_WORTH = 4
+};
 
 void body_begin(struct body_reader *reader, const struct event_format *format, enum body_form form,
                 lethe_bytes body, lethe_bytes key) {
@@ -84,14 +93,46 @@ static void give_id(const struct body_reader *reader, struct event_batch *batch)
     batch->given_id = (lethe_bytes){.data = room, .size = reader->key.size + digits};
 }
 
+/* Makes the rule of simple lines, if the body has enough of them to be worth it. */
+static bool prepare_simple(const struct body_reader *reader, struct simple_rule *rule) {
+    if (reader->form != BODY_LINES || reader->key.size > 0) return false;
+    if (reader->body.size - reader->at < SIMPLE_LEAST_BYTES) return false;
+    rule->most = EVENTS_PER_BATCH;
+    return simple_rule_make(reader->format, rule);
+}
+
+/* Takes simple lines, if the next ones are, as the others are taken one by one. */
+static void take_simple(struct body_reader *reader, const struct simple_rule *rule,
+                        struct event_batch *batch) {
+    lethe_bytes rest = {.data = (const char *)reader->body.data + reader->at,
+                        .size = reader->body.size - reader->at};
+    size_t before = batch->count;
+    reader->at += simple_choose(reader->format->kind)(rule, rest, reader->line + 1, batch);
+    reader->line += batch->count - before;
+    reader->index += batch->count - before;
+}
+
 enum body_result body_read(struct body_reader *reader, struct event_batch *batch) {
+    struct simple_rule rule;
+    bool has_simple = prepare_simple(reader, &rule);
+    /* So many lines are taken one by one before simple ones are looked for again. */
+    unsigned pause = 0;
     event_batch_clear(batch);
     for (;;) {
         lethe_bytes record;
+        if (has_simple && !reader->has_kept && pause-- == 0) {
+            size_t before = batch->count;
+            take_simple(reader, &rule, batch);
+            pause = batch->count - before >= SIMPLE_WORTH ? 0 : SIMPLE_PAUSE;
+        }
         enum body_result result = next_record(reader, &record);
         if (result != BODY_MORE) return result;
         if (record.size > EVENT_LINE_LIMIT_BYTES) {
             event_problem_set(&reader->problem, "the event is longer than 1 MiB; send less");
+            return fail(reader, reader->line);
+        }
+        if (reader->form == BODY_SINGLE && event_first_byte(record) == '\0') {
+            event_problem_set(&reader->problem, "the body is empty; send an event");
             return fail(reader, reader->line);
         }
         size_t given = reader->key.size > 0 ? LETHE_ID_LIMIT_BYTES : 0;

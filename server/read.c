@@ -4,6 +4,8 @@
  *         the answer waits for the commit that was filling when it had been read. */
 #include <string.h>
 
+#include "server/caps.h"
+#include "server/cursor.h"
 #include "server/routes.h"
 #include "server/state.h"
 #include "server/usage.h"
@@ -58,10 +60,7 @@ struct listing {
     lethe_bytes prefix;
     unsigned scale;
     uint64_t count, most;
-    /* The key after the last one, where the next list begins. */
-    char next[LETHE_KEY_LIMIT_BYTES];
-    size_t next_size;
-    bool has_more;
+    struct cursor cursor;
 };
 
 /* A lethe_store_visit. */
@@ -71,45 +70,13 @@ static bool list_counter(void *context, lethe_bytes key, int64_t value) {
     if (key.size < size || (size > 0 && memcmp(key.data, list->prefix.data, size) != 0)) {
         return false; /* keys are in order: there is no other with the prefix */
     }
-    if (list->count == list->most) {
-        list->has_more = true;
-        memcpy(list->next, key.data, key.size);
-        list->next_size = key.size;
+    if (list->count == list->most || text_is_full(list->out)) {
+        cursor_set(&list->cursor, key);
         return false;
     }
     if (list->count++ > 0) text_put(list->out, ",");
     add_counter(list->out, key, value, list->scale);
     return true;
-}
-
-/* A cursor is a key in hexadecimal digits: it is safe anywhere. */
-static void write_cursor(struct text *out, const struct listing *list) {
-    text_put(out, ",\"cursor\":");
-    if (!list->has_more) {
-        text_put(out, "null");
-        return;
-    }
-    text_put(out, "\"");
-    for (size_t i = 0; i < list->next_size; i++) {
-        text_format(out, "%02x", (unsigned char)list->next[i]);
-    }
-    text_put(out, "\"");
-}
-
-static bool read_cursor(struct request *request, char room[LETHE_KEY_LIMIT_BYTES],
-                        lethe_bytes *out) {
-    const char *text = request->argument(request->connection, "cursor");
-    if (text == NULL || text[0] == '\0') return true;
-    size_t size = strlen(text) / 2, used = 0;
-    char escaped[3] = "%";
-    bool fine = strlen(text) % 2 == 0 && size <= LETHE_KEY_LIMIT_BYTES;
-    for (size_t i = 0; i < size && fine; i++) {
-        char three[3] = {escaped[0], text[2 * i], text[2 * i + 1]};
-        fine = request_unescape(three, sizeof three, room + i, &used) && used == 1;
-    }
-    *out = (lethe_bytes){.data = room, .size = size};
-    if (!fine) request_problem(request, 400, "Bad argument", "cursor is not one of this server");
-    return fine;
 }
 
 /* The prefix that is asked for; a token with a prefix sees only keys with that. */
@@ -124,13 +91,13 @@ bool read_prefix(struct request *request, char room[REQUEST_PART_BYTES], lethe_b
 }
 
 void answer_counters(struct request *request) {
-    char prefix_room[REQUEST_PART_BYTES], cursor_room[LETHE_KEY_LIMIT_BYTES];
+    char prefix_room[REQUEST_PART_BYTES], cursor_room[CURSOR_BYTES];
     struct listing list = {
         .out = &request->answer, .scale = request->server->scale, .most = ROWS_USUAL};
     lethe_bytes from;
     if (!read_prefix(request, prefix_room, &list.prefix)) return;
     from = list.prefix;
-    if (!read_cursor(request, cursor_room, &from) ||
+    if (!cursor_read(request, cursor_room, &from) ||
         !request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most) ||
         !request_enter(request)) {
         return;
@@ -141,11 +108,17 @@ void answer_counters(struct request *request) {
         request_store_problem(request, status);
         return;
     }
-    text_put(list.out, "]");
-    write_cursor(list.out, &list);
-    text_put(list.out, "}\n");
-    request_answer(request, 200, type_json);
+    cursor_answer(request, &list.cursor);
     (void)request_read_is_durable(request);
+}
+
+bool top_fits(struct request *request, const struct cursor *cursor) {
+    if (!cursor->has_more) return true;
+    request_problem(request, 400, "Bad argument",
+                    "limit is too large for keys that are this long: the answer would have more "
+                    "than %d bytes; ask for less",
+                    ANSWER_BYTES);
+    return false;
 }
 
 void answer_top(struct request *request) {
@@ -167,6 +140,7 @@ void answer_top(struct request *request) {
         request_store_problem(request, status);
         return;
     }
+    if (!top_fits(request, &list.cursor)) return;
     text_put(list.out, "]}\n");
     request_answer(request, 200, type_json);
     (void)request_read_is_durable(request);

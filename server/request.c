@@ -8,6 +8,7 @@
 
 #include "events/problem.h"
 #include "frame/clock.h"
+#include "input/base64.h"
 #include "input/integer.h"
 #include "server/state.h"
 
@@ -47,6 +48,12 @@ void request_problem_line(struct request *request, uint64_t line, const char *de
     text_format(&request->answer, ",\"line\":%" PRIu64 "}\n", line);
 }
 
+static void say_full(struct request *request) {
+    request_problem(request, 507, "Insufficient storage",
+                    "the disk is full; nothing of this request may be relied on, send it again "
+                    "when there is room");
+}
+
 void request_store_problem(struct request *request, lethe_status status) {
     lethe_detail detail = {""};
     lethe_store_explain(request->store, &detail);
@@ -57,9 +64,7 @@ void request_store_problem(struct request *request, lethe_status status) {
         request_problem(request, 400, "Bad request", "%s", reason);
         return;
     case LETHE_ENOSPACE:
-        request_problem(request, 507, "Insufficient storage",
-                        "the disk is full; nothing of this request may be relied on, send it again "
-                        "when there is room");
+        say_full(request);
         break;
     default:
         request_problem(request, 503, "Store failed",
@@ -73,8 +78,11 @@ void request_store_problem(struct request *request, lethe_status status) {
 bool request_enter(struct request *request) {
     request->store = door_enter(&request->server->door);
     if (request->store != NULL) return true;
-    request_problem(request, 503, "Store is being opened",
-                    "the store failed and is being opened again; send this again");
+    if (door_why(&request->server->door) == LETHE_ENOSPACE)
+        say_full(request);
+    else
+        request_problem(request, 503, "Store is being opened",
+                        "the store failed and is being opened again; send this again");
     request->asks_again = true;
     return false;
 }
@@ -117,6 +125,19 @@ size_t request_header_value(const char *text, char *out) {
     return used;
 }
 
+bool request_idempotency_key(struct request *request, char room[REQUEST_KEY_BYTES],
+                             lethe_bytes *out) {
+    enum { LIMIT_BYTES = LETHE_ID_LIMIT_BYTES - 24 }; /* an id also has room for /NUMBER after it */
+    const char *text = request->header(request->connection, "Idempotency-Key");
+    *out = (lethe_bytes){0};
+    if (text == NULL) return true;
+    size_t size = strlen(text) <= REQUEST_KEY_BYTES ? request_header_value(text, room) : 0;
+    *out = (lethe_bytes){.data = room, .size = size};
+    if (size > 0 && size <= LIMIT_BYTES) return true;
+    request_problem(request, 400, "Bad Idempotency-Key", "it has 1 to %d bytes", LIMIT_BYTES);
+    return false;
+}
+
 bool request_unescape(const char *text, size_t size, char *out, size_t *out_size) {
     size_t used = 0;
     for (size_t i = 0; i < size; i++) {
@@ -149,32 +170,6 @@ bool request_argument_number(struct request *request, const char *name, uint64_t
     return true;
 }
 
-/* What a digit of base64 stands for; -1 for any other byte. */
-static int base64_digit(char byte) {
-    if (byte >= 'A' && byte <= 'Z') return byte - 'A';
-    if (byte >= 'a' && byte <= 'z') return byte - 'a' + 26;
-    if (byte >= '0' && byte <= '9') return byte - '0' + 52;
-    if (byte == '+') return 62;
-    return byte == '/' ? 63 : -1;
-}
-
-/* Reads base64 in its own place; = at the end may be missing. */
-static bool read_base64(char *text, size_t *size) {
-    size_t used = 0, count = *size;
-    uint32_t bits = 0;
-    while (count > 0 && text[count - 1] == '=') {
-        count--;
-    }
-    for (size_t i = 0; i < count; i++) {
-        int digit = base64_digit(text[i]);
-        if (digit < 0) return false;
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4 != 0) text[used++] = (char)(bits >> (6 - 2 * (i % 4)));
-    }
-    *size = used;
-    return count % 4 != 1;
-}
-
 bool request_argument_bytes(struct request *request, const char *name, char *room,
                             lethe_bytes *out) {
     char other[32];
@@ -187,9 +182,13 @@ bool request_argument_bytes(struct request *request, const char *name, char *roo
     size_t size = strlen(text), used;
     char unescaped[3 * REQUEST_PART_BYTES];
     if (size > sizeof unescaped || !request_unescape(text, size, unescaped, &used) ||
-        (is_packed && !read_base64(unescaped, &used)) || used > REQUEST_PART_BYTES) {
-        request_problem(request, 400, "Bad argument",
-                        "%s is longer than any key, or has a %% without two digits after it", name);
+        (is_packed && !base64_read(unescaped, used, unescaped, &used)) ||
+        used > REQUEST_PART_BYTES) {
+        request_problem(
+            request, 400, "Bad argument",
+            "%s is longer than any key, has a %% without two digits after it, or is not "
+            "the base64 that it should be",
+            name);
         return false;
     }
     memcpy(room, unescaped, used);
@@ -205,13 +204,13 @@ bool request_may_reach(struct request *request, lethe_bytes key) {
     return false;
 }
 
-bool request_may_begin(struct request *request, lethe_bytes key) {
+bool request_may_begin(struct request *request, lethe_bytes key, uint64_t others) {
     const struct server *server = request->server;
     uint64_t most = server->options->max_counters;
     int64_t value;
     bool found;
-    if (most == 0 || __atomic_load_n(&server->watch.stats.counters, __ATOMIC_RELAXED) < most)
-        return true;
+    uint64_t counters = __atomic_load_n(&server->watch.stats.counters, __ATOMIC_RELAXED);
+    if (most == 0 || (counters < most && others < most - counters)) return true;
     lethe_status status = lethe_store_get(request->store, &key, 1, &value, &found);
     if (status != LETHE_OK) {
         request_store_problem(request, status);

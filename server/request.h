@@ -17,7 +17,13 @@
 struct server;
 struct route;
 
-enum { REQUEST_PART_BYTES = 1024, REQUEST_PROBLEM_BYTES = 512 };
+enum {
+    REQUEST_PART_BYTES = 1024,
+    REQUEST_PROBLEM_BYTES = 512,
+    REQUEST_HOST_BYTES = 272,
+    /* Of the text of an Idempotency-Key, which may have quotes and backslashes in it. */
+    REQUEST_KEY_BYTES = 2 * LETHE_ID_LIMIT_BYTES
+};
 
 /* The two ways to ask a request for more; the words are as they were sent. NULL: there is none. */
 typedef const char *request_lookup(void *connection, const char *name);
@@ -31,7 +37,11 @@ struct request {
     lethe_bytes part;
     /* Of the page. */
     const char *page_path;
+    /* Of an address in absolute form: the host that it names, in place of the Host header. */
+    char authority[REQUEST_HOST_BYTES];
     struct text body;
+    /* What the body takes of the server's memory for bodies. */
+    uint64_t charged;
     request_lookup *header, *argument;
     void *connection;
 
@@ -78,6 +88,10 @@ bool request_read_is_durable(struct request *request);
  * its backslashes. out has room for as many bytes as the text. Returns the size. */
 size_t request_header_value(const char *text, char *out);
 
+/* The Idempotency-Key, with or without quotes; empty without one. Returns false after a problem. */
+bool request_idempotency_key(struct request *request, char room[REQUEST_KEY_BYTES],
+                             lethe_bytes *out);
+
 /* Unescapes %XX; out has room for size bytes. Returns false if there is something else after a
  * %. */
 bool request_unescape(const char *text, size_t size, char *out, size_t *out_size);
@@ -92,9 +106,9 @@ bool request_argument_bytes(struct request *request, const char *name, char *roo
 
 /* Whether the token reaches a key; a problem otherwise. */
 bool request_may_reach(struct request *request, lethe_bytes key);
-/* Whether a counter may be changed: it exists, or there are fewer than there may be; a problem
- * otherwise. The door is open. */
-bool request_may_begin(struct request *request, lethe_bytes key);
+/* Whether a counter may be changed: it exists, or there are fewer than there may be, even if
+ * `others` begin as well; a problem otherwise. The door is open. */
+bool request_may_begin(struct request *request, lethe_bytes key, uint64_t others);
 
 extern const char type_json[], type_problem[];
 

@@ -2,7 +2,9 @@
  *
  * I1      A request reaches the function of a route only with a Host and Origin of ours, with a
  *         token of the route's scope, and if it posts, with a content type that no form of another
- *         site can send. */
+ *         site can send.
+ * I2      An address in absolute form, as for a proxy, is that of its path. The host that it names
+ *         counts in place of the Host header, and both must be ours. */
 #include "server/routes.h"
 
 #include <string.h>
@@ -10,6 +12,7 @@
 
 #include "page/page.h"
 #include "server/state.h"
+#include "server/tables.h"
 
 const struct route routes[] = {
     {"POST", "/v1/events", SCOPE_WRITE, answer_events,
@@ -37,6 +40,19 @@ const struct route routes[] = {
      true, false},
     {"GET", "/v1/claims/{}", SCOPE_READ, answer_claim_get, "Look at a claim.", NULL, true, true,
      false},
+    {"POST", "/v1/holds/{}/place", SCOPE_WRITE, answer_hold_place,
+     "Set an amount aside under a limit, once for each id. A duplicate has the state of the hold.",
+     NULL, false, true, false},
+    {"POST", "/v1/holds/{}/settle", SCOPE_WRITE, answer_hold_settle,
+     "Count what it really was, and end the hold.", NULL, false, true, false},
+    {"POST", "/v1/holds/{}/release", SCOPE_WRITE, answer_hold_release,
+     "End a hold of which nothing was used.", NULL, false, true, false},
+    {"GET", "/v1/holds/{}", SCOPE_READ, answer_hold_get, "Look at a hold.", NULL, false, true,
+     false},
+    {"GET", "/v1/holds", SCOPE_READ, answer_holds,
+     "Holds that are neither settled nor released, or all, in the order of their ids. The answer's "
+     "cursor continues the list.",
+     "prefix limit cursor all", false, true, false},
     {"POST", "/v1/backup", SCOPE_ADMIN, answer_backup,
      "Back the store up into the folder of --backups.", NULL, true, true, false},
     {"GET", "/v1/status", SCOPE_READ, answer_status, "The state of the server.", NULL, true, true,
@@ -52,6 +68,11 @@ const struct route routes[] = {
     {"GET", "/openapi.json", 0, answer_openapi, "This description.", NULL, false, false, false},
 };
 const size_t route_count = sizeof routes / sizeof routes[0];
+
+const struct route *routes_of(const struct server *server, size_t *count) {
+    *count = server->tables != NULL ? table_route_count : route_count;
+    return server->tables != NULL ? table_routes : routes;
+}
 
 /* The page is served at any path that it has, and at no other. */
 static const struct route page_route = {
@@ -69,7 +90,27 @@ static bool matches(const char *pattern, const char *path, lethe_bytes *part) {
     return memchr(part->data, '/', part->size) == NULL;
 }
 
-static bool check_host(struct request *request) {
+/* The path of an address in absolute form, whose host goes to request->authority; any other one as
+ * it is. NULL if it names something that no server of ours is. */
+static const char *path_of(struct request *request, const char *target) {
+    const char *scheme = request->server->options->tls_cert != NULL ? "https://" : "http://";
+    if (target[0] == '/' || strstr(target, "://") == NULL) return target;
+    if (strncasecmp(target, scheme, strlen(scheme)) != 0) return NULL;
+    const char *host = target + strlen(scheme);
+    size_t size = strcspn(host, "/");
+    if (size == 0 || size >= sizeof request->authority || memchr(host, '@', size) != NULL)
+        return NULL;
+    memcpy(request->authority, host, size);
+    request->authority[size] = '\0';
+    return host[size] == '/' ? host + size : "/";
+}
+
+static bool is_ours(const struct server *server, const char *host) {
+    return !server->checks_hosts ||
+           access_host_is_ours(host, server->options->hosts, server->options->listen);
+}
+
+static bool check_host(struct request *request, bool is_readable) {
     const struct server *server = request->server;
     const char *host = request->header(request->connection, "Host");
     const char *origin = request->header(request->connection, "Origin");
@@ -77,8 +118,9 @@ static bool check_host(struct request *request) {
         request_problem(request, 400, "Bad request", "there is no Host header");
         return false;
     }
-    if (server->checks_hosts &&
-        !access_host_is_ours(host, server->options->hosts, server->options->listen)) {
+    bool fine = is_readable && is_ours(server, host);
+    if (request->authority[0] != '\0') host = request->authority; /* I2 */
+    if (!fine || !is_ours(server, host)) {
         request_problem(request, 421, "Misdirected request",
                         "this server does not go by that Host; add the name with --hosts");
         return false;
@@ -161,17 +203,36 @@ static bool is_method(const char *method, const struct route *route) {
            (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0 && !route->is_stream);
 }
 
+/* Nothing is changed through a server over Redis: what changes a store is not there. */
+static void refuse_unknown(struct request *request, const char *path) {
+    lethe_bytes part;
+    for (size_t i = 0; i < route_count && request->server->tables != NULL; i++) {
+        if (strcmp(routes[i].method, "POST") != 0 || !matches(routes[i].path, path, &part))
+            continue;
+        request_problem(request, 403, "Read only",
+                        "this server shows the tables of Redis and changes nothing; count with "
+                        "'lethe count --redis', or with the commands ONCE.*");
+        return;
+    }
+    request_problem(request, 404, "Not found", "there is nothing here; see /openapi.json");
+}
+
 void routes_find(struct request *request, const char *method, const char *path) {
     const struct route *other = NULL;
     lethe_bytes part, found = {0};
+    path = path_of(request, path);
+    bool is_readable = path != NULL;
+    if (path == NULL) path = "";
     request->token = NULL;
-    for (size_t i = 0; i < route_count && request->route == NULL; i++) {
-        if (!matches(routes[i].path, path, &part)) continue;
+    size_t count;
+    const struct route *all = routes_of(request->server, &count);
+    for (size_t i = 0; i < count && request->route == NULL; i++) {
+        if (!matches(all[i].path, path, &part)) continue;
         found = part;
-        if (is_method(method, &routes[i]))
-            request->route = &routes[i];
+        if (is_method(method, &all[i]))
+            request->route = &all[i];
         else
-            other = &routes[i];
+            other = &all[i];
     }
     if (request->route == NULL && other == NULL && page_find(path) != NULL) {
         if (is_method(method, &page_route)) {
@@ -181,9 +242,9 @@ void routes_find(struct request *request, const char *method, const char *path) 
             other = &page_route;
         }
     }
-    if (!check_host(request)) return;
+    if (!check_host(request, is_readable)) return;
     if (request->route == NULL && other == NULL) {
-        request_problem(request, 404, "Not found", "there is nothing here; see /openapi.json");
+        refuse_unknown(request, path);
     } else if (request->route == NULL) {
         request_problem(request, 405, "Method not allowed", "ask with %s", other->method);
         request->allow = other->method;

@@ -27,6 +27,9 @@ struct route {
 extern const struct route routes[];
 extern const size_t route_count;
 
+/* Those of a server: of one with a store, or of one over Redis (tables.h). */
+const struct route *routes_of(const struct server *server, size_t *count);
+
 /* Whether a Content-Type header, which may be NULL, is of this type. */
 bool route_type_is(const char *type, const char *name);
 
@@ -47,6 +50,11 @@ void answer_counter(struct request *request);
 void answer_counters(struct request *request);
 void answer_events(struct request *request);
 void answer_health(struct request *request);
+void answer_hold_get(struct request *request);
+void answer_hold_place(struct request *request);
+void answer_hold_release(struct request *request);
+void answer_hold_settle(struct request *request);
+void answer_holds(struct request *request);
 void answer_metrics(struct request *request);
 void answer_openapi(struct request *request);
 void answer_page(struct request *request);

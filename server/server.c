@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +22,14 @@
 #include <unistd.h>
 
 #include "frame/exit_code.h"
+#include "input/integer.h"
 #include "say/message.h"
 #include "server/caps.h"
 #include "server/http.h"
 #include "server/log.h"
 #include "server/parsing.h"
 #include "server/state.h"
+#include "server/tables.h"
 
 enum { PROBLEM_BYTES = 512 };
 
@@ -56,7 +59,23 @@ static bool is_loopback(const char *listen) {
            strncmp(listen, "[::1]:", 6) == 0 || strncmp(listen, "localhost:", 10) == 0;
 }
 
+/* Whether it is HOST:PORT, with a port that there is. */
+static bool is_address(const char *listen) {
+    const char *colon = strrchr(listen, ':');
+    uint64_t port;
+    return colon != NULL && colon != listen &&
+           integer_parse_natural((lethe_bytes){.data = colon + 1, .size = strlen(colon + 1)},
+                                 &port) &&
+           port <= UINT16_MAX;
+}
+
 static int check_options(const struct server_options *options) {
+    if (!is_address(options->listen)) {
+        return message_fail(EXIT_USAGE,
+                            "--listen %s is not HOST:PORT, with a port from 0 to 65535; give one "
+                            "such as 127.0.0.1:8420",
+                            options->listen);
+    }
     if ((options->tls_cert == NULL) != (options->tls_key == NULL))
         return message_fail(EXIT_USAGE, "--tls-cert and --tls-key belong together; give both");
     if (is_loopback(options->listen) || options->insecure) return EXIT_DONE;
@@ -72,19 +91,22 @@ static bool make_format(const struct server *server, const char *fields, bool is
                         struct event_format *out, struct event_problem *problem) {
     char all[EVENT_NAMES_BYTES];
     const char *usual = is_cloud ? "" : "id=id,key=key,delta=delta";
+    const char *option = is_cloud ? "--cloud-fields" : EVENT_FIELDS_OPTION;
     if (fields == NULL) fields = usual;
     bool has_time = strstr(fields, "time=") != NULL;
     int length = snprintf(all, sizeof all, "%s%s%s", fields, fields[0] != '\0' ? "," : "",
                           server->event_time && !has_time ? "time=time" : "");
     if ((size_t)length >= sizeof all) {
-        event_problem_set(problem, "--fields is too long; name less");
+        event_problem_set(problem, "%s is too long; name less", option);
         return false;
     }
     if (length > 0 && all[length - 1] == ',') all[length - 1] = '\0';
     struct event_format_options options = {.kind = EVENTS_JSONL,
                                            .fields = all[0] != '\0' ? all : NULL,
+                                           .fields_option = option,
                                            .is_cloud = is_cloud,
-                                           .takes_changes = !is_cloud};
+                                           .takes_changes = !is_cloud,
+                                           .takes_base64 = !is_cloud};
     return event_format_make(&options, out, problem) &&
            event_format_set_scale(out, server->scale, problem);
 }
@@ -110,26 +132,64 @@ static int learn(struct server *server) {
     return EXIT_DONE;
 }
 
-/* Starts everything but HTTP. */
-static int begin(struct server *server) {
+static int begin_tables(struct server *server) {
+    struct event_problem problem;
+    (void)event_zone_set("+00:00", &server->moments.zone, &problem);
+    if (!workers_begin(&server->workers)) return message_fail_memory();
+    server->tables = tables_begin(server, server->options->source);
+    return server->tables != NULL ? EXIT_DONE : message_fail_memory();
+}
+
+/* Whether a folder, which need not be there yet, is the store's or below it. */
+static bool is_within(const char *folder, const char *store) {
+    char outer[PATH_MAX], inner[PATH_MAX], rest[PATH_MAX];
+    if (strlen(folder) >= sizeof rest || realpath(store, outer) == NULL) return false;
+    snprintf(rest, sizeof rest, "%s", folder);
+    while (realpath(rest, inner) == NULL) { /* what is there of it */
+        char *slash = strrchr(rest, '/');
+        bool is_gone = strcmp(rest, ".") == 0; /* even the working folder */
+        if (slash == rest || is_gone) return false;
+        if (slash != NULL)
+            *slash = '\0';
+        else
+            snprintf(rest, sizeof rest, ".");
+    }
+    size_t size = strlen(outer);
+    return strncmp(inner, outer, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
+}
+
+static int begin_store(struct server *server) {
     const struct server_options *options = server->options;
-    char problem[PROBLEM_BYTES] = "";
     lethe_detail detail = {""};
-    if (!access_init(&server->access, options->token_file, problem, sizeof problem))
-        return message_fail(EXIT_ENVIRONMENT, "%s", problem);
     lethe_status status = door_open(&server->door, options->folder, options->store, &detail);
     if (status != LETHE_OK) {
         return message_fail(status == LETHE_EINVAL ? EXIT_USAGE : EXIT_ENVIRONMENT,
                             "cannot open the store %s: %s", options->folder,
                             detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
     }
-    if (detail.text[0] != '\0') log_warn("store_mended", "%s", detail.text);
+    if (options->backups != NULL && is_within(options->backups, options->folder)) {
+        return message_fail(EXIT_USAGE,
+                            "--backups %s is in the store itself; name another folder, best on "
+                            "another disk",
+                            options->backups);
+    }
+    if (detail.text[0] != '\0') log_warn("store_notice", "%s", detail.text);
     int code = learn(server);
     if (code != EXIT_DONE) return code;
     if (!waiter_begin(&server->waiter) || !workers_begin(&server->workers) ||
         !watch_begin(&server->watch, server)) {
         return message_fail_memory();
     }
+    return EXIT_DONE;
+}
+
+static int begin(struct server *server) {
+    const struct server_options *options = server->options;
+    char problem[PROBLEM_BYTES] = "";
+    if (!access_init(&server->access, options->token_file, problem, sizeof problem))
+        return message_fail(EXIT_ENVIRONMENT, "%s", problem);
+    int code = options->source != NULL ? begin_tables(server) : begin_store(server);
+    if (code != EXIT_DONE) return code;
     server->http = http_begin(server, problem, sizeof problem);
     return server->http != NULL ? EXIT_DONE : message_fail(EXIT_ENVIRONMENT, "%s", problem);
 }
@@ -140,6 +200,7 @@ static int end(struct server *server, int code) {
     if (server->http != NULL) http_drain(server->http);
     if (server->watch.server != NULL) watch_end(&server->watch);
     if (server->workers.last != NULL) workers_end(&server->workers);
+    tables_end(server->tables);
     if (server->waiter.has_thread) waiter_end(&server->waiter);
     http_end(server->http);
     if (server->door.has_keeper) {
@@ -157,8 +218,9 @@ static int end(struct server *server, int code) {
 static void reload(struct server *server) {
     char problem[PROBLEM_BYTES] = "";
     notify_manager("RELOADING=1");
-    bool fine = access_reload(&server->access, problem, sizeof problem) &&
-                http_reload(server->http, problem, sizeof problem);
+    bool fine = access_reload(&server->access, problem, sizeof problem);
+    http_check_streams(server->http);
+    fine = fine && http_reload(server->http, problem, sizeof problem);
     if (fine)
         log_note("reloaded", "tokens and certificates were read again");
     else
@@ -171,11 +233,10 @@ static void serve(struct server *server, const sigset_t *signals) {
     const struct timespec second = {.tv_sec = 1};
     for (;;) {
         int number = sigtimedwait(signals, NULL, &second);
-        if (number < 0) {
-            http_tick(server->http);
-        } else if (number == SIGHUP) {
+        http_tick(server->http); /* however often a signal comes */
+        if (number == SIGHUP) {
             reload(server);
-        } else if (number != SIGPIPE) {
+        } else if (number >= 0 && number != SIGPIPE) {
             log_note("ending", "ending: %s", strsignal(number));
             notify_manager("STOPPING=1");
             return;
@@ -206,7 +267,10 @@ int server_run(const struct server_options *options) {
         .max_body_bytes = options->max_body_bytes > 0 ? options->max_body_bytes : MAX_BODY_BYTES,
         .max_connections =
             options->max_connections > 0 ? options->max_connections : MAX_CONNECTIONS,
+        .max_holds = options->max_holds > 0 ? options->max_holds : MAX_HOLDS,
+        .bodies = {.most = options->max_bodies_bytes},
         .checks_hosts = is_loopback(options->listen) || options->hosts != NULL};
+    if (server.bodies.most == 0) server.bodies.most = BODIES_FACTOR * server.max_body_bytes;
     pthread_mutex_init(&server.batches.lock, NULL);
     code = begin(&server);
     if (code == EXIT_DONE) {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "lethe/store.h"
+#include "server/source.h"
 
 /* Zero, or NULL, where something is left out. */
 struct server_options {
@@ -22,6 +23,8 @@ struct server_options {
     const char *folder;
     const lethe_store_options *store;
     bool read_only;
+    /* In place of a store: the tables that are shown. folder is then what is said of it. */
+    const struct source *source;
 
     /* HOST:PORT, HOST an address, [address] or name; port 0 is any that is free. */
     const char *listen;
@@ -38,8 +41,12 @@ struct server_options {
     const char *backups;
     /* How many counters may exist; further ones are not begun. 0: no limit. */
     uint64_t max_counters;
+    /* How many holds may be open; further ones are not placed. 0: as caps.h has it. */
+    uint64_t max_holds;
     /* Bytes of a body as it is sent, and decompressed; connections; 0: as caps.h has it. */
     uint64_t max_body_bytes, max_connections;
+    /* Bytes of the bodies of all requests together. */
+    uint64_t max_bodies_bytes;
     /* Messages are JSON objects. */
     bool logs_json;
 };

@@ -5,6 +5,7 @@
 #include "events/batch.h"
 #include "events/format.h"
 #include "server/access.h"
+#include "server/body.h"
 #include "server/door.h"
 #include "server/server.h"
 #include "server/waiter.h"
@@ -26,7 +27,10 @@ struct server {
     struct workers workers;
     struct watch watch;
     struct batches batches;
+    struct bodies bodies;
     struct http *http;
+    /* NULL: there is a store. Otherwise there is none, and no door, waiter and watch. */
+    struct tables *tables;
     /* How events are written: JSON, and CloudEvents. */
     struct event_format json, cloud;
     /* How times in queries are written. */
@@ -34,7 +38,7 @@ struct server {
     unsigned scale;
     bool event_time, check_payload, has_sketch;
     char per[LETHE_METERS_TEXT_BYTES], zone[LETHE_METERS_TEXT_BYTES];
-    uint64_t max_body_bytes, max_connections;
+    uint64_t max_body_bytes, max_connections, max_holds;
     unsigned threads;
     bool checks_hosts;
 };

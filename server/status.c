@@ -100,6 +100,16 @@ static void add_strain(struct text *out, uint32_t strain, bool is_open) {
     text_put(out, "],");
 }
 
+static void add_holds(struct text *out, const lethe_holds_stats *holds, unsigned scale) {
+    int64_t held = holds->held < INT64_MAX ? (int64_t)holds->held : INT64_MAX;
+    text_format(out,
+                "\"holds\":{\"open\":\"%" PRIu64 "\",\"ended\":\"%" PRIu64
+                "\",\"forced\":\"%" PRIu64 "\",\"held\":",
+                holds->open, holds->ended, holds->forced);
+    text_value(out, held, scale);
+    text_put(out, "},");
+}
+
 static void add_meters(struct text *out, const lethe_store_stats *stats) {
     const char *at = stats->per;
     text_put(out, "\"meters\":{\"per\":[");
@@ -142,6 +152,7 @@ void status_write(struct server *server, struct text *out) {
                 view.fold_age_s);
     add_strain(out, stats->window.strain, store != NULL);
     add_top(out, &server->watch);
+    add_holds(out, &view.holds, server->scale);
     add_meters(out, stats);
     text_put(out, "}\n");
 }

@@ -1,7 +1,10 @@
 /* take.c - POST /v1/take: adds to a counter unless that would pass a limit, once for each id.
  *
- * What is limited is answered with 200 and its outcome: it is an answer, and not a failure. */
+ * What is limited is answered with 200 and its outcome: it is an answer, and not a failure.
+ * WHY     A member that is not known is refused: an amount by another name, passed over, would be a
+ *         take of 1, and a limit by another name none. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "events/number.h"
 #include "events/record.h"
@@ -10,24 +13,38 @@
 #include "server/state.h"
 #include "take/bounds.h"
 
-enum { ID = 0, KEY, DELTA, LIMIT, MIN };
-static const char *const names[] = {"id", "key", "delta", "limit", "min", NULL};
+enum { ID = 0, KEY, AMOUNT, DELTA, LIMIT, MIN };
+static const struct object_member wanted[] = {{"id", OBJECT_BYTES},      {"key", OBJECT_BYTES},
+                                              {"amount", OBJECT_NUMBER}, {"delta", OBJECT_NUMBER},
+                                              {"limit", OBJECT_NUMBER},  {"min", OBJECT_NUMBER},
+                                              {NULL, OBJECT_BYTES}};
 
-/* Reads the numbers and limits, which depend on the store. */
-static bool read_bounds(struct request *request, const struct object *object, int64_t *amount,
+/* Reads how much to take: the amount, which may be called delta as in events; 1 without it. */
+static bool read_amount(struct request *request, const struct object *object, int64_t *out) {
+    struct event_problem problem;
+    unsigned scale = request->server->scale;
+    size_t which = object->members[AMOUNT].data != NULL ? AMOUNT : DELTA;
+    lethe_bytes text = object->members[which];
+    *out = decimal_unit(scale);
+    if (text.data == NULL) return true;
+    if (which == AMOUNT && object->members[DELTA].data != NULL) {
+        request_problem(request, 400, "Bad request",
+                        "there are an amount and a delta, which are the same; give the amount");
+        return false;
+    }
+    enum decimal_problem reason = decimal_parse_scaled(text, scale, out);
+    if (reason == DECIMAL_FINE) return true;
+    event_problem_number(&problem, wanted[which].name, text, scale, reason);
+    request_problem(request, 400, "Bad request", "%s", problem.text);
+    return false;
+}
+
+/* Reads the limits, which depend on the store. */
+static bool read_bounds(struct request *request, const struct object *object,
                         struct bounds *bounds) {
     struct event_problem problem;
     const struct server *server = request->server;
     const lethe_bytes *members = object->members;
-    *amount = decimal_unit(server->scale);
-    if (members[DELTA].data != NULL) {
-        enum decimal_problem reason = decimal_parse_scaled(members[DELTA], server->scale, amount);
-        if (reason != DECIMAL_FINE) {
-            event_problem_number(&problem, "delta", members[DELTA], server->scale, reason);
-            request_problem(request, 400, "Bad request", "%s", problem.text);
-            return false;
-        }
-    }
     if ((members[LIMIT].data == NULL ||
          bounds_add(bounds, "limit", members[LIMIT], true, &problem)) &&
         (members[MIN].data == NULL || bounds_add(bounds, "min", members[MIN], false, &problem)) &&
@@ -76,8 +93,8 @@ static void take(struct request *request, const struct object *object) {
         request_problem(request, 400, "Bad request", "%s", problem.text);
         return;
     }
-    if (!request_may_begin(request, object->members[KEY]) ||
-        !read_bounds(request, object, &amount, &bounds)) {
+    if (!request_may_begin(request, object->members[KEY], 0) ||
+        !read_amount(request, object, &amount) || !read_bounds(request, object, &bounds)) {
         return;
     }
     lethe_status status = bounds_apply(request->store, object->members[ID], object->members[KEY],
@@ -88,10 +105,26 @@ static void take(struct request *request, const struct object *object) {
         request_store_problem(request, status);
 }
 
+/* An Idempotency-Key supplies an id that is missing, as for events. */
+static bool supply_id(struct request *request, lethe_bytes key, lethe_bytes *id) {
+    struct event_excerpt one, other;
+    if (key.size == 0) return true;
+    if (id->data == NULL) *id = key;
+    if (id->size == key.size && memcmp(id->data, key.data, key.size) == 0) return true;
+    request_problem(request, 400, "Bad request",
+                    "the take has the id '%s', and the Idempotency-Key is '%s'; give one",
+                    event_excerpt(*id, &one), event_excerpt(key, &other));
+    return false;
+}
+
 void answer_take(struct request *request) {
     struct object object;
-    if (!object_read(request, names, &object)) return;
-    if (object_has(request, &object, names, ID) && object_has(request, &object, names, KEY) &&
+    char room[REQUEST_KEY_BYTES];
+    lethe_bytes key;
+    if (!request_idempotency_key(request, room, &key) || !object_read(request, wanted, &object))
+        return;
+    if (object_has_only(request, wanted) && supply_id(request, key, &object.members[ID]) &&
+        object_has(request, &object, wanted, ID) && object_has(request, &object, wanted, KEY) &&
         request_may_reach(request, object.members[KEY]) && request_enter(request)) {
         take(request, &object);
     }

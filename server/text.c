@@ -10,14 +10,20 @@
 #include "input/decimal.h"
 #include "say/quote.h"
 #include "say/utf8.h"
+#include "server/caps.h"
 
 enum { LEAST_ROOM = 256 };
 
+size_t text_room_for(const struct text *text, size_t more) {
+    if (text->data != NULL && more <= text->room - text->size) return text->room;
+    size_t room = text->room < LEAST_ROOM ? LEAST_ROOM : 2 * text->room;
+    return room - text->size < more ? text->size + more : room;
+}
+
 char *text_reserve(struct text *text, size_t more) {
     if (text->has_failed) return NULL;
-    if (more <= text->room - text->size) return text->data + text->size;
-    size_t room = text->room < LEAST_ROOM ? LEAST_ROOM : 2 * text->room;
-    if (room - text->size < more) room = text->size + more;
+    if (text->data != NULL && more <= text->room - text->size) return text->data + text->size;
+    size_t room = text_room_for(text, more);
     char *data = realloc(text->data, room);
     text->has_failed = data == NULL;
     if (data == NULL) return NULL;
@@ -53,6 +59,10 @@ void text_format(struct text *text, const char *format, ...) {
 void text_free(struct text *text) {
     free(text->data);
     *text = (struct text){0};
+}
+
+bool text_is_full(const struct text *text) {
+    return text->size >= ANSWER_BYTES;
 }
 
 void text_number(struct text *text, uint64_t value) {

@@ -17,12 +17,16 @@ struct text {
     bool has_failed;
 };
 
+/* The memory that the text would take with so many more bytes. */
+size_t text_room_for(const struct text *text, size_t more);
 /* Makes sure that so many more bytes have room. Returns where they go, or NULL. */
 char *text_reserve(struct text *text, size_t more);
 void text_add(struct text *text, const void *data, size_t size);
 void text_put(struct text *text, const char *string);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
+/* Whether an answer has as many bytes as it may have: no row is added then (caps.h). */
+bool text_is_full(const struct text *text);
 
 /* A natural number, in digits. */
 void text_number(struct text *text, uint64_t value);

@@ -30,20 +30,10 @@ bool usage_argument_time(struct request *request, const char *name, uint64_t *ou
     return false;
 }
 
-/* Rows while they are written. */
-struct usage_list {
-    struct text *out;
-    const char *by;
-    unsigned scale;
-    uint64_t count, most;
-    bool has_more, has_rest;
-};
-
-/* A lethe_usage_visit. */
-static bool add_row(void *context, const lethe_usage_row *row) {
+bool usage_add_row(void *context, const lethe_usage_row *row) {
     struct usage_list *list = context;
     char value[USAGE_VALUE_BYTES], text[USAGE_PERIOD_BYTES];
-    if (list->count == list->most) {
+    if (list->count == list->most || text_is_full(list->out)) {
         list->has_more = true;
         return false;
     }
@@ -65,6 +55,15 @@ static bool add_row(void *context, const lethe_usage_row *row) {
     usage_value(row, list->scale, value);
     text_format(list->out, ",\"value\":\"%s\"}", value);
     return true;
+}
+
+void usage_end_list(const struct usage_list *list, const char *zone) {
+    if (!list->has_rest) text_put(list->out, "],\"rest\":[");
+    text_put(list->out, "],\"by\":");
+    text_quoted_string(list->out, list->by);
+    text_put(list->out, ",\"zone\":");
+    text_quoted_string(list->out, zone);
+    text_format(list->out, ",\"is_cut\":%s}\n", list->has_more ? "true" : "false");
 }
 
 /* What the periods are called that the query is by. */
@@ -100,17 +99,12 @@ void answer_usage(struct request *request) {
     }
     if (!request_enter(request)) return;
     text_put(list.out, "{\"usage\":[");
-    lethe_status status = lethe_store_usage(request->store, &query, add_row, &list);
+    lethe_status status = lethe_store_usage(request->store, &query, usage_add_row, &list);
     if (status != LETHE_OK) {
         request_store_problem(request, status);
         return;
     }
-    if (!list.has_rest) text_put(list.out, "],\"rest\":[");
-    text_put(list.out, "],\"by\":");
-    text_quoted_string(list.out, list.by);
-    text_put(list.out, ",\"zone\":");
-    text_quoted_string(list.out, server->zone[0] != '\0' ? server->zone : "UTC");
-    text_format(list.out, ",\"is_cut\":%s}\n", list.has_more ? "true" : "false");
+    usage_end_list(&list, server->zone[0] != '\0' ? server->zone : "UTC");
     request_answer(request, 200, type_json);
     (void)request_read_is_durable(request);
 }

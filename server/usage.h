@@ -11,6 +11,19 @@ bool usage_argument_time(struct request *request, const char *name, uint64_t *ou
 
 uint64_t usage_now_ms(void);
 
+/* Rows while they are written. */
+struct usage_list {
+    struct text *out;
+    const char *by;
+    unsigned scale;
+    uint64_t count, most;
+    bool has_more, has_rest;
+};
+/* A lethe_usage_visit. */
+bool usage_add_row(void *context, const lethe_usage_row *row);
+/* What follows the last row. */
+void usage_end_list(const struct usage_list *list, const char *zone);
+
 /* read.c: the prefix of keys that is asked for. */
 bool read_prefix(struct request *request, char room[REQUEST_PART_BYTES], lethe_bytes *out);
 

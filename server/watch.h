@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "lethe/store.h"
+#include "lethe/holds.h"
 #include "server/caps.h"
 #include "server/text.h"
 #include "server/waiter.h"
@@ -43,6 +43,9 @@ struct watch {
     struct sample samples[SAMPLES], latest;
     uint64_t count;
     lethe_store_stats stats;
+    lethe_holds_stats holds;
+    /* Looks that were begun, and the last one of them that was noted. */
+    uint64_t looks, noted;
     bool has_stats;
     double folded_s;
     uint64_t folded;
@@ -60,10 +63,11 @@ struct watch {
 struct view {
     bool has_stats;
     lethe_store_stats stats;
+    lethe_holds_stats holds;
     struct sample now, before, minute;
     double uptime_s, fold_age_s, expected_lost;
 };
-/* Looks at the store first, and may wait for the disk. */
+/* Looks at the store first, and waits a moment for the disk, but no longer. */
 void watch_view(struct watch *watch, struct view *out);
 
 bool watch_begin(struct watch *watch, struct server *server);

@@ -11,10 +11,7 @@ static void plan_options(const struct structure *row, const struct structure_pla
                          void *options) {
     lethe_bloom_options *own = options;
     own->layout = (lethe_bloom_layout)row->kind;
-    own->capacity = plan->capacity;
-    own->error = plan->error;
-    own->seed = plan->seed;
-    own->allocator = plan->allocator;
+    TAKE_PLAN(own, plan);
 }
 
 static bool is(const struct structure *row, const void *object) {
@@ -56,14 +53,10 @@ static const struct structure_field fields[] = {
     END_OF_FIELDS,
 };
 
-#define COMMON                                                                                    \
-    .type = "BLOM", .version = 1, .oldest_version = 1,                                            \
-    .options_bytes = sizeof(lethe_bloom_options), .shape_bytes = sizeof(lethe_bloom_shape),       \
-    .memory_in_shape = offsetof(lethe_bloom_shape, memory_bytes),                                 \
-    .stats_bytes = sizeof(lethe_bloom_stats), ROW_FUNCTIONS, ROW_FILES,                           \
-    .plan_options = plan_options, .plan = row_plan, .get_shape = row_get_shape, .info = row_info, \
-    .is = is, .add = add, .test = test, .merge = row_merge, .copy = row_copy, .clear = clear,     \
-    .fields = fields
+#define COMMON                                                                                 \
+    .type = "BLOM", .version = 1, .oldest_version = 1, ROW_FUNCTIONS, ROW_FILES, ROW_OF_SHAPE, \
+    .plan_options = plan_options, .is = is, .add = add, .test = test, .merge = row_merge,      \
+    .copy = row_copy, .clear = clear, .fields = fields
 
 const struct structure structure_bloom = {.name = "bloom", .kind = LETHE_BLOOM_CLASSIC, COMMON};
 const struct structure structure_blocked = {.name = "blocked", .kind = LETHE_BLOOM_BLOCKED, COMMON};

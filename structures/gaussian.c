@@ -11,10 +11,7 @@ static void plan_options(const struct structure *row, const struct structure_pla
                          void *options) {
     (void)row;
     lethe_gaussian_options *own = options;
-    own->capacity = plan->capacity;
-    own->error = plan->error;
-    own->seed = plan->seed;
-    own->allocator = plan->allocator;
+    TAKE_PLAN(own, plan);
 }
 
 static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms) {
@@ -59,16 +56,10 @@ const struct structure structure_gaussian = {
     .type = "GAUS",
     .version = 1,
     .oldest_version = 1,
-    .options_bytes = sizeof(lethe_gaussian_options),
-    .shape_bytes = sizeof(lethe_gaussian_shape),
-    .memory_in_shape = offsetof(lethe_gaussian_shape, memory_bytes),
-    .stats_bytes = sizeof(lethe_gaussian_stats),
     ROW_FUNCTIONS,
     ROW_FILES,
+    ROW_OF_SHAPE,
     .plan_options = plan_options,
-    .plan = row_plan,
-    .get_shape = row_get_shape,
-    .info = row_info,
     .add = add,
     .test = test,
     .merge = row_merge,

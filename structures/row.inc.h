@@ -83,6 +83,17 @@ static inline lethe_status row_load_file(const char *path, const lethe_allocator
         return OWN(info)(object, stats);                                             \
     }
 
+/* The members of a row that these are, and what the structure's structs take. */
+#define ROW_OF_SHAPE                                                                          \
+    .options_bytes = sizeof(OWN(options)), .shape_bytes = sizeof(OWN(shape)),                 \
+    .stats_bytes = sizeof(OWN(stats)), .memory_in_shape = offsetof(OWN(shape), memory_bytes), \
+    .plan = row_plan, .get_shape = row_get_shape, .info = row_info
+
+/* Options that are planned from a number of keys and an error. */
+#define TAKE_PLAN(own_, plan_)                                             \
+    ((own_)->capacity = (plan_)->capacity, (own_)->error = (plan_)->error, \
+     (own_)->seed = (plan_)->seed, (own_)->allocator = (plan_)->allocator)
+
 /* Fields of the shape and of the stats, whose names are those of the facts. */
 #define OF_SHAPE(field_, type_) \
     { .name = #field_, .type = type_, .is_of_shape = true, .offset = offsetof(OWN(shape), field_) }

@@ -126,14 +126,11 @@ static const struct structure_field fields[] = {
 };
 
 #define COMMON                                                                                 \
-    .version = 1, .oldest_version = 1, .newest_version = 2,                                    \
-    .options_bytes = sizeof(lethe_sketch_options), .shape_bytes = sizeof(lethe_sketch_shape),  \
+    .version = 1, .oldest_version = 1, .newest_version = 2, ROW_OF_SHAPE,                      \
     .first_options_bytes = offsetof(lethe_sketch_options, is_depth),                           \
-    .first_shape_bytes = offsetof(lethe_sketch_shape, is_depth),                               \
-    .memory_in_shape = offsetof(lethe_sketch_shape, memory_bytes),                             \
-    .stats_bytes = sizeof(lethe_sketch_stats), .plan_options = plan_options, .plan = row_plan, \
-    .get_shape = row_get_shape, .info = row_info, .test = test, .count = count_all,            \
-    .copy = row_copy, .free = row_free, .seed = row_seed, .fields = fields
+    .first_shape_bytes = offsetof(lethe_sketch_shape, is_depth), .plan_options = plan_options, \
+    .test = test, .count = count_all, .copy = row_copy, .free = row_free, .seed = row_seed,    \
+    .fields = fields
 
 #define KIND                                                                                \
     COMMON, .type = "SKCH", .is = is, .make = row_make, .add = add, .merge = row_merge,     \

@@ -77,11 +77,13 @@ static const struct structure_field fields[] = {
     END_OF_FIELDS,
 };
 
-#define COMMON                                                                                  \
-    .type = "WIND", .version = 2, .oldest_version = 1,                                          \
-    .options_bytes = sizeof(lethe_window_options), .stats_bytes = sizeof(lethe_window_stats),   \
-    ROW_FUNCTIONS, ROW_FILES, .plan_options = plan_options, .info = info, .is = is, .add = add, \
-    .test = test, .work = work, .merge = row_merge, .fields = fields
+#define COMMON                                                                                    \
+    .type = "WIND", .version = 2, .oldest_version = 1,                                            \
+    .options_bytes = sizeof(lethe_window_options),                                                \
+    .first_options_bytes = offsetof(lethe_window_options, one_line),                              \
+    .stats_bytes = sizeof(lethe_window_stats), ROW_FUNCTIONS, ROW_FILES,                          \
+    .plan_options = plan_options, .info = info, .is = is, .add = add, .test = test, .work = work, \
+    .merge = row_merge, .fields = fields
 
 const struct structure structure_window = {
     .name = "window", .kind = LETHE_WINDOW_QUOTIENT, .remove = remove_all, COMMON};

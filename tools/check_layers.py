@@ -3,7 +3,7 @@
 
 usage: tools/check_layers.py [ROOT]
 
-    include/lethe    public headers: each other and standard C, nothing else
+    include/lethe    public headers: each other and standard C (.hpp: C++), nothing else
     src/core src/os  <-  src/backup  <-  src/filter, src/sketch  <-  src/window  <-  src/engine
     src/opencl       beside src/engine: core, and single headers of filter and sketch
     structures       public headers
@@ -156,6 +156,8 @@ def wrong_foreign(layer, path, name):
             return f"only {where} may include {library} (<{name}>); go through what it offers"
     if name in STANDARD_C:
         return None
+    if layer == "include" and path.endswith(".hpp") and re.fullmatch(r"[a-z_]+", name):
+        return None  # of the C++ standard: names without an ending
     if layer == "include":
         return (f"a public header may not include <{name}>; use only lethe/*.h and standard C, "
                 "so that it compiles everywhere")

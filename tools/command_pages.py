@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes docs/commands, the reference of the module's commands, and the lists in docs/acl.md.
+"""Writes docs/commands, the reference of the module's commands, and the lists in docs/acl.md and docs/llms.txt.
 
 usage: tools/command_pages.py [--check] [PROGRAM]
 
@@ -18,12 +18,42 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs/commands"
 ACL = ROOT / "docs/acl.md"
+INDEX = ROOT / "docs/llms.txt"
 BEGIN, END = "<!-- lists: begin -->\n", "<!-- lists: end -->\n"
+INDEX_BEGIN, INDEX_END = "<!-- commands: begin -->\n", "<!-- commands: end -->\n"
 GROUPS = {"ONCE": "Once-tables: counters that apply every operation once",
           "FBF": "Forgetful Bloom filters: items are forgotten after a window",
           "FID": "Sketches: how often items were added, in fixed memory",
           "QF": "Quotient filters: items are counted, and can be removed",
           "GBF": "Gaussian Bloom filters: fewer false positives while under-filled"}
+
+# What all commands have in common.
+COMMON = {
+    "Values out of range": [
+        "A command whose argument or option is out of its range changes nothing, and its error names the argument, the value "
+        "that was given and the range: `ERR the value '31d' of WINDOW is out of its range: 1000 to 2592000000 milliseconds, or "
+        "such as 90s, 10m, 24h or 3d`. Of a value at most 40 bytes are shown, and what is not printable as `\\xNN`."],
+    "Protocols": [
+        "In version 3 of the protocol (`HELLO 3`), commands that answer yes or no about an item or an id reply with booleans, as "
+        "those of RedisBloom do: ADD, MADD, TEST, MTEST, REMOVE and MREMOVE of filters, ONCE.ADD, ONCE.SEEN and ONCE.FORGET. In "
+        "version 2 they reply with 1 and 0. Whatever has more than two answers, or counts, is an integer in both.",
+        "Fractions are strings in version 2 and doubles in version 3. They have the fewest digits that are read as the same "
+        "number: what was given as 0.001 is shown as 0.001."],
+    "Events": [
+        "With `notify-keyspace-events` that has `d`, a change is announced by the command's name in small letters, such as "
+        "`once.incrby`; MADD, MREMOVE and the like are announced as `add` and `remove`. A value that its first use makes is "
+        "announced as `once.create` or `fbf.reserve` only if that use changes nothing else. Duplicates, refusals and time that "
+        "passes are not announced. Replicas announce what their master does, by the same names."],
+    "INFO": [
+        "`INFO lethe` has two sections. `lethe_values`: the module's `version`; `keys`, the number of its values; `effects_sent` "
+        "and, of these, `ticks_sent`, which only let time pass (ONCE.INCRBY sends none while there is neither a replica nor a "
+        "log); `keys_nearly_too_large_to_migrate`; `keys_evicted`.",
+        "`lethe_tables` has sums over the once-tables that there are at this moment: `tables`, their number; `fresh`, "
+        "`duplicates` and `refused`, as in [ONCE.INFO](once.info.md); `strained`, the number of tables that have a strain. What a "
+        "table has counted goes with it, when it is removed, and comes with it, when it is loaded. INFO looks only at tables that "
+        "have changed since it was asked, so it stays cheap with many tables."],
+}
+
 
 def syntax(argument):
     """An argument as the syntax shows it."""
@@ -84,6 +114,9 @@ def page(name, command):
     parts += ["## Errors\n", table(("error", "when"), [(f"`{form['text']}`", form["when"] + ".")
                                                        for form in command["errors"]])]
     parts += ["## Example\n", "```text\n" + command["example"] + "```\n"]
+    if command["history"]: # a command that was never changed has none
+        parts += ["## History\n", table(("version", "change"),
+                                        [(one["since"], one["changes"] + ".") for one in command["history"]])]
     return "\n".join(parts)
 
 
@@ -98,6 +131,8 @@ def index(commands):
         rows = [(f"[{name}]({name.lower()}.md)", command["summary"])
                 for name, command in sorted(commands.items()) if command["group"] == group]
         parts += [f"## {title}\n", table(("command", "what it does"), rows)]
+    for title, paragraphs in COMMON.items():
+        parts += [f"## {title}\n"] + [wrapped(paragraph) + "\n" for paragraph in paragraphs]
     return "\n".join(parts)
 
 
@@ -135,6 +170,10 @@ def texts(described):
     found[PAGES / "settings.md"] = settings_page(described["settings"])
     before, rest = ACL.read_text().split(BEGIN)
     found[ACL] = before + BEGIN + "\n" + access_lists(commands) + "\n" + END + rest.split(END)[1]
+    before, rest = INDEX.read_text().split(INDEX_BEGIN)
+    rows = [f"- [{name}](commands/{name.lower()}.md): {command['summary'][0].lower() + command['summary'][1:]}\n"
+            for name, command in sorted(commands.items(), key=lambda item: (list(GROUPS).index(item[1]["group"]), item[0]))]
+    found[INDEX] = before + INDEX_BEGIN + "".join(rows) + INDEX_END + rest.split(INDEX_END)[1]
     return found
 
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Makes sure that the packages for one kind of work are installed.
-# usage: tools/setup.sh run|test|lint|bench|docs|all
+# usage: tools/setup.sh run|test|lint|bench|docs|deb|all
 #
 # On Debian and its relatives it names the missing packages, each with its reason, and installs
 # them with apt-get, as root or through sudo. If nothing is missing, it asks dpkg once and prints
@@ -38,6 +38,7 @@ openssl          test        openssl         makes certificates for the tests
 libbloom-dev     bench,test  (bloom.h)       the peer that the Bloom benchmarks run beside ours
 libsqlite3-dev   bench       (sqlite3.h)     a peer that counting is measured beside
 redis-server     bench       (redis-server)  another one
+wrk              bench       (wrk)           a generator of load, for lethe bench serve
 pkg-config       bench,test  pkg-config      finds the benchmarks' peers; tests our own lethe.pc
 clang            test        clang           the second compiler, and the one that has libFuzzer
 libclang-rt-dev  test        -               clang's run-time libraries of libFuzzer and sanitizers
@@ -48,8 +49,8 @@ libxxhash0       test        -               the hash as a shared library, to co
 python3          test,lint   python3         runs the tests from outside and the checks of the tree
 python3-pytest   test        import:pytest   the framework of the tests from outside
 python3-hypothesis test      import:hypothesis  makes up streams of events for the tests
-python3-dev      test        (python3-config) the interpreter's header, for the Python package
-python3-setuptools test      (import:setuptools)  packs the Python package
+python3-dev      deb,test,docs (python3-config) the interpreter's header, for the Python package
+python3-setuptools deb,test  (import:setuptools)  packs the Python package
 python3-wheel    test        (import:wheel)  the same
 python3-pip      test        (import:pip)    builds and installs its wheel
 python3-venv     test        (import:venv)   the empty environment that its wheel is tried in
@@ -59,6 +60,9 @@ python3-scrapy   test        (import:scrapy) a crawler for its recipes
 redis-server     bench,test  (redis-server)  the server that the module is tested and measured in
 python3-redis    bench,test  (import:redis)  the client of those tests and measurements
 zstd             test        (zstd)          makes compressed files for the tests
+curl             test        (curl)          asks the server as its documents do
+bzip2            test        (bzip2)         makes compressed files for the tests
+xz-utils         test        (xz)            the same
 ccache           test        (ccache)        compiles what mutants share once
 zsh              test        (zsh)           tries the zsh completion
 fish             test        (fish)          tries the fish completion
@@ -69,7 +73,16 @@ clang-tidy       lint        clang-tidy      looks for mistakes in the C files
 cppcheck         lint        cppcheck        looks for other mistakes in the C files
 shellcheck       lint        shellcheck      looks for mistakes in the scripts
 chromium         test        (chromium)      opens the live page of lethe serve, for its tests
+dpkg-dev         deb         dpkg-buildpackage  packs the Debian packages
+debhelper        deb         dh              builds what is in them
+dh-python        deb         dh_python3      the same for the Python package
+fakeroot         deb         fakeroot        packs files as root's
+lintian          deb         lintian         looks for mistakes in the packages
+debootstrap      deb         (debootstrap)   makes the bare system that they are tried in
 doxygen          docs,test   (doxygen)       makes the API reference from the headers
+python3-sphinx   docs,test   (import:sphinx) makes the site of the documentation
+python3-myst-parser docs,test (import:myst_parser)  reads its pages, which are Markdown
+furo             docs,test   (import:furo)   how the site looks
 TABLE
 }
 
@@ -116,9 +129,9 @@ advise() {
 
 work=${1:-}
 case $work in
-run | test | lint | bench | docs | all) ;;
+run | test | lint | bench | docs | deb | all) ;;
 *)
-    echo "usage: tools/setup.sh run|test|lint|bench|docs|all" >&2
+    echo "usage: tools/setup.sh run|test|lint|bench|docs|deb|all" >&2
     exit 2
     ;;
 esac

@@ -12,7 +12,7 @@
 #   asan      address and undefined-behaviour sanitizers: every test except those of packaging
 #   tsan      thread sanitizer: the tests labelled "threads"
 #   fuzz      clang and libFuzzer: replays each fuzz target's corpus
-#   clang     compiled only, for the second opinion of its warnings
+# And clang looks at every file of the release, for the second opinion of its warnings.
 #
 # The last line sums up all runs; the exit status is 1 if a test failed, or if none ran.
 set -eu
@@ -35,6 +35,13 @@ if [ "$size" != long ] && [ -z "${PYTEST_DEBUG_TEMPROOT:-}" ] && [ -w $memory ] 
     trap 'rm -rf "$PYTEST_DEBUG_TEMPROOT"' EXIT
 fi
 
+# The OpenCL device of the tests is the CPU. Its driver asks the system for its memory, and ends the
+# process where /sys is not mounted; so it is told.
+if [ ! -d /sys/devices/system/cpu ]; then
+    HWLOC_SYNTHETIC="numa:1 core:$(nproc) pu:1"
+    export HWLOC_SYNTHETIC
+fi
+
 # The thread sanitizer of gcc 12 cannot start where the kernel randomises addresses widely.
 wrapper=()
 fixed_addresses=()
@@ -55,6 +62,13 @@ add() {
     passed=$((passed + total - bad))
     failed=$((failed + bad))
     echo "$name: $((total - bad)) passed, $bad failed, in $seconds s"
+}
+
+# Shorter traces of allocations: fewer of them are made for each program that starts.
+run_asan() {
+    wrapper=(env "ASAN_OPTIONS=malloc_context_size=6:${ASAN_OPTIONS:-}")
+    run asan "$@"
+    wrapper=()
 }
 
 # Runs one preset's tests.
@@ -93,6 +107,17 @@ run_mutants() {
     add mutants $((found + bad)) "$bad" $((SECONDS - start))
 }
 
+# Shows the release's files to clang.
+run_clang() {
+    local log=build/clang.log clean bad start=$SECONDS
+    tools/clang.py --jobs "${JOBS:-$(nproc)}" >"$log" 2>&1 || cat "$log"
+    read -r clean bad < <(sed -n 's/^clang: \([0-9]*\) clean, \([0-9]*\) not clean$/\1 \2/p' "$log") || {
+        clean=0
+        bad=1
+    }
+    add clang $((clean + bad)) "$bad" $((SECONDS - start))
+}
+
 build release all
 case $size in
 day)
@@ -102,9 +127,9 @@ all)
     build asan all
     build tsan thread_tests
     build fuzz fuzz_targets
-    build clang all
+    run_clang
     run release -L large --no-tests=error
-    run asan -LE 'large|long' --no-tests=error
+    run_asan -LE 'large|long' --no-tests=error
     run fuzz --no-tests=error
     run_tsan -LE 'large|long'
     run_mutants

@@ -45,6 +45,8 @@ static const char *const bench_workloads[] = {
     "`lethe paper gbf-table-1` runs.",
     "`meters`: the engine alone, counting 5 million events without periods and with one, two and "
     "three resolutions: CPU time, and the bytes of a period's count in memory and on disk.",
+    "`open`: opening a store of 10 million ids, at an error of 1e-6 and of 1e-12, and one of a "
+    "million counters: how fast the window is filled from the log, and the counters are read.",
     "`quotient`: quotient filters at several loads: adding, testing, removing, merging and "
     "listing, "
     "next to a blocked Bloom filter.",
@@ -65,6 +67,9 @@ static const char *const bench_workloads[] = {
     "that time: both kinds of window, one id at a time, in batches and from two threads, next to "
     "the paper's filter as published and an exact set: time, memory and error. It takes about 10 "
     "minutes.",
+    "`window-growth`: bytes per id of a window that grows to 3 million ids without knowing how "
+    "many "
+    "will come, and what other rules of growth would take.",
     "`window-memory`: bits per id of windows for 10, 30, 100 and 120 million ids.",
     "`window-design`: the quotient window next to a ring of quotient filters, one per generation.",
     NULL,

@@ -16,9 +16,10 @@
     "`\\t`, and any byte may be `\\xHH`."
 
 static const char *const claim_description[] = {
-    "A claim is a piece of work that must happen once. Whoever is about to do it begins the claim, "
-    "under an id. One at a time is told that it is `new`, gets a token, and does the work. It ends "
-    "the claim with a reply, which everybody who comes with the same id is given from then on.",
+    "A claim is a piece of work that must happen once. Whoever is about to do it begins "
+    "the claim, under an id. One caller at a time gets the answer `new` and a token, and "
+    "does the work. It ends the claim with a reply, which everybody who begins the same id "
+    "from then on receives.",
     "A lease says how long the holder may stay silent. When it has ended, the next one to begin "
     "the claim gets it. Until that happens, the first holder can still renew it and record its "
     "completion. Leases and the memory of completions go by the machine's own clock: setting the "
@@ -45,9 +46,9 @@ static const char *const claim_begin_description[] = {
     "Begins the claim of an id. If it is new, prints its token, which the other commands need. If "
     "the work is done, prints the reply as it is, byte by byte. In all cases other than the first "
     "the exit code is 1, and a line on standard error says why.",
-    "With the token of a claim that is held already (`--token`) the answer is `new` again: so "
-    "whoever lost the first answer can ask again. A token must be one that nobody else uses. "
-    "Without `--token`, a random one is made.",
+    "With the token of a claim that is held already (`--token`), the answer is `new` "
+    "again, so a caller that lost the first answer can ask again. A token must be one that "
+    "nobody else uses. Without `--token`, a random one is made.",
     "The store is made if there is none. " ESCAPED_IDS,
     NULL,
 };
@@ -83,7 +84,8 @@ const struct command command_claim_begin = {
 };
 
 static const char *const claim_renew_description[] = {
-    "Makes the lease of a claim last at least so long from now. A lease is never made shorter.",
+    "Makes the lease of a claim last at least as long as `--lease` says, from now on. A "
+    "lease is never made shorter.",
     NULL,
 };
 
@@ -198,7 +200,7 @@ const struct command command_claim_list = {
     .synopses = SYNOPSES("--db DIR [--all] [--json]"),
     .description = claim_list_description,
     .options = claim_list_options,
-    .examples = EXAMPLES({"See what is at work", "lethe claim list --db work"}),
+    .examples = EXAMPLES({"See what is under way", "lethe claim list --db work"}),
     .exit_done = "success, even if there is no claim",
     .run = run_claim_list,
 };
@@ -207,8 +209,8 @@ static const char *const claim_run_description[] = {
     "Runs a command once for an id. Its standard output is passed on and kept, with its exit "
     "status, as the reply of the claim. Another run with the same id, within the store's window, "
     "does not run the command: it prints the same output and ends with the same status.",
-    "While the command runs, its lease is renewed. If somebody else runs it, this ends at once, "
-    "with the status of `--busy-code`.",
+    "While the command runs, its lease is renewed. If somebody else is running the "
+    "command, this one ends at once, with the status of `--busy-code`.",
     "A command that fails has run, and its status is kept; with `--abort-on-failure` the claim is "
     "given up instead, and the next run tries again. A command that was ended by a signal was not "
     "done: its claim is always given up. SIGINT, SIGTERM and SIGHUP are passed on to the command; "
@@ -216,9 +218,9 @@ static const char *const claim_run_description[] = {
     "it then ends by itself, its status is kept as without the signal. "
     "If `lethe claim run` itself is killed, the command gets SIGTERM, and the claim can be begun "
     "again when its lease has ended.",
-    "Of the output the first MiB is kept, less 25 bytes. Standard error is passed on, and not "
-    "kept. The reply is "
-    "a line with the status and the size of the output, followed by the output.",
+    "The first MiB of the output is kept, minus 25 bytes. Standard error is passed on, and "
+    "not kept. The reply is a line with the status and the size of the output, followed by "
+    "the output.",
     NULL,
 };
 

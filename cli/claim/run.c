@@ -150,7 +150,7 @@ static void renew_lease(struct running *running) {
         return;
     }
     if (answer == LETHE_CLAIM_RENEWED) return;
-    message_warn("%s; the command is told to stop", what_became(answer));
+    message_warn("%s; stopping the command", what_became(answer));
     running->is_lost = true;
     tell(running, SIGTERM);
 }

@@ -78,8 +78,11 @@ static const char *reason_of(const struct counting *counting, lethe_outcome outc
         return "a counter would exceed the range of 64 bits; not counted, check the delta, or "
                "change the counter with 'lethe set'";
     case LETHE_OUTCOME_REFUSED:
-        return "the window has reached its --memory; not counted, give more --memory, or --policy "
-               "degrade";
+        return counting->degrades
+                   ? "the window has reached its --memory, and no larger error makes room; not "
+                     "counted, give more --memory"
+                   : "the window has reached its --memory; not counted, give more --memory, or "
+                     "--policy degrade";
     case LETHE_OUTCOME_FUTURE:
         return "the time is ahead of this machine's clock by more than --max-future, or of the "
                "events around it by more than the window; not counted, check the clock that wrote "
@@ -122,6 +125,27 @@ static int tally(struct counting *counting, const struct event_batch *batch, siz
     }
 }
 
+/* Adds the outcomes of a batch to its totals. */
+static int tally_all(struct counting *counting, const struct event_batch *batch,
+                     const uint8_t *outcomes, struct count_totals *totals) {
+    size_t applied = 0, duplicates = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        applied += outcomes[i] == LETHE_OUTCOME_APPLIED;
+        duplicates += outcomes[i] == LETHE_OUTCOME_DUPLICATE;
+    }
+    if (applied + duplicates == batch->count) {
+        totals->outcomes[LETHE_OUTCOME_APPLIED] += applied;
+        totals->outcomes[LETHE_OUTCOME_DUPLICATE] += duplicates;
+        return EXIT_DONE;
+    }
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < batch->count; i++) {
+        int result = tally(counting, batch, i, (lethe_outcome)outcomes[i], totals);
+        if (code == EXIT_DONE) code = result;
+    }
+    return code;
+}
+
 /* The batches that follow tell a wrong time from the end of a pause. A file is waited for, so that
  * the result does not depend on which thread is faster; a pipe might never send more. */
 static void announce(struct counting *counting) {
@@ -158,11 +182,6 @@ static int list_late(struct counting *counting, const struct event_batch *batch,
     return code == EXIT_DONE && has_late ? count_late_sync(counting->late) : code;
 }
 
-bool count_is_taken(uint8_t outcome) {
-    return outcome == LETHE_OUTCOME_APPLIED || outcome == LETHE_OUTCOME_APPLIED_LATE ||
-           outcome == LETHE_OUTCOME_DUPLICATE;
-}
-
 /* Notes which inputs have an event that was counted, or was a duplicate. */
 static void note_taken(struct counting *counting, const struct event_batch *batch,
                        const uint8_t *outcomes) {
@@ -197,6 +216,22 @@ static lethe_status on_decided(void *context, const uint8_t *outcomes, lethe_mar
     return submission->code == EXIT_DONE ? LETHE_OK : LETHE_EIO;
 }
 
+/* Submits a batch, as it was prepared or as it is. */
+static lethe_status hand_over(struct submission *submission, size_t mark_count, uint8_t *outcomes,
+                              lethe_store_decided decided, uint64_t *ticket) {
+    lethe_store *store = submission->counting->store;
+    const struct event_batch *batch = submission->batch;
+    lethe_mark *marks = submission->marks;
+    if (batch->prepared != NULL)
+        return lethe_store_submit_prepared(store, batch->prepared, marks, mark_count, outcomes,
+                                           decided, submission, ticket);
+    if (decided != NULL)
+        return lethe_store_submit_with(store, batch->operations, batch->count, marks, mark_count,
+                                       outcomes, NULL, decided, submission, ticket);
+    return lethe_store_submit(store, batch->operations, batch->count, NULL, 0, outcomes, NULL,
+                              ticket);
+}
+
 /* Has the engine decide, with what goes into the same commit. */
 static lethe_status decide(struct submission *submission, uint8_t *outcomes, uint64_t *ticket) {
     struct counting *counting = submission->counting;
@@ -215,12 +250,9 @@ static lethe_status decide(struct submission *submission, uint8_t *outcomes, uin
      * not. */
     if (mark_count > 0) marks[mark_count++] = count_unreported_mark(&counting->unreported);
     if (counting->late != NULL && count_late_mark(counting->late, &marks[mark_count])) mark_count++;
-    if (mark_count > 0) {
-        return lethe_store_submit_with(counting->store, batch->operations, batch->count, marks,
-                                       mark_count, outcomes, NULL, on_decided, submission, ticket);
-    }
-    lethe_status status = lethe_store_submit(counting->store, batch->operations, batch->count, NULL,
-                                             0, outcomes, NULL, ticket);
+    lethe_store_decided decided = mark_count > 0 ? on_decided : NULL;
+    lethe_status status = hand_over(submission, mark_count, outcomes, decided, ticket);
+    if (mark_count > 0) return status;
     if (status == LETHE_OK) count_unreported_note(&counting->unreported, batch, outcomes);
     if (status == LETHE_OK && counting->late != NULL) {
         submission->code = list_late(counting, batch, outcomes);
@@ -244,11 +276,7 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
         return submission.code;
     }
     if (status != LETHE_OK) return fail_commit(counting, status);
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < batch->count; i++) {
-        int result = tally(counting, batch, i, (lethe_outcome)outcomes[i], &ticket.totals);
-        if (code == EXIT_DONE) code = result;
-    }
+    int code = tally_all(counting, batch, outcomes, &ticket.totals);
     size_t place = (counting->first_ticket + counting->ticket_count++) % COUNT_TICKETS;
     counting->tickets[place] = ticket;
     return code;
@@ -349,12 +377,19 @@ static int count_batch(struct counting *counting, const struct event_batch *batc
     return code == EXIT_DONE ? submit(counting, batch) : code;
 }
 
+/* Waits for all that was submitted. More may not come for long: the engine need not wait for it. */
+static int settle_rest(struct counting *counting) {
+    if (counting->ticket_count == 0) return EXIT_DONE;
+    lethe_status status = lethe_store_commit(counting->store);
+    return status == LETHE_OK ? settle(counting, 0) : fail_commit(counting, status);
+}
+
 int count_all(struct counting *counting) {
     int code = EXIT_DONE;
     while (code == EXIT_DONE) {
         /* Nothing to read for a while: a good time to settle the rest. Not sooner, or the reader
          * would wait for the disk whenever it is slow for a moment. */
-        if (!events_await(counting->reader, PATIENCE_MS)) code = settle(counting, 0);
+        if (!events_await(counting->reader, PATIENCE_MS)) code = settle_rest(counting);
         if (code != EXIT_DONE) break;
         count_follow_wait(counting);
         count_show_progress(counting);
@@ -363,7 +398,7 @@ int count_all(struct counting *counting) {
         code = count_batch(counting, batch);
         events_release(counting->reader);
     }
-    int settled = counting->has_failed ? code : settle(counting, 0);
+    int settled = counting->has_failed ? code : settle_rest(counting);
     if (code == EXIT_DONE) code = settled;
     judge(counting);
     progress_end(&counting->progress);

@@ -46,6 +46,7 @@ static int count_into(struct counting *counting, const struct event_options *opt
     if (code == EXIT_DONE && counting->late != NULL) {
         code = count_late_begin(counting->late, counting, options);
     }
+    if (code == EXIT_DONE) code = count_prepare(counting);
     if (code == EXIT_DONE) code = count_begin(counting, &marks.table);
     if (code == EXIT_DONE) {
         code = count_all(counting);
@@ -99,6 +100,7 @@ int run_count(const struct arguments *arguments) {
     }
     lethe_store_info(counting.store, &stats);
     counting.has_sketch = stats.sketch_bytes > 0;
+    counting.degrades = store_options.policy == LETHE_POLICY_DEGRADE;
     counting.has_time = has_time;
     counting.lacks_time = stats.event_time && !has_time;
     counting.scale = stats.scale;

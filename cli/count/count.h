@@ -49,6 +49,8 @@ struct counting {
     bool lists_late;
     /* The store keeps a sketch in place of counters. */
     bool has_sketch;
+    /* The window's error rises at its cap: --policy degrade. */
+    bool degrades;
     /* The events have a time. */
     bool has_time;
     /* The store goes by the events' time, and they have none. */
@@ -161,7 +163,10 @@ int count_check_switch(struct counting *counting, const lethe_store_options *sto
 int count_all(struct counting *counting);
 
 /* Whether an event with this outcome is counted. */
-bool count_is_taken(uint8_t outcome);
+static inline bool count_is_taken(uint8_t outcome) {
+    return outcome == LETHE_OUTCOME_APPLIED || outcome == LETHE_OUTCOME_APPLIED_LATE ||
+           outcome == LETHE_OUTCOME_DUPLICATE;
+}
 
 /* Says that the events lack the time that the store goes by. Returns EXIT_USAGE. */
 int count_fail_time(const struct counting *counting);
@@ -173,6 +178,11 @@ void count_introduce(struct counting *counting, const struct event_batch *batch)
  * or EXIT_BAD_DATA where that ends the run. */
 int count_refuse(struct counting *counting, const char *path, uint64_t line, uint64_t last_line,
                  lethe_outcome outcome);
+
+/* --- prepare.c: what is done ahead. */
+
+/* Has the reader prepare the events for the store. */
+int count_prepare(struct counting *counting);
 
 /* --- limit.c: --limit. */
 

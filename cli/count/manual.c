@@ -104,8 +104,9 @@ static const struct option count_options[] = {
     {.name = "time-unit",
      .value = "UNIT",
      .choices = "s|ms|us",
-     .help = "what times count that are numbers: seconds, milliseconds or microseconds since 1970; "
-             "see Times"},
+     .help =
+         "the unit of times that are numbers: seconds, milliseconds or microseconds since 1970; "
+         "see Times"},
     {.name = "zone",
      .value = "ZONE",
      .help =
@@ -156,7 +157,8 @@ static const struct option count_options[] = {
      .value = "POLICY",
      .choices = "refuse|degrade",
      .help = "what to do when the window reaches `--memory`: `refuse` fresh events, or let the "
-             "error rise (`degrade`); default `refuse`"},
+             "error rise (`degrade`) until one and a half times as many events as with `refuse` "
+             "have come at once, and refuse further ones; default `refuse`"},
     {.name = "sync",
      .value = "P",
      .help = "how long to gather events before writing them, up to 10s; with `always`, write "
@@ -276,8 +278,10 @@ static const char *const count_late[] = {
     "is read from its start.",
     "`--late-out` writes late events to a file instead, after the header of their file if there is "
     "one: files with another header need another list. With `--from-start`, what the list has "
-    "already is not added again. Look at it, then count that file with "
-    "`--late count`. Do so if only some events of a file were late. To read the whole file again "
+    "already is not added again. The list also has late retries of events that were counted: "
+    "nobody knows which. Look at it, take out what was counted before, then count that file with "
+    "`--late count`, which counts all of it. Do so if only some events of a file were late. To "
+    "read the whole file again "
     "is wrong then: events that were counted on time, and have left the window since, would be "
     "counted twice. So `--late count` refuses `--from-start` for such a file.",
     NULL,

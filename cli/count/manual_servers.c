@@ -12,9 +12,10 @@ const char *const count_servers[] = {
     "describes them; they are named T:{tag} and spread evenly over the cluster. The number of "
     "partitions, the window, its kind and the error of a table cannot be changed.",
     "By `id`, one counter that every event changes is spread too. By `key`, each counter is whole "
-    "in one partition, which limits need (`ONCE.TAKE`); an id then belongs to its key, and an "
-    "event whose keys are in several partitions is not counted. `--per` and `--keep` make a table "
-    "that counts per period, in UTC; of each period a server keeps 100000 at most.",
+    "in one partition, which limits need (`ONCE.TAKE`). An id then belongs to the partition of its "
+    "key: if several events have one id and different keys, put the key into the id. An event "
+    "whose keys are in several partitions is not counted. `--per` and `--keep` make a table that "
+    "counts per period, in UTC; of each period a server keeps 100000 at most.",
     "T:files holds how far each named file was read. It is written after the events are "
     "acknowledged, so a run that continues sends the last events again. Start that run within the "
     "window.",

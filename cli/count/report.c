@@ -113,16 +113,17 @@ static void report_json(const struct counting *counting, double seconds, double 
     json_end(&json);
 }
 
-/* A promise under strain is reported even with --quiet. */
-static void warn_of_strain(const struct counting *counting, const lethe_store_window *window) {
+/* A promise under strain is reported even with --quiet. error is what the summary says: nothing in
+ * exact mode, whatever the window takes for duplicates. */
+static void warn_of_strain(const struct counting *counting, const lethe_store_window *window,
+                           double error) {
     struct human_text now, allowed;
-    if ((window->strain & LETHE_STRAIN_ERROR) == 0 &&
-        window->error_estimate <= window->error_target) {
-        return;
-    }
+    bool is_strained =
+        (window->strain & LETHE_STRAIN_ERROR) != 0 || window->error_estimate > window->error_target;
+    if (!is_strained || error <= window->error_target) return;
     message_warn("%s: a fresh event is taken for a duplicate with probability %s, more than the %s "
                  "that is allowed; give the window more --memory",
-                 counting->folder, human_probability(window->error_estimate, &now),
+                 counting->folder, human_probability(error, &now),
                  human_probability(window->error_target, &allowed));
 }
 
@@ -133,7 +134,7 @@ void count_report(struct counting *counting) {
     lethe_store_window window = look_at_window(counting, &error);
     double seconds = clock_seconds() - counting->started_s;
     if (counting->json) report_json(counting, seconds, error);
-    warn_of_strain(counting, &window);
+    warn_of_strain(counting, &window, error);
     if (counting->quiet || counting->json) return;
     const struct count_totals *totals = &counting->totals;
     uint64_t events = totals_events(totals);

@@ -45,7 +45,11 @@ void count_unreported_note(struct count_unreported *unreported, const struct eve
         size_t share = batch->complaint_count > 0 ? batch->complaints[0].share : 0;
         add(unreported, batch->unreadable, batch->shares[share].path);
     }
+    size_t taken = 0;
     for (size_t i = 0; i < batch->count; i++) {
+        taken += count_is_taken(outcomes[i]);
+    }
+    for (size_t i = 0; i < batch->count && taken < batch->count; i++) {
         if (!count_is_taken(outcomes[i])) add(unreported, 1, event_share_of(batch, i)->path);
     }
 }

@@ -186,7 +186,7 @@ void loop_settle(struct loop *loop, const uint8_t *present, size_t count) {
     uint64_t fresh = 0;
     for (size_t i = 0; i < count; i++)
         fresh += !present[i];
-    double error = asking_facts_of(&loop->asking).error;
+    double error = asking_error(&loop->asking);
     dedup->lines += count;
     dedup->printed += fresh;
     dedup->wrong += (double)fresh * error;
@@ -203,6 +203,8 @@ int loop_save_if_due(struct loop *loop, bool is_last) {
         return EXIT_DONE;
     }
     int code = dedup_output_sync(&dedup->output);
+    lethe_status status = asking_settle(&loop->asking);
+    if (code == EXIT_DONE && status != LETHE_OK) code = dedup_fail(dedup, status, "write");
     if (code == EXIT_DONE && loop->has_place) code = dedup_note_reached(&dedup->note, &loop->place);
     if (code == EXIT_DONE) code = dedup_note_save(dedup, is_last);
     loop->saved_s = clock_seconds();

@@ -18,6 +18,7 @@
 #include "frame/clock.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "frame/operands.h"
 #include "input/line_count.h"
 #include "output/output.h"
 #include "output/temporary.h"
@@ -178,6 +179,11 @@ static uint64_t beside_process(uint64_t bytes) {
     return bytes > 2 * PROCESS_BYTES ? bytes - PROCESS_BYTES : bytes / 2;
 }
 
+/* With --db: what the cascade has, and lines that are kept in memory. */
+static uint64_t remembered_share(uint64_t all) {
+    return all / 16 * 7;
+}
+
 /* The error of lines that are kept in memory, of one that is allowed to all: a small share. */
 static double kept_error(double error) {
     double share = error / KEPT_SHARE;
@@ -209,27 +215,26 @@ static bool suits_twice(const struct dedup *dedup, const lethe_cascade_options *
            ldexp(most_lines, -SHARDS_FINGERPRINT_BITS) <= error_of(options);
 }
 
-/* Small files need little memory: a line has a newline at least, and a fingerprint takes fewer
- * bytes than most lines. */
+/* Where lines are kept in memory without --db, they have half of it, whatever they come from: as
+ * long as they fit, nothing else is used. With --db the cascade gets each of them too, and has as
+ * much. Small files need little memory: a line has a newline at least, and a fingerprint takes
+ * fewer bytes than most lines. */
 static void divide_memory(struct dedup *dedup, lethe_cascade_options *options) {
     uint64_t all = dedup->memory_bytes;
     uint64_t enough =
         dedup->inputs->bytes < LEAST_MEMORY_BYTES ? LEAST_MEMORY_BYTES : dedup->inputs->bytes;
-    bool is_file = dedup->resident_bytes > 0;
-    options->memory_bytes = is_file ? all / 4 : all / 2;
+    double error = error_of(options), kept = kept_error(error);
+    bool keeps = !dedup->remembers && options->window_ms == 0 && kept >= RESIDENT_LEAST_ERROR;
+    options->memory_bytes = keeps ? all / 4 : dedup->remembers ? remembered_share(all) : all / 2;
     bool is_known = dedup->inputs->all_regular && !dedup->inputs->has_packed;
     if (is_known && enough < options->memory_bytes) options->memory_bytes = enough;
-    dedup->memory_bytes = is_file ? all / 8 : all / 4;
+    dedup->memory_bytes = keeps ? all / 8 : all / 4;
     dedup->front_bytes = all / 32;
-    double error = error_of(options), kept = kept_error(error);
-    if (dedup->remembers || options->window_ms != 0 || kept < RESIDENT_LEAST_ERROR) return;
+    if (!keeps) return;
     /* A new line may be taken for one in memory or for one in the cascade: together, the error. */
     options->error = error - kept;
-    if (is_file) return;
-    dedup->resident_bytes = beside_process(all / 4);
+    dedup->resident_bytes = beside_process(all / 2);
     dedup->resident_error = kept;
-    options->memory_bytes -= options->memory_bytes / 4;
-    dedup->memory_bytes -= dedup->memory_bytes / 4;
 }
 
 /* The same for a cascade that is there: its error and window are known when it is open. While lines
@@ -239,7 +244,7 @@ static void plan_remembered(struct dedup *dedup, uint64_t all) {
     (void)lethe_cascade_info(dedup->cascade, clock_wall_ms(), &stats);
     double lines, kept = kept_error(stats.error_target);
     if (stats.window_ms != 0 || kept < RESIDENT_LEAST_ERROR) return;
-    dedup->resident_bytes = beside_process(all / 8 * 3);
+    dedup->resident_bytes = beside_process(remembered_share(all));
     dedup->resident_error = kept;
     if (line_estimate(dedup->inputs, &lines))
         dedup->expected_lines = (uint64_t)(lines * ESTIMATE_MARGIN) + LINES_PER_BATCH;
@@ -259,10 +264,7 @@ int run_dedup(const struct arguments *arguments) {
     struct inputs inputs;
     int code = read_options(arguments, &options, &dedup.memory_bytes);
     if (code == EXIT_DONE) code = key_fields_read_key(arguments, &dedup.fields);
-    if (code == EXIT_DONE)
-        code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
-    inputs.takes_binary = arguments_has(arguments, "binary");
-    inputs.is_quiet = arguments_has(arguments, "quiet");
+    if (code == EXIT_DONE) code = operands_look(arguments, 0, &inputs);
     const char *out = arguments_text(arguments, "out");
     if (code == EXIT_DONE && out != NULL) code = inputs_check_output(&inputs, out);
     if (code != EXIT_DONE) return code;

@@ -3,7 +3,8 @@
  *   dedup.c    the command: options, and which way to go
  *   all.c      lines as they come: a cascade filter answers which are new
  *   quick.c    the same while memory can answer: front.c reads in another thread
- *   asking.c   which lines are new: resident.c, those that came first, in memory; and the cascade
+ *   asking.c   which lines are new: resident.c, those that came first, in memory; and the cascade,
+ *              which adding.c fills in another thread
  *   twice.c    files that do not fit in memory, without --db, read twice: shards.c finds the
  *              duplicates
  *   note.c     with --db: how far each file was read, and how much was delivered

@@ -1,5 +1,6 @@
 /* dedup/quick.c - `lethe dedup` while memory answers: one thread reads and hashes (front.h), this
- * one asks, prints and makes checkpoints.
+ * one asks, prints and makes checkpoints; with --db, one puts new lines into the cascade
+ * (adding.h).
  *
  * I1      A checkpoint covers a chunk when all of its lines have their answers, are in the cascade,
  *         and those that are new are printed.
@@ -54,6 +55,8 @@ static int run(struct loop *loop, uint8_t *present, bool *more) {
         if (!asking_is_quick(&loop->asking)) front_pause(loop->front);
     }
     int end = front_end(loop->front, more);
+    lethe_status added = asking_end_adding(&loop->asking);
+    if (code == EXIT_DONE && added != LETHE_OK) code = dedup_fail(loop->dedup, added, "write");
     if (code != EXIT_DONE) return code; /* no checkpoint: lines may not have come out */
     /* What was read before a line that can't be read, or before a signal, is still good. */
     if (!*more) code = loop_save_if_due(loop, true);
@@ -73,7 +76,10 @@ int dedup_quick(struct loop *loop, bool *more) {
     loop->has_no_front = present == NULL || loop->front == NULL || !front_start(loop->front);
     int code = EXIT_DONE;
     *more = true;
-    if (!loop->has_no_front) code = run(loop, present, more);
+    if (!loop->has_no_front) {
+        asking_begin_adding(&loop->asking);
+        code = run(loop, present, more);
+    }
     front_free(loop->front);
     loop->front = NULL;
     free(present);

@@ -115,6 +115,9 @@ struct event_batch {
      * another is unreadable. Empty: each has its own. It must outlive the batch. */
     lethe_bytes given_id;
 
+    /* What was made of its operations ahead (events_prepare); NULL: nothing. */
+    void *prepared;
+
     /* For those who fill the batch. */
     struct event_share *share_room;
     lethe_operation *operation_room;

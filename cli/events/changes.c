@@ -9,14 +9,16 @@
 #include "events/elements.h"
 #include "events/record.h"
 
-enum { NODE_KEY = 1, NODE_DELTA = 2, NODES = 3 };
+enum { NODE_KEY = 1, NODE_DELTA = 2, NODE_BASE64 = 3, NODES = 4 };
 
-static const char names[] = "key\0delta";
+static const char names[] = "key\0delta\0key_base64";
 static const struct member_tree tree = {
     .count = NODES,
-    .nodes = {[MEMBER_ROOT] = {.first = NODE_KEY, .element = UINT32_MAX},
-              [NODE_KEY] = {.name = 0, .name_size = 3, .next = NODE_DELTA, .element = UINT32_MAX},
-              [NODE_DELTA] = {.name = 4, .name_size = 5, .element = UINT32_MAX}},
+    .nodes =
+        {[MEMBER_ROOT] = {.first = NODE_KEY, .element = UINT32_MAX},
+         [NODE_KEY] = {.name = 0, .name_size = 3, .next = NODE_DELTA, .element = UINT32_MAX},
+         [NODE_DELTA] = {.name = 4, .name_size = 5, .next = NODE_BASE64, .element = UINT32_MAX},
+         [NODE_BASE64] = {.name = 10, .name_size = 10, .element = UINT32_MAX}},
 };
 
 bool event_has_changes(const struct event_format *format, const struct scan_value *found) {
@@ -26,10 +28,10 @@ bool event_has_changes(const struct event_format *format, const struct scan_valu
 
 bool event_lacks_place(const struct event_format *format, size_t place,
                        const struct scan_value *found, struct event_problem *problem) {
-    uint16_t node = format->members.of_place[place];
-    if (format->places[place].kind == PLACE_LITERAL || found[node].kind == SCAN_NOTHING) {
-        return true;
-    }
+    uint16_t node = format->members.of_place[place], bytes = format->base64_nodes[place];
+    bool is_there = found[node].kind != SCAN_NOTHING ||
+                    (bytes != MEMBER_ROOT && found[bytes].kind != SCAN_NOTHING);
+    if (format->places[place].kind == PLACE_LITERAL || !is_there) return true;
     event_problem_set(problem, "the event has a %s and a list of changes; give one of them",
                       event_role_name(format->places[place].role));
     return false;
@@ -52,14 +54,21 @@ static bool take_one(const struct event_format *format, lethe_bytes element, let
     if (!fine) scan_explain(&failure, element, names + tree.nodes[failure.node].name, problem);
     *after = kept;
     if (!fine) return false;
-    uint8_t delta = found[NODE_DELTA].kind;
+    uint8_t delta = found[NODE_DELTA].kind, bytes = found[NODE_BASE64].kind;
     bool has_delta = delta != SCAN_NOTHING && delta != SCAN_NULL;
-    if (!is_text(found[NODE_KEY].kind) || (has_delta && !is_text(delta) && delta != SCAN_REAL)) {
+    bool has_bytes = format->takes_base64 && bytes != SCAN_NOTHING && bytes != SCAN_NULL;
+    if ((!has_bytes && !is_text(found[NODE_KEY].kind)) ||
+        (has_delta && !is_text(delta) && delta != SCAN_REAL)) {
         event_problem_set(problem, "a change needs a key, which is a string, and may have a delta, "
                                    "which is a number");
         return false;
     }
-    *change = (lethe_change){.key = event_text_of(&found[NODE_KEY], batch)};
+    *change = (lethe_change){0};
+    if (!has_bytes) {
+        change->key = event_text_of(&found[NODE_KEY], batch);
+    } else if (!event_bytes_of(&found[NODE_BASE64], "key", batch, &change->key, problem)) {
+        return false;
+    }
     lethe_bytes text = {0};
     if (has_delta) text = event_text_of(&found[NODE_DELTA], batch);
     return event_take_key(change->key, problem) &&

@@ -3,7 +3,7 @@
  *   {"id": "order-7", "changes": [{"key": "orders"}, {"key": "items", "delta": 3}]}
  *
  * Only formats that ask for it know the member `changes` (event_format_options). An event has it,
- * or a key and a delta, and not both. */
+ * or a key and a delta, and not both. A key may be in `key_base64` if the format takes that. */
 #ifndef LETHE_CLI_EVENTS_CHANGES_H
 #define LETHE_CLI_EVENTS_CHANGES_H
 
@@ -24,5 +24,8 @@ enum event_result event_take_list(const struct event_format *format, const lethe
 
 /* json.c: the text of a string or number. What is unescaped once stays so. */
 lethe_bytes event_text_of(struct scan_value *value, struct event_batch *batch);
+/* The bytes of a string in base64; false after saying that it is none. role: what it is. */
+bool event_bytes_of(struct scan_value *value, const char *role, struct event_batch *batch,
+                    lethe_bytes *out, struct event_problem *problem);
 
 #endif

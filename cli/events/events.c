@@ -33,6 +33,8 @@ struct event_reader {
     struct event_merge *merge;
     struct event_batch *batches;
     size_t ring;
+    /* NULL: batches are not prepared. */
+    const struct event_preparer *preparer;
     pthread_t thread;
     bool has_thread;
     atomic_bool stop;
@@ -68,6 +70,8 @@ static void *read_all(void *context) {
     while (has_more) {
         struct event_batch *batch = wait_for_free(reader);
         has_more = batch != NULL && read_batch(reader, batch);
+        if (has_more && batch->prepared != NULL)
+            reader->preparer->prepare(reader->preparer->context, batch, batch->prepared);
         pthread_mutex_lock(&reader->lock);
         if (has_more) {
             reader->filled++;
@@ -164,6 +168,15 @@ int events_survey(struct event_reader *reader, struct resume_table *table, unsig
     return events_check(gatherer->inputs, gatherer->options, table, &is_unread);
 }
 
+int events_prepare(struct event_reader *reader, const struct event_preparer *preparer) {
+    reader->preparer = preparer;
+    for (size_t i = 0; i < reader->ring; i++) {
+        reader->batches[i].prepared = preparer->make(preparer->context);
+        if (reader->batches[i].prepared == NULL) return fail_memory();
+    }
+    return EXIT_DONE;
+}
+
 int events_start(struct event_reader *reader) {
     reader->has_thread = pthread_create(&reader->thread, NULL, read_all, reader) == 0;
     return reader->has_thread ? EXIT_DONE : fail_memory();
@@ -248,6 +261,7 @@ void events_free(struct event_reader *reader) {
         pthread_join(reader->thread, NULL);
     }
     for (size_t i = 0; i < reader->ring && reader->batches != NULL; i++) {
+        if (reader->preparer != NULL) reader->preparer->drop(reader->batches[i].prepared);
         event_batch_free(&reader->batches[i]);
     }
     free(reader->batches);

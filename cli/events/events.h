@@ -27,6 +27,19 @@ int events_open(const struct inputs *inputs, const struct event_options *options
  * uses it alone until it is freed. */
 int events_survey(struct event_reader *reader, struct resume_table *table, unsigned scale);
 
+/* What the reading thread does with each batch, so that the counting thread need not. */
+struct event_preparer {
+    /* Makes room for what is made of a batch; NULL when memory is short. */
+    void *(*make)(void *context);
+    void (*prepare)(void *context, const struct event_batch *batch, void *room);
+    void (*drop)(void *room);
+    void *context;
+};
+
+/* Has batches prepared from now on: what is made of one is in its `prepared`. Before the start; the
+ * preparer must outlive the reader. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
+int events_prepare(struct event_reader *reader, const struct event_preparer *preparer);
+
 /* Starts reading, after the survey. Returns EXIT_DONE or EXIT_ENVIRONMENT. */
 int events_start(struct event_reader *reader);
 

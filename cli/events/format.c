@@ -80,11 +80,33 @@ static void plant_members(struct event_format *format) {
     format->scan = scan_choose();
 }
 
+/* The members beside those of ids and keys that have bytes which are not UTF-8. */
+static bool plant_base64(struct event_format *format, struct event_problem *problem) {
+    static const char end[] = "_base64";
+    for (size_t i = 0; i < format->starts[ROLE_DELTA]; i++) {
+        const struct event_place *place = &format->places[i];
+        size_t size = place->size - 1 + sizeof end; /* a NUL ends both */
+        if (place->kind != PLACE_MEMBER) continue;
+        if (sizeof format->text - format->text_used < size) {
+            event_problem_set(problem, "%s is too long; name less", format->fields_option);
+            return false;
+        }
+        char *text = format->text + format->text_used;
+        memcpy(text, format->text + place->text, place->size - 1);
+        memcpy(text + place->size - 1, end, sizeof end);
+        format->base64_nodes[i] =
+            member_tree_add(&format->members, format->text, format->text_used, size);
+        format->text_used += size;
+    }
+    format->takes_base64 = true;
+    return true;
+}
+
 /* The member that lists the changes of an event. */
 static bool plant_changes(struct event_format *format, struct event_problem *problem) {
     static const char name[] = "changes";
     if (sizeof format->text - format->text_used < sizeof name) {
-        event_problem_set(problem, "--fields is too long; name less");
+        event_problem_set(problem, "%s is too long; name less", format->fields_option);
         return false;
     }
     memcpy(format->text + format->text_used, name, sizeof name);
@@ -97,7 +119,12 @@ static bool plant_changes(struct event_format *format, struct event_problem *pro
 bool event_format_make(const struct event_format_options *options, struct event_format *out,
                        struct event_problem *problem) {
     char manner[EVENT_MANNER_BYTES];
-    *out = (struct event_format){.kind = options->kind, .is_strict = options->is_strict};
+    *out = (struct event_format){.kind = options->kind,
+                                 .is_strict = options->is_strict,
+                                 .is_cloud = options->is_cloud,
+                                 .fields_option = options->fields_option != NULL
+                                                      ? options->fields_option
+                                                      : EVENT_FIELDS_OPTION};
     if (!set_delimiter(options, out, problem) || !event_places_read(options, out, problem) ||
         !set_times(options, out, problem)) {
         return false;
@@ -105,9 +132,11 @@ bool event_format_make(const struct event_format_options *options, struct event_
     event_format_order(out);
     plant_members(out);
     if (options->takes_changes && !plant_changes(out, problem)) return false;
+    if (options->takes_base64 && !plant_base64(out, problem)) return false;
     event_format_describe(out, manner);
     if (strlen(manner) == sizeof manner - 1) {
-        event_problem_set(problem, "--fields is longer than a mark has room for; name less");
+        event_problem_set(problem, "%s is longer than a mark has room for; name less",
+                          out->fields_option);
         return false;
     }
     return true;
@@ -124,7 +153,7 @@ bool event_format_set_scale(struct event_format *format, unsigned scale,
         if (reason == DECIMAL_FINE) continue;
         struct event_problem why;
         event_problem_number(&why, "delta", text, scale, reason);
-        event_problem_set(problem, "--fields: %.300s", why.text);
+        event_problem_set(problem, "%s: %.300s", format->fields_option, why.text);
         return false;
     }
     format->scale = scale;

@@ -46,6 +46,9 @@ struct event_place {
     uint32_t text, size;
 };
 
+/* The option that names fields, as messages call it, where nobody says otherwise. */
+#define EVENT_FIELDS_OPTION "--fields"
+
 /* By default a plain line or CSV record is id, key[, delta[, key, delta]...]. */
 struct event_format {
     enum event_kind kind;
@@ -53,6 +56,10 @@ struct event_format {
     char delimiter;
     /* A delta that is missing is a mistake; otherwise it is 1. */
     bool is_strict;
+    /* What --fields is called here. */
+    const char *fields_option;
+    /* A delta in the data of an event without data is a mistake, too: it is somewhere. */
+    bool is_cloud;
     /* Deltas are units of 10^-scale: the store's, which may be known only when that is open. */
     unsigned scale;
     /* A header has the names of the columns. */
@@ -74,6 +81,10 @@ struct event_format {
     /* Of JSON events: the member that lists changes, in place of a key and a delta; the root where
      * there is none (changes.h). */
     uint16_t changes_node;
+    /* Of ids and keys of JSON events: the member NAME_base64 beside the one that the place names;
+     * the root where there is none. */
+    uint16_t base64_nodes[EVENT_PLACES_LIMIT];
+    bool takes_base64;
 };
 
 /* The options that make a format. All but the kind may be zero. */
@@ -81,6 +92,8 @@ struct event_format_options {
     enum event_kind kind;
     /* Of --fields, such as id=1,key=2,delta=3,time=4. */
     const char *fields;
+    /* What that option is called in messages; NULL: so. */
+    const char *fields_option;
     /* Of --delimiter: a character, or \t. */
     const char *delimiter;
     /* Of --zone. */
@@ -95,6 +108,8 @@ struct event_format_options {
     /* Of JSON: an event may have a member `changes`, a list of objects with key and delta, in place
      * of its key and delta. */
     bool takes_changes;
+    /* Of JSON: an id or a key may be in a member NAME_base64, which counts in place of NAME. */
+    bool takes_base64;
 };
 
 /* Makes a format. Returns false after saying what is wrong with the options. A zone by name is

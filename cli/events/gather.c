@@ -37,6 +37,12 @@ void event_gatherer_free(struct event_gatherer *gatherer) {
     stream_free(&gatherer->stream);
 }
 
+enum {
+    SIMPLE_PAUSE = 64,
+    /* Fewer simple lines than this are not worth looking at what follows them. */
+    SIMPLE_WORTH = 4
+};
+
 /* What to do after the records in the buffer. */
 enum step { STEP_MORE = 0, STEP_FULL, STEP_WAITS, STEP_FAILED };
 
@@ -194,6 +200,36 @@ static enum step take_record(struct event_gatherer *gatherer, struct event_batch
     return STEP_MORE;
 }
 
+/* Takes simple lines, if there are any, as take_record would take each. Where lines turn out not to
+ * be simple, they are looked for less and less often. */
+static void take_simple_lines(struct event_gatherer *gatherer, struct event_batch *batch) {
+    struct stream *stream = &gatherer->stream;
+    if (gatherer->simple_after > 0) gatherer->simple_after--;
+    /* A line whose beginning was looked at before comes in pieces. */
+    if (gatherer->simple_after > 0 || gatherer->frame.searched > 0) return;
+    size_t before = batch->count;
+    lethe_bytes text = {.data = stream_data(stream), .size = stream_size(stream)};
+    size_t taken = gatherer->take_simple(&gatherer->simple, text, gatherer->line + 1, batch);
+    stream_take(stream, taken);
+    gatherer->line += batch->count - before;
+    if (batch->count - before >= SIMPLE_WORTH) {
+        gatherer->simple_pause = 0;
+    } else {
+        if (gatherer->simple_pause < SIMPLE_PAUSE) gatherer->simple_pause += 1;
+        gatherer->simple_after = gatherer->simple_pause;
+    }
+}
+
+/* Whether lines of this batch can be taken together: none of them has to wait for its time. */
+static void prepare_simple(struct event_gatherer *gatherer, const struct event_batch *batch) {
+    size_t limit = gatherer->options->batch_limit;
+    bool can_be = !gatherer->options->counts_late && batch->given_id.size == 0 &&
+                  gatherer->until_ms == UINT64_MAX &&
+                  simple_rule_make(&gatherer->format, &gatherer->simple);
+    gatherer->simple.most = limit > 0 && limit < EVENTS_PER_BATCH ? limit : EVENTS_PER_BATCH;
+    gatherer->take_simple = can_be ? simple_choose(gatherer->format.kind) : NULL;
+}
+
 /* Takes what the stream holds into the batch. */
 static enum step take_records(struct event_gatherer *gatherer, struct event_batch *batch) {
     struct stream *stream = &gatherer->stream;
@@ -210,6 +246,7 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
     while (batch->unreadable < EVENTS_PER_BATCH) {
         enum step step = gatherer->is_discarding ? discard(gatherer) : STEP_FULL;
         if (step != STEP_FULL) return step;
+        if (gatherer->take_simple != NULL) take_simple_lines(gatherer, batch);
         const char *data = stream_data(stream);
         size_t size = stream_size(stream);
         struct event_record record;
@@ -260,6 +297,7 @@ void event_gather_begin(struct event_gatherer *gatherer, struct event_batch *bat
 
 void event_gather_some(struct event_gatherer *gatherer, struct event_batch *batch) {
     gatherer->is_at_end = false;
+    prepare_simple(gatherer, batch);
     for (;;) {
         gatherer->waits = false;
         enum step step = gatherer->lacks_header ? STEP_MORE : take_records(gatherer, batch);

@@ -9,6 +9,7 @@
 #include "events/format.h"
 #include "events/frame.h"
 #include "events/kept_header.h"
+#include "events/simple.h"
 #include "input/inputs.h"
 #include "input/stream.h"
 
@@ -105,6 +106,13 @@ struct event_gatherer {
     struct event_format format;
     struct event_frame frame;
     struct stream stream;
+
+    /* Takes simple lines; NULL: in this format none are. */
+    simple_function *take_simple;
+    struct simple_rule simple;
+    /* So many records are taken one by one before simple lines are looked for again, and were the
+     * last time. */
+    size_t simple_after, simple_pause;
 };
 
 /* Whether what is in the stream is all that the file will ever have. In a file that may grow, a

@@ -4,15 +4,19 @@
  *         (scan.h). They become the fields of a record (record.h).
  * I1      Places that name the same member share its node in the tree, and so its text: a string
  *         is unescaped into the batch once, and the room that a line was promised is enough.
+ *         Of a string in base64 what is read takes no more room than its text, once.
  * I2      A member is missing if it is not there or null, or if one on the path to it is. A path
  *         that leads through anything that has no members is a mistake, of the line or of
- *         --fields. */
+ *         --fields.
+ * I3      A delta that is missing is 1. But a CloudEvent without `data` may have it elsewhere, as
+ *         data_base64 or in another format: a delta that is looked for there is not known. */
 #include <string.h>
 
 #include "events/changes.h"
 #include "events/places.h"
 #include "events/record.h"
 #include "events/scan.h"
+#include "input/base64.h"
 
 /* The padding after a line is what is promised for an id. */
 _Static_assert((int)SCAN_PADDING_BYTES <= (int)LETHE_ID_LIMIT_BYTES, "a line has its padding");
@@ -22,7 +26,7 @@ static const char *kind_name(uint8_t kind) {
     static const char *const names[] = {
         [SCAN_NOTHING] = "nothing",  [SCAN_NULL] = "null",     [SCAN_BOOLEAN] = "true or false",
         [SCAN_INTEGER] = "a number", [SCAN_REAL] = "a number", [SCAN_STRING] = "a string",
-        [SCAN_OBJECT] = "an object", [SCAN_ARRAY] = "a list",
+        [SCAN_OBJECT] = "an object", [SCAN_ARRAY] = "a list",  [SCAN_BYTES] = "a string",
     };
     return names[kind];
 }
@@ -34,9 +38,20 @@ static bool miss(const struct event_format *format, const struct event_place *pl
     if (place->role == ROLE_DELTA) return true;
     if (place->role == ROLE_ID && batch->given_id.size > 0) return true;
     (void)event_place_describe(format, place, name, sizeof name);
-    event_problem_set(problem, "the object has no member '%s'; name the right one in --fields",
-                      name);
+    event_problem_set(problem, "the object has no member '%s'; name the right one in %s", name,
+                      format->fields_option);
     return false;
+}
+
+/* I3: whether a member is looked for in the data of an event that has none. */
+static bool lacks_data(const struct event_format *format, uint16_t node,
+                       const struct scan_value *found) {
+    const struct member_node *nodes = format->members.nodes;
+    while (nodes[node].parent != MEMBER_ROOT) {
+        node = nodes[node].parent;
+    }
+    return strcmp(format->text + nodes[node].name, "data") == 0 &&
+           (found[node].kind == SCAN_NOTHING || found[node].kind == SCAN_NULL);
 }
 
 /* A member that was not found. What stands where its path ends says why. */
@@ -58,9 +73,9 @@ static bool miss_member(const struct event_format *format, const struct event_pl
     (void)event_place_describe(format, place, name, sizeof name);
     event_problem_set(problem,
                       "the path '%s' leads through '%s', which is %s and has no member '%s'; "
-                      "name the right one in --fields",
+                      "name the right one in %s",
                       name, format->text + nodes[last].name, kind_name(kind),
-                      format->text + nodes[child].name);
+                      format->text + nodes[child].name, format->fields_option);
     return false;
 }
 
@@ -95,6 +110,33 @@ lethe_bytes event_text_of(struct scan_value *value, struct event_batch *batch) {
     return (lethe_bytes){.data = value->at + is_minus_zero, .size = value->size - is_minus_zero};
 }
 
+bool event_bytes_of(struct scan_value *value, const char *role, struct event_batch *batch,
+                    lethe_bytes *out, struct event_problem *problem) {
+    if (value->kind != SCAN_BYTES) {
+        lethe_bytes text = {.data = value->at, .size = value->size};
+        char *room = value->kind == SCAN_STRING ? event_batch_take(batch, text.size) : NULL;
+        if (value->is_escaped) {
+            text.size = scan_unescape(text, room);
+            text.data = room;
+        }
+        size_t size;
+        if (room == NULL || !base64_read(text.data, text.size, room, &size)) {
+            event_problem_set(problem, "the %s is not in base64, as its member's name says", role);
+            return false;
+        }
+        *value = (struct scan_value){.at = room, .size = (uint32_t)size, .kind = SCAN_BYTES};
+    }
+    *out = (lethe_bytes){.data = value->at, .size = value->size};
+    return true;
+}
+
+/* Whether an event has a place's bytes in base64. */
+static bool has_base64(const struct event_format *format, size_t place,
+                       const struct scan_value *found) {
+    uint16_t node = format->base64_nodes[place];
+    return node != MEMBER_ROOT && found[node].kind != SCAN_NOTHING && found[node].kind != SCAN_NULL;
+}
+
 /* Takes what a place names. A delta may be missing. */
 static bool take_place(const struct event_format *format, size_t place, struct scan_value *found,
                        struct event_batch *batch, lethe_bytes *field,
@@ -102,8 +144,17 @@ static bool take_place(const struct event_format *format, size_t place, struct s
     const struct event_place *at = &format->places[place];
     *field = (lethe_bytes){0};
     if (at->kind == PLACE_LITERAL) return true;
+    if (format->takes_base64 && has_base64(format, place, found)) {
+        return event_bytes_of(&found[format->base64_nodes[place]], event_role_name(at->role), batch,
+                              field, problem);
+    }
     uint16_t node = format->members.of_place[place];
     uint8_t kind = found[node].kind;
+    if (format->is_cloud && at->role == ROLE_DELTA && lacks_data(format, node, found)) {
+        event_problem_set(problem, "the event has no data that can be read as JSON, and the delta "
+                                   "is looked for in it");
+        return false;
+    }
     if (kind == SCAN_NOTHING) return miss_member(format, at, node, found, batch, problem);
     if (kind == SCAN_NULL) return miss(format, at, batch, problem);
     if (!is_taken(at->role, kind)) return reject_kind(format, at, kind, problem);

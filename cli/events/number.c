@@ -2,7 +2,11 @@
  * given, in a line, in --fields or to `lethe set`. */
 #include "events/number.h"
 
+#include <string.h>
+
+#include "frame/exit_code.h"
 #include "lethe/store.h"
+#include "say/message.h"
 
 void event_problem_number(struct event_problem *problem, const char *what, lethe_bytes text,
                           unsigned scale, enum decimal_problem reason) {
@@ -28,4 +32,13 @@ void event_problem_number(struct event_problem *problem, const char *what, lethe
         event_problem_set(problem, "the %s '%s' is not a number; write one such as 1 or -0.5", what,
                           shown);
     }
+}
+
+int event_read_number(const char *what, const char *text, unsigned scale, int64_t *out) {
+    lethe_bytes bytes = {.data = text, .size = strlen(text)};
+    struct event_problem problem;
+    enum decimal_problem reason = decimal_parse_scaled(bytes, scale, out);
+    if (reason == DECIMAL_FINE) return EXIT_DONE;
+    event_problem_number(&problem, what, bytes, scale, reason);
+    return message_fail(EXIT_USAGE, "%s", problem.text);
 }

@@ -9,4 +9,8 @@
 void event_problem_number(struct event_problem *problem, const char *what, lethe_bytes text,
                           unsigned scale, enum decimal_problem reason);
 
+/* Reads a number that an argument gives, by a scale. Returns EXIT_DONE, or EXIT_USAGE after saying
+ * why it is none. */
+int event_read_number(const char *what, const char *text, unsigned scale, int64_t *out);
+
 #endif

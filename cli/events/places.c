@@ -328,7 +328,8 @@ bool event_places_read(const struct event_format_options *options, struct event_
     fine = fine && (reader.count == 0 || check_places(format, &reason));
     if (!fine) {
         const char *fields = options->fields != NULL ? options->fields : "";
-        event_problem_set(problem, "--fields %.*s: %s", shown(strlen(fields)), fields, reason.text);
+        event_problem_set(problem, "%s %.*s: %s", format->fields_option, shown(strlen(fields)),
+                          fields, reason.text);
     }
     return fine;
 }

@@ -87,7 +87,7 @@ static bool join_id(const struct event_format *format, const lethe_bytes *fields
 
 bool event_make_id(const struct event_format *format, const lethe_bytes *fields,
                    struct event_batch *batch, lethe_bytes *id, struct event_problem *problem) {
-    bool is_missing = event_format_count(format, ROLE_ID) == 1 && fields[0].size == 0;
+    bool is_missing = event_format_count(format, ROLE_ID) == 1 && fields[0].data == NULL;
     if (is_missing && batch->given_id.size > 0) {
         *id = batch->given_id;
         return event_take_id(*id, problem);
@@ -125,7 +125,8 @@ bool event_take_time(const struct event_format *format, const lethe_bytes *field
     if (event_format_count(format, ROLE_TIME) == 2) {
         size_t size = times[0].size + 1 + times[1].size;
         if (times[0].size >= sizeof joined || times[1].size >= sizeof joined - times[0].size) {
-            event_problem_set(problem, "the time is %zu bytes long; check --fields", size);
+            event_problem_set(problem, "the time is %zu bytes long; check %s", size,
+                              format->fields_option);
             return false;
         }
         memcpy(joined, times[0].data, times[0].size);

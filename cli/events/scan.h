@@ -32,7 +32,9 @@ enum scan_kind {
     SCAN_REAL,
     SCAN_STRING,
     SCAN_OBJECT,
-    SCAN_ARRAY
+    SCAN_ARRAY,
+    /* Never found: whoever reads a string in base64 leaves its bytes so. */
+    SCAN_BYTES
 };
 
 /* What a member holds. */

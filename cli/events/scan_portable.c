@@ -2,27 +2,15 @@
  *
  * WHY     Below the lowest byte that is looked for, the subtractions below borrow nothing, so that
  *         byte is found exactly. Bytes above it may be found wrongly, and are not asked for. */
-#include <string.h>
-
 #include "events/scan.h"
-
-#define REPEATED(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-static inline uint64_t load(const char *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
+#include "events/word.h"
 
 /* The first byte from `at` on that ends plain text in a string: a quote, a backslash or a control
  * character. *high is not 0 if a byte before it is not ASCII. */
 static inline const char *find_stop(const char *at, uint64_t *high) {
     const uint64_t tops = REPEATED(0x80);
     for (;; at += sizeof(uint64_t)) {
-        uint64_t word = load(at);
+        uint64_t word = word_load(at);
         uint64_t quotes = word ^ REPEATED('"'), backslashes = word ^ REPEATED('\\');
         uint64_t stops =
             (((quotes - REPEATED(1)) & ~quotes) | ((backslashes - REPEATED(1)) & ~backslashes) |

@@ -4,7 +4,7 @@
  *         by letter; after the day of the common log format comes a slash.
  * WHY     The C library's functions depend on the locale and the time zone, and accept too much.
  *         Seconds, milliseconds and microseconds of the years that events come from differ in
- *         their number of digits, so size tells them apart. */
+ *         their number of digits, so size distinguishes them. */
 #include "events/time.h"
 
 #include <stddef.h>

@@ -7,6 +7,7 @@
 #include "frame/arguments.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "frame/operands.h"
 #include "input/inputs.h"
 #include "input/line_count.h"
 #include "input/lines.h"
@@ -132,15 +133,9 @@ int run_filter_build(const struct arguments *arguments) {
     int code = read_options(arguments, &kind, &settings);
     if (code != EXIT_DONE) return code;
     struct inputs inputs;
-    code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
+    const char *out;
+    code = operands_look_to_save(arguments, "filter", &inputs, &out);
     if (code != EXIT_DONE) return code;
-    inputs.takes_binary = arguments_has(arguments, "binary");
-    inputs.is_quiet = arguments_has(arguments, "quiet");
-    const char *out = arguments_text(arguments, "out");
-    code = saved_check("filter", out);
-    if (code == EXIT_DONE) code = inputs_check_output(&inputs, out);
-    if (code != EXIT_DONE) return code;
-    interrupt_begin();
     bool quiet = arguments_has(arguments, "quiet");
     if (settings.capacity == 0 && settings.bits == 0 && settings.slots == 0) {
         code = plan_capacity(&inputs, out, quiet, &settings);

@@ -6,6 +6,7 @@
 #include "frame/arguments.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "frame/operands.h"
 #include "input/inputs.h"
 #include "input/lines.h"
 #include "output/saved.h"
@@ -49,9 +50,8 @@ static int check_removable(const struct filter *filter, const char *path) {
 
 int run_filter_remove(const struct arguments *arguments) {
     struct inputs inputs;
-    int code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
+    int code = operands_look(arguments, 1, &inputs);
     if (code != EXIT_DONE) return code;
-    inputs.takes_binary = arguments_has(arguments, "binary");
     const char *path = arguments->operands[0], *out = arguments_text(arguments, "out");
     if (out == NULL) out = path;
     struct filter filter;
@@ -62,7 +62,6 @@ int run_filter_remove(const struct arguments *arguments) {
     code = check_removable(&filter, path);
     bool in_place = filter.kind->structure->lives_in_folder && strcmp(out, path) == 0;
     if (code == EXIT_DONE && !in_place) code = saved_check("filter", out);
-    inputs.is_quiet = arguments_has(arguments, "quiet");
     interrupt_begin();
     if (code == EXIT_DONE) code = lines_each(&inputs, !quiet, remove_batch, &removal);
     if (code == EXIT_DONE && interrupt_requested()) code = interrupt_fail(out);

@@ -6,6 +6,7 @@
 #include "filter/file.h"
 #include "frame/arguments.h"
 #include "frame/commands.h"
+#include "frame/operands.h"
 #include "input/inputs.h"
 #include "input/lines.h"
 #include "output/output.h"
@@ -58,10 +59,8 @@ static int select_batch(void *context, struct line_reader *reader, const struct 
 
 int run_filter_test(const struct arguments *arguments) {
     struct inputs inputs;
-    int code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
+    int code = operands_look(arguments, 1, &inputs);
     if (code != EXIT_DONE) return code;
-    inputs.takes_binary = arguments_has(arguments, "binary");
-    inputs.is_quiet = arguments_has(arguments, "quiet");
     struct filter filter;
     code = filter_load(arguments->operands[0], &filter);
     if (code != EXIT_DONE) return code;

@@ -119,6 +119,13 @@ static int take_option(struct arguments *arguments, size_t place, const char *be
     if (value[0] == '\0' && !option->may_be_empty) {
         return arguments_fail(arguments, "option --%s has an empty value", option->name);
     }
+    if (option->repeats && arguments->values[place] != NULL) {
+        if (arguments->earlier_count == EARLIER_LIMIT)
+            return arguments_fail(arguments, "option --%s is given too often", option->name);
+        size_t last = arguments->earlier_count++;
+        arguments->earlier[last].place = place;
+        arguments->earlier[last].value = arguments->values[place];
+    }
     arguments->values[place] = value;
     return EXIT_DONE;
 }
@@ -208,6 +215,17 @@ const char *arguments_text(const struct arguments *arguments, const char *name) 
     size_t place = find_option(arguments->command, name, strlen(name));
     assert(place < option_count(arguments->command));
     return arguments->values[place];
+}
+
+size_t arguments_all(const struct arguments *arguments, const char *name,
+                     const char *out[EARLIER_LIMIT + 1]) {
+    size_t place = find_option(arguments->command, name, strlen(name)), count = 0;
+    for (size_t i = 0; i < arguments->earlier_count; i++) {
+        if (arguments->earlier[i].place == place) out[count++] = arguments->earlier[i].value;
+    }
+    const char *last = arguments_text(arguments, name);
+    if (last != NULL) out[count++] = last;
+    return count;
 }
 
 bool arguments_has(const struct arguments *arguments, const char *name) {

@@ -3,7 +3,8 @@
  * Options are long: --name value or --name=value; a few have a letter. They may stand before,
  * between and after the operands; "--" ends them. They are never abbreviated, so an option added
  * later cannot change what an old script means. If an option is given twice, its last value counts,
- * so that an alias can be overridden. "-" alone is an operand, and so is a negative number. */
+ * so that an alias can be overridden, unless its description says that it repeats. "-" alone is an
+ * operand, and so is a negative number. */
 #ifndef LETHE_CLI_FRAME_ARGUMENTS_H
 #define LETHE_CLI_FRAME_ARGUMENTS_H
 
@@ -14,11 +15,17 @@
 #include "frame/command.h"
 #include "frame/exit_code.h"
 
-enum { OPTIONS_LIMIT = 64 };
+enum { OPTIONS_LIMIT = 64, EARLIER_LIMIT = 255 };
 
 struct arguments {
     const struct command *command;
     const char *values[OPTIONS_LIMIT]; /* by place in the command's table; NULL when not given */
+    /* Of options that repeat: what was given before the last value, in its order. */
+    struct {
+        size_t place;
+        const char *value;
+    } earlier[EARLIER_LIMIT];
+    size_t earlier_count;
     char **operands;
     size_t operand_count;
     bool wants_help;
@@ -37,6 +44,10 @@ bool arguments_has(const struct arguments *arguments, const char *name);
 
 /* An option's value as it was written, or NULL. */
 const char *arguments_text(const struct arguments *arguments, const char *name);
+
+/* Every value of an option that repeats, in their order. Returns how many there are. */
+size_t arguments_all(const struct arguments *arguments, const char *name,
+                     const char *out[EARLIER_LIMIT + 1]);
 
 /* The values of options that need not be given: *out keeps what it holds when they are not. Each
  * returns EXIT_DONE, or EXIT_USAGE after saying what is accepted. */

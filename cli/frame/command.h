@@ -30,6 +30,7 @@ struct option {
     char letter;         /* 'q' when -q means the same; 0 for none */
     bool hidden;         /* parsed, but not documented: for the build */
     bool may_be_empty;   /* its value: for texts that are passed on as they are */
+    bool repeats;        /* each of its values counts, and not only the last (arguments_all) */
     enum completion completion;
 };
 

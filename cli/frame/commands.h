@@ -58,6 +58,7 @@
     row(freq_remove, "Sketches") \
     row(freq_merge, "Sketches") \
     row(freq_export, "Sketches") \
+    row(plan, "Planning") \
     row(bench, "Benchmarks and papers") \
     row(paper, "Benchmarks and papers")
 /* clang-format on */

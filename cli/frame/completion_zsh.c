@@ -61,7 +61,7 @@ static void print_option(const struct option *option, FILE *stream) {
         fprintf(stream, "'(-%c --%s)'{-%c,--%s}", option->letter, option->name, option->letter,
                 option->name);
     } else {
-        fprintf(stream, "'--%s", option->name);
+        fprintf(stream, "'%s--%s", option->repeats ? "*" : "", option->name);
     }
     if (option->letter != '\0') putc('\'', stream);
     if (option->value != NULL) putc('=', stream);

@@ -1,4 +1,4 @@
-/* help.h - a command's description as text, as a man page, and as completions.
+/* help.h - a command's description as text, as a man page, as Markdown, and as completions.
  *
  * All of them are written from struct command alone (command.h). */
 #ifndef LETHE_CLI_FRAME_HELP_H
@@ -19,6 +19,9 @@ void help_print_short(const struct command *command, FILE *stream);
 
 /* A man page in the language of man(7). */
 void man_page_print(const struct command *command, FILE *stream);
+
+/* A page of the site, in Markdown. */
+void markdown_print(const struct command *command, FILE *stream);
 
 /* The completion function of one shell for all commands. */
 void completion_print_bash(FILE *stream);

@@ -18,7 +18,15 @@ int run_lethe(const struct arguments *arguments) {
 }
 
 /* One row a format; the names are the choices of --format. */
-enum format { FORMAT_TEXT, FORMAT_MAN, FORMAT_BASH, FORMAT_ZSH, FORMAT_FISH, FORMAT_LIST };
+enum format {
+    FORMAT_TEXT,
+    FORMAT_MAN,
+    FORMAT_BASH,
+    FORMAT_ZSH,
+    FORMAT_FISH,
+    FORMAT_LIST,
+    FORMAT_MARKDOWN
+};
 
 /* The name of each command's page, for the build: it writes one file for each. */
 static void print_list(void) {
@@ -59,6 +67,9 @@ int run_help(const struct arguments *arguments) {
         break;
     case FORMAT_LIST:
         print_list();
+        break;
+    case FORMAT_MARKDOWN:
+        markdown_print(command, stdout);
         break;
     }
     return EXIT_DONE;

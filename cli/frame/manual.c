@@ -29,7 +29,8 @@ static const char *const lethe_input[] = {
     "Input comes from the named files in order, or from standard input if no file is named; `-` "
     "names standard input. Input compressed by gzip, zstd, bzip2 or xz is recognised by its first "
     "bytes and decompressed, from a pipe too, and even if several compressed files were joined. "
-    "Compressed input that is cut short or damaged is an error. All compressed files are read to "
+    "Compressed input that is cut short or damaged is an error; zeros after the end of a gzip file "
+    "are ignored. All compressed files are read to "
     "their ends first, for their checksums: if one is damaged, nothing of any input is used, and "
     "the command can be repeated with a sound file. That takes one more decompression. A file "
     "without a checksum (`zstd --no-check`, `xz --check=none`) is used, with a warning. A pipe "
@@ -104,7 +105,7 @@ static const char *const help_description[] = {
 static const struct option help_options[] = {
     {.name = "format",
      .value = "FORMAT",
-     .choices = "text|man|bash|zsh|fish|list",
+     .choices = "text|man|bash|zsh|fish|list|markdown",
      .help = "how to write it",
      .hidden = true},
     {0},

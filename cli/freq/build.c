@@ -7,6 +7,7 @@
 #include "frame/arguments.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "frame/operands.h"
 #include "freq/feed.h"
 #include "freq/file.h"
 #include "output/saved.h"
@@ -164,15 +165,9 @@ int run_freq_build(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = read_threads(arguments, &threads);
     if (code != EXIT_DONE) return code;
     struct inputs inputs;
-    code = inputs_look(arguments->operands, arguments->operand_count, &inputs);
+    const char *out;
+    code = operands_look_to_save(arguments, "sketch", &inputs, &out);
     if (code != EXIT_DONE) return code;
-    inputs.takes_binary = arguments_has(arguments, "binary");
-    inputs.is_quiet = arguments_has(arguments, "quiet");
-    const char *out = arguments_text(arguments, "out");
-    code = saved_check("sketch", out);
-    if (code == EXIT_DONE) code = inputs_check_output(&inputs, out);
-    if (code != EXIT_DONE) return code;
-    interrupt_begin();
     bool quiet = arguments_has(arguments, "quiet");
     lethe_sketch *sketch;
     code = make_sketch(&options, &sketch);

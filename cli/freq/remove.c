@@ -5,6 +5,7 @@
 #include "frame/arguments.h"
 #include "frame/commands.h"
 #include "frame/interrupt.h"
+#include "frame/operands.h"
 #include "freq/file.h"
 #include "input/keys.h"
 #include "output/saved.h"
@@ -75,10 +76,8 @@ int run_freq_remove(const struct arguments *arguments) {
     int code = key_fields_read(arguments, &fields);
     if (code != EXIT_DONE) return code;
     struct inputs inputs;
-    code = inputs_look(arguments->operands + 1, arguments->operand_count - 1, &inputs);
+    code = operands_look(arguments, 1, &inputs);
     if (code != EXIT_DONE) return code;
-    inputs.takes_binary = arguments_has(arguments, "binary");
-    inputs.is_quiet = arguments_has(arguments, "quiet");
     const char *path = arguments->operands[0];
     const char *out = arguments_text(arguments, "out");
     if (out == NULL) out = path;

@@ -9,12 +9,14 @@
 #define JSON_STANDING "print an object with id, answer, key, value, left and resets_ms"
 
 static const char *const hold_description[] = {
-    "A hold sets an amount aside under a limit, for work whose use is known only when it is done. "
-    "What is held is apart from the counter's value, and every limit counts it: of other holds, of "
-    "`lethe take` and of `lethe count --limit`. When the work is done, what it really was is "
-    "settled; or the hold is released, if nothing was used. The rest is free again.",
-    "A lease says how long the amount is held at least, should neither come. It goes by the "
-    "machine's own clock: setting the wall clock or restarting the machine never ends it early.",
+    "A hold sets an amount aside under a limit, for work that shows how much it uses only "
+    "when it is done. What is held is not part of the counter's value, but every limit "
+    "counts it: the limits of other holds, of `lethe take` and of `lethe count --limit`. "
+    "When the work is done, the hold is settled with what was really used, or released if "
+    "nothing was. Then nothing is held any more.",
+    "A lease says how long the amount is held if the hold is neither settled nor released. "
+    "It goes by the machine's own clock: setting the wall clock or restarting the machine "
+    "never ends it early.",
     "How a hold ended is known for as long as the store's window, 3 days in a new store: the same "
     "settlement again is a `duplicate`, and another one is refused. Ids of holds have nothing to "
     "do with those of events and claims.",
@@ -32,10 +34,10 @@ const struct command command_hold = {
 };
 
 static const char *const hold_place_description[] = {
-    "Sets AMOUNT of the counter KEY aside, unless the value and all that is held of it would pass "
-    "`--limit` together. The id is repeated when the same request is sent again: that is a "
-    "`duplicate`, which holds nothing more. Nothing is counted yet. The store is created if it "
-    "does not exist.",
+    "Sets AMOUNT of the counter KEY aside, unless the value and all that is held of it "
+    "would pass `--limit` together. Repeat the id when you send the same request again: "
+    "the answer is `duplicate`, and nothing more is held. Nothing is counted yet. The "
+    "store is created if it does not exist.",
     STANDING,
     "With `--limit 100/1mo` the limit is on what the counter gets in the present month; what is "
     "settled later belongs to that month. The store must count per that period, see `--per`.",
@@ -76,11 +78,11 @@ const struct command command_hold_place = {
 };
 
 static const char *const hold_settle_description[] = {
-    "Adds ACTUAL to the counter of a hold, once, and ends the hold. Up to the amount of the hold "
-    "that always fits. What is beyond is judged by the limit of the hold; `--force` adds it all "
-    "the same, which `lethe stat` counts.",
-    "After the end of the lease nothing is held any more. Then this is a new take: now, under the "
-    "limit of the hold.",
+    "Adds ACTUAL to the counter of a hold, once, and ends the hold. Up to the amount of "
+    "the hold, that always fits. What is beyond it is judged by the limit of the hold; "
+    "`--force` adds it even so, and `lethe stat` counts how often.",
+    "After the end of the lease nothing is held any more. Settling is then a new take: "
+    "now, under the limit of the hold.",
     STANDING,
     NULL,
 };
@@ -95,7 +97,7 @@ static const struct option hold_settle_options[] = {
 
 const struct command command_hold_settle = {
     .path = "hold settle",
-    .summary = "count what a hold really was, and end it",
+    .summary = "count what was really used, and end a hold",
     .synopses = SYNOPSES("--db DIR [--force] [--wait D] [--json] ID ACTUAL"),
     .description = hold_settle_description,
     .options = hold_settle_options,
@@ -108,8 +110,8 @@ const struct command command_hold_settle = {
 };
 
 static const char *const hold_release_description[] = {
-    "Ends a hold of which nothing was used. A hold whose lease has ended can be released too: it "
-    "cannot be settled any more then. Prints the answer, a tab, and the key.",
+    "Ends a hold of which nothing was used. A hold whose lease has ended can be released "
+    "too. It cannot be settled any more. Prints the answer, a tab, and the key.",
     NULL,
 };
 

@@ -27,7 +27,7 @@
 #include "input/inputs.h"
 #include "input/unpack.h"
 
-enum { INPUT_BYTES = 256 << 10, WAIT_MS = 100 };
+enum { INPUT_BYTES = 256 << 10, WAIT_MS = 100, PIPE_BYTES = 1 << 20 };
 
 struct source {
     const char *path;
@@ -93,6 +93,13 @@ static struct source *make(const char *path, struct input_failure *failure) {
     return source;
 }
 
+/* Lets the writer of a pipe be further ahead: with the usual 64 KiB, each of the two waits for the
+ * other after every thousand lines or so. Where that is not allowed, it stays as it is. */
+static void widen_pipe(int descriptor) {
+    if (fcntl(descriptor, F_GETPIPE_SZ) < PIPE_BYTES)
+        (void)fcntl(descriptor, F_SETPIPE_SZ, PIPE_BYTES);
+}
+
 /* With its descriptor, or the errno of why there is none. */
 static struct source *begin(struct source *source, struct input_failure *failure) {
     struct stat status;
@@ -102,6 +109,7 @@ static struct source *begin(struct source *source, struct input_failure *failure
         return NULL;
     }
     source->is_regular = S_ISREG(status.st_mode);
+    if (S_ISFIFO(status.st_mode)) widen_pipe(source->descriptor);
     (void)posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL); /* pipes refuse it */
     return source;
 }

@@ -5,6 +5,8 @@
  *         the next member is begun.
  * I1      is_between is set exactly when a member has ended, all of it is written, and nothing of
  *         another was taken. The data may end there and nowhere else.
+ * I2      After the last member of gzip there may be zeros, which tapes and block devices leave and
+ *         gzip(1) ignores. After zeros comes nothing else.
  * WHY     Ten bytes are compared for bzip2, whose magic "BZh" could be the first word of a text.
  *         Where an input is cut off before that, a few of them say too little, and its name
  *         decides. */
@@ -27,6 +29,8 @@
 struct unpacker {
     const struct packing *packing;
     bool is_between;
+    /* Of gzip: zeros have followed a member. */
+    bool is_padded;
     union {
         z_stream gzip;
         ZSTD_DStream *zstd;
@@ -48,8 +52,20 @@ static bool begin_gzip(struct unpacker *unpacker) {
     return inflateInit2(&unpacker->gzip, MAX_WBITS + 16) == Z_OK;
 }
 
+/* Takes the zeros after the last member (I2). */
+static enum unpack_result skip_zeros(struct unpacker *unpacker, struct unpack_step *step) {
+    unpacker->is_padded = true;
+    while (step->taken < step->size && step->from[step->taken] == 0)
+        step->taken++;
+    if (step->taken == step->size) return UNPACK_FINE;
+    step->reason = "there is data after the zeros that follow its end";
+    return UNPACK_DAMAGED;
+}
+
 static enum unpack_result step_gzip(struct unpacker *unpacker, struct unpack_step *step) {
     z_stream *gzip = &unpacker->gzip;
+    if (unpacker->is_between && (unpacker->is_padded || step->from[0] == 0))
+        return skip_zeros(unpacker, step);
     if (unpacker->is_between) inflateReset(gzip);
     gzip->next_in = step->from;
     gzip->avail_in = (uInt)step->size;

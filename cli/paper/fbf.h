@@ -17,6 +17,12 @@ struct fbf {
     bool is_idle; /* no background work is done, so Algorithm 3 does not run */
 };
 
+/* The paper's filter in most figures, with so many past filters and a period. */
+static inline lethe_forgetful_options fbf_options(uint32_t past, uint64_t period_ms) {
+    return LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 6250,
+                         .hashes = 5, .past = past, .period_ms = period_ms);
+}
+
 /* round makes other ids: experiments are repeated and averaged. */
 void fbf_begin(struct fbf *fbf, const lethe_forgetful_options *options, uint64_t round);
 void fbf_end(struct fbf *fbf);

@@ -15,8 +15,7 @@ enum { SIZES = 4, ROUNDS = 4, PROBES = 50000, PERIOD_MS = 5000, LENGTH_MS = 3000
 static const uint32_t filters[SIZES] = {3, 6, 12, 24};
 
 static lethe_forgetful_options options_of(uint32_t count) {
-    return LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 6250,
-                         .hashes = 5, .past = count - 2, .period_ms = PERIOD_MS);
+    return fbf_options(count - 2, PERIOD_MS);
 }
 
 /* 3,000 elements in 30 s: the rate grows from 0 to 200 a second. Measured at the rates of the rows,

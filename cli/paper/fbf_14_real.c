@@ -30,7 +30,7 @@ static double worst_off(const json_t *rows, const char *key) {
     return worst;
 }
 
-static void tell(struct report *report, const json_t *rows) {
+static void conclude(struct report *report, const json_t *rows) {
     const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
     report_claim(report,
                  "without the FBF the counter is 6%% too high, with it 100%% accurate at all "
@@ -59,23 +59,10 @@ static void tell(struct report *report, const json_t *rows) {
 }
 
 static int run(struct report *report) {
-    json_t *document = NULL;
-    int code = workload_read("redis-ring", &document);
-    report_columns(report, columns, sizeof columns / sizeof columns[0]);
-    if (code == EXIT_DONE) {
-        const json_t *rows = json_object_get(document, "results");
-        size_t i;
-        json_t *row;
-        json_array_foreach(rows, i, row) {
-            REPORT_ROW(report, workload_number(row, "seconds"), workload_number(row, "expected"),
-                       workload_number(row, "plain"), workload_number(row, "quotient"),
-                       workload_number(row, "forgetful"), workload_number(row, "retries"),
-                       workload_number(row, "is_killed"));
-        }
-        tell(report, rows);
-    }
-    json_decref(document);
-    return code;
+    static const char *const keys[] = {"seconds",   "expected", "plain",    "quotient",
+                                       "forgetful", "retries",  "is_killed"};
+    return workload_report(report, "redis-ring", columns, keys, sizeof columns / sizeof columns[0],
+                           conclude);
 }
 
 const struct figure figure_fbf_14_real = {

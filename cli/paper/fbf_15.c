@@ -34,7 +34,7 @@ static const json_t *median_of(const json_t *rows) {
     return found;
 }
 
-static void tell(struct report *report, const json_t *rows) {
+static void conclude(struct report *report, const json_t *rows) {
     const json_t *mean = json_array_get(rows, json_array_size(rows) - 1);
     const json_t *median = median_of(rows);
     report_claim(report, "a batch of 50 is slower by 10%% with the FBF, which is about 2 ms.");
@@ -64,22 +64,10 @@ static void tell(struct report *report, const json_t *rows) {
 }
 
 static int run(struct report *report) {
-    json_t *document = NULL;
-    int code = workload_read("redis-batches", &document);
-    report_columns(report, columns, sizeof columns / sizeof columns[0]);
-    if (code == EXIT_DONE) {
-        const json_t *rows = json_object_get(document, "results");
-        size_t i;
-        json_t *row;
-        json_array_foreach(rows, i, row) {
-            REPORT_ROW(report, workload_number(row, "percentile"), workload_number(row, "plain_ms"),
-                       workload_number(row, "quotient_ms"), workload_number(row, "forgetful_ms"),
-                       workload_number(row, "many_ms"));
-        }
-        tell(report, rows);
-    }
-    json_decref(document);
-    return code;
+    static const char *const keys[] = {"percentile", "plain_ms", "quotient_ms", "forgetful_ms",
+                                       "many_ms"};
+    return workload_report(report, "redis-batches", columns, keys,
+                           sizeof columns / sizeof columns[0], conclude);
 }
 
 const struct figure figure_fbf_15 = {

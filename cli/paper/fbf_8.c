@@ -19,9 +19,7 @@ static double lower_percent(double simple, double optimised) {
 
 static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
-    lethe_forgetful_options options =
-        LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 6250,
-                      .hashes = 5, .past = 1, .period_ms = 5000);
+    lethe_forgetful_options options = fbf_options(1, 5000);
     lethe_status status = LETHE_OK;
     double start_percent = 0, steady_percent = 0;
     for (uint64_t elements = 150; elements <= 1050; elements += 75) {

@@ -12,9 +12,7 @@ static const struct column columns[] = {
 
 static int run(struct report *report) {
     report_columns(report, columns, sizeof columns / sizeof columns[0]);
-    lethe_forgetful_options options =
-        LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 6250,
-                      .hashes = 5, .past = 1, .period_ms = 5000);
+    lethe_forgetful_options options = fbf_options(1, 5000);
     lethe_status status = LETHE_OK;
     double worst = 1, worst_steady = 1;
     for (uint64_t elements = 300; elements <= 1500; elements += 100) {

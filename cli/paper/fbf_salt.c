@@ -27,9 +27,7 @@ static int run(struct report *report) {
     lethe_status status = LETHE_OK;
     double unsalted_at[23] = {0}, salted_at[23] = {0};
     for (size_t i = 0; i < sizeof pasts / sizeof pasts[0]; i++) {
-        lethe_forgetful_options options =
-            LETHE_OPTIONS(lethe_forgetful_options, .setting = LETHE_FORGETFUL_PAPER, .bits = 6250,
-                          .hashes = 5, .past = pasts[i], .period_ms = 5000);
+        lethe_forgetful_options options = fbf_options(pasts[i], 5000);
         struct fbf_rates unsalted = rates_at(options, &status);
         options.salted = true;
         struct fbf_rates salted = rates_at(options, &status);

@@ -76,7 +76,7 @@ static int run(struct report *report) {
             report,
             "%.0f%% of all reads (a fraction of %.2f), where tables overlap, as "
             "Cassandra's do. Reads of tables that have the key can't be skipped, so the "
-            "fraction tells how many those are: of the reads in vain %.0f%% were skipped.",
+            "fraction shows how many those are: of the reads in vain %.0f%% were skipped.",
             100 * (1 - totals[0].gaussian / totals[0].bloom), totals[0].gaussian / totals[0].bloom,
             per_cent_less(&totals[0]));
         report_result(report,

@@ -7,7 +7,6 @@
 
 #include "frame/arguments.h"
 #include "frame/commands.h"
-#include "frame/suggest.h"
 #include "paper/figures.h"
 #include "say/message.h"
 
@@ -16,30 +15,7 @@ enum { USUAL_SCALE = 256, MOST_SCALE = 1024 };
 #define FIGURE_ROW(name) &figure_##name,
 static const struct figure *const figures[] = {FIGURES(FIGURE_ROW) NULL};
 
-static const struct figure *find_figure(const char *name) {
-    for (const struct figure *const *row = figures; *row != NULL; row++) {
-        if (strcmp((*row)->name, name) == 0) return *row;
-    }
-    return NULL;
-}
-
-static void list_figures(void) {
-    for (const struct figure *const *row = figures; *row != NULL; row++)
-        printf("%-13s%s\n", (*row)->name, (*row)->title); /* "gbf-table-1" and two blanks */
-}
-
-static int fail_unknown(const struct arguments *arguments, const char *name) {
-    struct suggestion suggestion = suggestion_for(name);
-    for (const struct figure *const *row = figures; *row != NULL; row++)
-        suggestion_offer(&suggestion, (*row)->name);
-    if (suggestion.best != NULL) {
-        return arguments_fail(arguments, "no figure is called '%s'; did you mean '%s'?", name,
-                              suggestion.best);
-    }
-    return arguments_fail(arguments, "no figure is called '%s'; 'lethe paper' lists them", name);
-}
-
-static int make_folder(const char *folder) {
+int paper_make_folder(const char *folder) {
     if (mkdir(folder, 0777) == 0 || errno == EEXIST) return EXIT_DONE;
     return message_fail(EXIT_ENVIRONMENT, "cannot make the folder %s: %s; name another with --out",
                         folder, strerror(errno));
@@ -66,8 +42,7 @@ int paper_close(FILE *file, const char *path) {
                         strerror(errno != 0 ? errno : EIO));
 }
 
-static int make_figure(const struct figure *figure, const char *folder, bool quiet,
-                       unsigned scale) {
+int paper_make_figure(const struct figure *figure, const char *folder, bool quiet, unsigned scale) {
     static struct report report;
     memset(&report, 0, sizeof report);
     report.scale = scale;
@@ -106,31 +81,15 @@ static int scale_of(const struct arguments *arguments, unsigned *out) {
 
 int run_paper(const struct arguments *arguments) {
     if (arguments->operand_count == 0) {
-        list_figures();
+        paper_list(figures, 13); /* "gbf-table-1" and two blanks */
         return EXIT_DONE;
     }
-    bool all = false;
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        bool is_all = strcmp(arguments->operands[i], "all") == 0;
-        all = all || is_all;
-        if (!is_all && find_figure(arguments->operands[i]) == NULL) {
-            return fail_unknown(arguments, arguments->operands[i]);
-        }
-    }
+    bool all;
+    int code = paper_choose(arguments, figures, "lethe paper", &all);
+    if (code != EXIT_DONE) return code;
     const char *folder = arguments_text(arguments, "out");
-    if (folder == NULL) folder = "paper";
     unsigned scale = USUAL_SCALE;
-    int code = scale_of(arguments, &scale);
-    if (code == EXIT_DONE) code = make_folder(folder);
-    bool quiet = arguments_has(arguments, "quiet");
-    const struct figure *const *next = all ? figures : NULL;
-    for (; next != NULL && code == EXIT_DONE && *next != NULL; next++) {
-        if (next != figures) putchar('\n');
-        code = make_figure(*next, folder, quiet, scale);
-    }
-    for (size_t i = 0; !all && code == EXIT_DONE && i < arguments->operand_count; i++) {
-        if (i > 0) putchar('\n');
-        code = make_figure(find_figure(arguments->operands[i]), folder, quiet, scale);
-    }
-    return code;
+    code = scale_of(arguments, &scale);
+    if (code != EXIT_DONE) return code;
+    return paper_make_figures(arguments, figures, all, folder != NULL ? folder : "paper", scale);
 }

@@ -91,6 +91,25 @@ void report_free(struct report *report);
 int plot_draw(const struct figure *figure, const struct report *report, const char *folder,
               bool *drawn);
 
+/* Makes a figure: prints it, and writes and draws it in the folder. Returns an exit code. */
+int paper_make_figure(const struct figure *figure, const char *folder, bool quiet, unsigned scale);
+/* Makes the folder, unless it is there. */
+int paper_make_folder(const char *folder);
+
+/* --- choose.c: figures by their names. A list of them ends with NULL. */
+
+struct arguments;
+
+/* Prints names, which take so many columns, and titles. */
+void paper_list(const struct figure *const *figures, int width);
+/* Whether every operand is a figure's name or "all"; *all: one is. Otherwise says so, and that
+ * `lister` lists them. Returns an exit code. */
+int paper_choose(const struct arguments *arguments, const struct figure *const *figures,
+                 const char *lister, bool *all);
+/* Makes the folder, and in it the figures that the operands name, or all. */
+int paper_make_figures(const struct arguments *arguments, const struct figure *const *figures,
+                       bool all, const char *folder, unsigned scale);
+
 /* Opens FOLDER/NAME.ENDING for writing and stores its path; or says why not. */
 enum { PAPER_PATH_BYTES = 4096 };
 int paper_open(const char *folder, const struct figure *figure, const char *ending,

@@ -35,8 +35,8 @@ static int write_script(const struct figure *figure, const struct report *report
     FILE *file;
     int code = paper_open(folder, figure, "gnuplot", path, &file);
     if (code != EXIT_DONE) return code;
-    fprintf(file, "# lethe paper %s: draws %s.svg from %s.csv, in this folder\n%s", figure->name,
-            figure->name, figure->name, opening);
+    fprintf(file, "# Draws %s.svg from %s.csv, in this folder.\n%s", figure->name, figure->name,
+            opening);
     fprintf(file, "data = '%s.csv'\nset output '%s.svg'\n", figure->name, figure->name);
     if (report->picture_note != NULL) {
         fprintf(file, "set label 1 '%s' at graph 0.02, graph 0.96 textcolor rgb '#d55e00'\n",

@@ -1,6 +1,7 @@
 /* paper/workload.c - see workload.h. */
 #include "paper/workload.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <spawn.h>
@@ -70,4 +71,28 @@ int workload_read(const char *name, json_t **document) {
 double workload_number(const json_t *row, const char *key) {
     const json_t *value = json_object_get(row, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+int workload_report(struct report *report, const char *name, const struct column *columns,
+                    const char *const *keys, size_t count,
+                    void (*conclude)(struct report *report, const json_t *rows)) {
+    enum { MOST_COLUMNS = 16 };
+    assert(count <= MOST_COLUMNS);
+    json_t *document = NULL;
+    int code = workload_read(name, &document);
+    report_columns(report, columns, count);
+    if (code == EXIT_DONE) {
+        const json_t *rows = json_object_get(document, "results");
+        size_t i;
+        json_t *row;
+        json_array_foreach(rows, i, row) {
+            double values[MOST_COLUMNS];
+            for (size_t column = 0; column < count; column++)
+                values[column] = workload_number(row, keys[column]);
+            report_row(report, values, count);
+        }
+        conclude(report, rows);
+    }
+    json_decref(document);
+    return code;
 }

@@ -100,34 +100,46 @@ static int read_user(const struct arguments *arguments, struct redis_access *out
 
 /* --- TLS */
 
-static int read_tls(const struct arguments *arguments, struct redis_access *out) {
-    static const char *const names[] = {"tls-ca", "tls-cert", "tls-key", "tls-name"};
-    struct redis_tls_options options = {.ca = arguments_text(arguments, "tls-ca"),
-                                        .certificate = arguments_text(arguments, "tls-cert"),
-                                        .key = arguments_text(arguments, "tls-key"),
-                                        .name = arguments_text(arguments, "tls-name")};
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !out->url.is_tls; i++) {
-        if (!arguments_has(arguments, names[i])) continue;
+enum { TLS_OPTIONS = 4, OPTION_NAME_BYTES = 32 };
+
+/* prefix: what the names of the options begin with, before tls. */
+static int read_tls(const struct arguments *arguments, const char *prefix,
+                    struct redis_access *out) {
+    static const char *const kinds[TLS_OPTIONS] = {"ca", "cert", "key", "name"};
+    char names[TLS_OPTIONS][OPTION_NAME_BYTES];
+    const char *values[TLS_OPTIONS];
+    for (size_t i = 0; i < TLS_OPTIONS; i++) {
+        snprintf(names[i], sizeof names[i], "%stls-%s", prefix, kinds[i]);
+        values[i] = arguments_text(arguments, names[i]);
+        if (values[i] == NULL || out->url.is_tls) continue;
         return arguments_fail(
             arguments, "--%s needs TLS; write rediss:// instead of redis:// in --redis", names[i]);
     }
+    struct redis_tls_options options = {
+        .ca = values[0], .certificate = values[1], .key = values[2], .name = values[3]};
     if ((options.certificate == NULL) != (options.key == NULL)) {
-        return arguments_fail(arguments, "--tls-cert and --tls-key belong together; give both");
+        return arguments_fail(arguments, "--%s and --%s belong together; give both", names[1],
+                              names[2]);
     }
     if (options.name != NULL &&
         (options.name[0] == '\0' || strlen(options.name) >= REDIS_HOST_BYTES)) {
-        return arguments_fail(arguments, "--tls-name is no name of a host");
+        return arguments_fail(arguments, "--%s is no name of a host", names[3]);
     }
     return out->url.is_tls ? redis_tls_new(&options, &out->tls) : EXIT_DONE;
 }
 
-int redis_access_read(const struct arguments *arguments, struct redis_access *out) {
+int redis_access_read_as(const struct arguments *arguments, const char *prefix,
+                         struct redis_access *out) {
     *out = (struct redis_access){0};
     int code = redis_url_parse(arguments_text(arguments, "redis"), &out->url);
     if (code == EXIT_DONE) code = read_user(arguments, out);
     if (code == EXIT_DONE) code = read_password(arguments, out->password);
-    if (code == EXIT_DONE) code = read_tls(arguments, out);
+    if (code == EXIT_DONE) code = read_tls(arguments, prefix, out);
     return code;
+}
+
+int redis_access_read(const struct arguments *arguments, struct redis_access *out) {
+    return redis_access_read_as(arguments, "", out);
 }
 
 void redis_access_free(struct redis_access *access) {

@@ -24,6 +24,9 @@ struct redis_access {
 /* Reads what the command line says, and what it names. Returns EXIT_DONE, or the exit code of what
  * is wrong, after saying so. */
 int redis_access_read(const struct arguments *arguments, struct redis_access *out);
+/* The same for a command whose options of TLS have a prefix, because its own are called so. */
+int redis_access_read_as(const struct arguments *arguments, const char *prefix,
+                         struct redis_access *out);
 void redis_access_free(struct redis_access *access);
 
 /* Writes the commands with which a connection begins: the password and, if it selects, the

@@ -86,10 +86,7 @@ static bool read_more(const char *at, uint64_t version, struct redis_description
     return *at == '\0' && has_more == !is_old;
 }
 
-/* GET of the name: a description, or something else. */
-static void judge_text(void *context, size_t partition, const redisReply *reply) {
-    (void)partition;
-    struct redis_description *found = context;
+void redis_description_parse(const redisReply *reply, struct redis_description *found) {
     *found = (struct redis_description){.kind = reply->type == REDIS_REPLY_NIL ? TABLE_NOTHING
                                                                                : TABLE_OTHER};
     const char *at = reply->type == REDIS_REPLY_STRING ? reply->str : "";
@@ -109,6 +106,12 @@ static void judge_text(void *context, size_t partition, const redisReply *reply)
         found->kind = TABLE_PARTITIONED;
         found->partitions = (size_t)partitions;
     }
+}
+
+/* GET of the name. */
+static void judge_text(void *context, size_t partition, const redisReply *reply) {
+    (void)partition;
+    redis_description_parse(reply, context);
 }
 
 int redis_description_read(struct redis_table *table, struct redis_description *found) {

@@ -26,6 +26,9 @@ struct redis_description {
 /* Reads what the server has under the table's name. Something else, or a newer one, is an error. */
 int redis_description_read(struct redis_table *table, struct redis_description *found);
 
+/* What the answer to a GET of a table's name says: nothing, a description, something else. */
+void redis_description_parse(const redisReply *reply, struct redis_description *found);
+
 /* Writes the description, or makes the once-table of a table with one partition. If several make a
  * table at the same time, one of them writes it; so read it afterwards. */
 int redis_description_write(struct redis_table *table);

@@ -1,7 +1,10 @@
 /* read.c - reads counters from all partitions and adds them up.
  *
  * WHY     The largest counters of each partition do not determine the largest sums: with more than
- *         one partition, top reads them all, as list does. */
+ *         one partition, top reads them all, as list does.
+ * I1      A list of the first few keys keeps only these while it reads: now and then the others are
+ *         thrown away. A key that was thrown away has enough keys before it already, and what comes
+ *         later only adds to these. Of a key that is kept, the entries of all partitions are. */
 #include "redis/read.h"
 
 #include <inttypes.h>
@@ -13,6 +16,9 @@
 #include "say/message.h"
 
 enum { SCAN_COUNT = 1000 };
+/* So many entries, or bytes of keys, more than were left are gathered before some are thrown away
+ * again. */
+enum { TRIM_ENTRIES = 2048, TRIM_TEXT_BYTES = 1 << 20 };
 
 static int fail_memory(void) {
     return message_fail_memory();
@@ -109,12 +115,39 @@ struct gathering {
     size_t text_size, text_capacity;
     struct entry *entries;
     size_t count, capacity;
+    uint64_t came; /* entries, those included that were thrown away */
+
+    /* I1: from which key on, and how many different ones; 0: all. */
+    lethe_bytes from;
+    size_t most;
+    /* When to throw some away, and after which key nothing is kept any more, if there is one. */
+    size_t trim_at, trim_text_at;
+    bool has_last;
+    struct entry last;
 };
+
+static int compare_bytes(lethe_bytes a, lethe_bytes b) {
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = memcmp(a.data, b.data, size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static lethe_bytes key_of(const struct gathering *all, const struct entry *entry) {
+    return (lethe_bytes){.data = all->text + entry->key, .size = entry->size};
+}
+
+/* Whether a key may be among those that are wanted (I1). */
+static bool is_wanted(const struct gathering *all, lethe_bytes key) {
+    if (all->most == 0) return true;
+    return compare_bytes(key, all->from) >= 0 &&
+           (!all->has_last || compare_bytes(key, key_of(all, &all->last)) <= 0);
+}
 
 static bool gather_one(struct gathering *all, size_t partition, const redisReply *key,
                        const redisReply *value) {
     if (key->type != REDIS_REPLY_STRING || value->type != REDIS_REPLY_INTEGER) return true;
     size_t size = (size_t)key->len;
+    if (!is_wanted(all, (lethe_bytes){.data = key->str, .size = size})) return true;
     if (all->text_capacity - all->text_size < size) {
         size_t capacity = 2 * (all->text_size + size) + 4096;
         char *larger = realloc(all->text, capacity);
@@ -130,11 +163,62 @@ static bool gather_one(struct gathering *all, size_t partition, const redisReply
         all->capacity = capacity;
     }
     memcpy(all->text + all->text_size, key->str, size);
-    all->entries[all->count] = (struct entry){all->text_size, (uint32_t)size, (uint32_t)partition,
-                                              all->count, value->integer};
-    all->count++;
+    all->entries[all->count++] = (struct entry){all->text_size, (uint32_t)size, (uint32_t)partition,
+                                                all->came++, value->integer};
     all->text_size += size;
     return true;
+}
+
+static int compare_keys(const char *text, const struct entry *a, const struct entry *b) {
+    return compare_bytes((lethe_bytes){text + a->key, a->size},
+                         (lethe_bytes){text + b->key, b->size});
+}
+
+static int compare_entries(const void *left, const void *right, void *text) {
+    const struct entry *a = left, *b = right;
+    int order = compare_keys(text, a, b);
+    if (order != 0) return order;
+    if (a->partition != b->partition) return a->partition < b->partition ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* I1. Of a counter that a partition has listed twice, the later value is kept. */
+static bool trim(struct gathering *all) {
+    struct entry *entries = all->entries;
+    size_t kept = 0, keys = 0, size = 0;
+    qsort_r(entries, all->count, sizeof *entries, compare_entries, all->text);
+    for (size_t i = 0; i < all->count; i++) {
+        bool is_same = kept > 0 && compare_keys(all->text, &entries[kept - 1], &entries[i]) == 0;
+        if (!is_same && keys++ == all->most) break;
+        if (!is_same) size += entries[i].size;
+        if (is_same && entries[kept - 1].partition == entries[i].partition) kept--;
+        entries[kept++] = entries[i];
+    }
+    bool is_full = keys >= all->most;
+    char *text = malloc(size + 1);
+    if (text == NULL) return false;
+    size = 0;
+    for (size_t i = 0; i < kept; i++) { /* the entries of a key share its bytes */
+        struct entry *entry = &entries[i];
+        bool is_same = i > 0 && entries[i - 1].size == entry->size &&
+                       memcmp(text + entries[i - 1].key, all->text + entry->key, entry->size) == 0;
+        if (!is_same) memcpy(text + size, all->text + entry->key, entry->size);
+        if (!is_same) size += entry->size;
+        entry->key = size - entry->size;
+    }
+    free(all->text);
+    all->text = text;
+    all->text_size = all->text_capacity = size;
+    all->count = kept;
+    all->has_last = is_full;
+    if (is_full) all->last = entries[kept - 1];
+    all->trim_at = 2 * kept + TRIM_ENTRIES;
+    all->trim_text_at = 2 * size + TRIM_TEXT_BYTES;
+    return true;
+}
+
+static bool is_trimming_due(const struct gathering *all) {
+    return all->most > 0 && (all->count >= all->trim_at || all->text_size >= all->trim_text_at);
 }
 
 static bool write_scan(void *context, size_t partition, struct redis_text *text) {
@@ -164,7 +248,8 @@ static void take_scan(void *context, size_t partition, const redisReply *reply) 
     all->is_done[partition] = all->cursors[partition] == 0;
     for (size_t i = 0; i + 1 < pairs->elements && !all->is_short_of_memory; i += 2) {
         all->is_short_of_memory =
-            !gather_one(all, partition, pairs->element[i], pairs->element[i + 1]);
+            !gather_one(all, partition, pairs->element[i], pairs->element[i + 1]) ||
+            (is_trimming_due(all) && !trim(all));
     }
 }
 
@@ -211,20 +296,6 @@ static void release(struct gathering *all) {
     free(all->entries);
 }
 
-static int compare_keys(const char *text, const struct entry *a, const struct entry *b) {
-    uint32_t size = a->size < b->size ? a->size : b->size;
-    int order = memcmp(text + a->key, text + b->key, size);
-    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
-}
-
-static int compare_entries(const void *left, const void *right, void *text) {
-    const struct entry *a = left, *b = right;
-    int order = compare_keys(text, a, b);
-    if (order != 0) return order;
-    if (a->partition != b->partition) return a->partition < b->partition ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
-
 static int compare_values(const void *left, const void *right, void *text) {
     const struct entry *a = left, *b = right;
     if (a->value != b->value) return a->value > b->value ? -1 : 1;
@@ -267,14 +338,26 @@ static void visit_all(const struct gathering *all, size_t most,
     }
 }
 
+/* The first `most` from a key on; 0: all. */
+static int visit_in_order(struct redis_table *table, lethe_bytes prefix, struct gathering *all,
+                          bool (*visit)(void *, lethe_bytes, int64_t), void *context) {
+    int code = gather(table, prefix, all);
+    if (code == EXIT_DONE) code = add_up(all);
+    if (code == EXIT_DONE) visit_all(all, all->most > 0 ? all->most : SIZE_MAX, visit, context);
+    release(all);
+    return code;
+}
+
 int redis_each(struct redis_table *table, lethe_bytes prefix,
                bool (*visit)(void *, lethe_bytes, int64_t), void *context) {
-    struct gathering all = {0};
-    int code = gather(table, prefix, &all);
-    if (code == EXIT_DONE) code = add_up(&all);
-    if (code == EXIT_DONE) visit_all(&all, SIZE_MAX, visit, context);
-    release(&all);
-    return code;
+    return visit_in_order(table, prefix, &(struct gathering){0}, visit, context);
+}
+
+int redis_each_from(struct redis_table *table, lethe_bytes prefix, lethe_bytes from, size_t most,
+                    bool (*visit)(void *, lethe_bytes, int64_t), void *context) {
+    struct gathering all = {
+        .from = from, .most = most, .trim_at = TRIM_ENTRIES, .trim_text_at = TRIM_TEXT_BYTES};
+    return visit_in_order(table, prefix, &all, visit, context);
 }
 
 /* --- The largest */

@@ -18,7 +18,13 @@ int redis_delete(struct redis_table *table, const lethe_bytes *keys, size_t coun
 int redis_each(struct redis_table *table, lethe_bytes prefix,
                bool (*visit)(void *context, lethe_bytes key, int64_t value), void *context);
 
-/* The same for the number largest, the largest first, and of equal ones the first by its bytes. */
+/* The same for the first `most` (1 or more) of those that do not come before `from`. Only these are
+ * in memory meanwhile, with their parts in each partition, and about as many again. */
+int redis_each_from(struct redis_table *table, lethe_bytes prefix, lethe_bytes from, size_t most,
+                    bool (*visit)(void *context, lethe_bytes key, int64_t value), void *context);
+
+/* The same as redis_each for the number largest, the largest first, and of equal ones the first by
+ * its bytes. */
 int redis_top(struct redis_table *table, size_t number,
               bool (*visit)(void *context, lethe_bytes key, int64_t value), void *context);
 

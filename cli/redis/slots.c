@@ -43,7 +43,7 @@ unsigned redis_slot_of_place(size_t place, size_t count) {
 }
 
 void redis_tags_of_slots(const uint16_t *slots, size_t count, uint32_t *out) {
-    static uint32_t place_of[REDIS_SLOTS]; /* which place wants the slot, from 1 */
+    uint32_t place_of[REDIS_SLOTS]; /* which place wants the slot, from 1 */
     memset(place_of, 0, sizeof place_of);
     for (size_t i = 0; i < count; i++) {
         place_of[slots[i]] = (uint32_t)i + 1;

@@ -1,5 +1,7 @@
 /* slots.h - the slots of a cluster: which one a key belongs to, and keys that belong to a given
- * one. */
+ * one.
+ *
+ * Threads  Any number. */
 #ifndef LETHE_CLI_REDIS_SLOTS_H
 #define LETHE_CLI_REDIS_SLOTS_H
 

@@ -22,16 +22,15 @@ static const double NEW_ERROR = 1e-9;
 
 static const char *const there_already[] = {"BUSYKEY", NULL};
 
-static int read_name(const struct arguments *arguments, struct redis_table *table,
-                     const struct redis_url *url) {
-    const char *name = arguments_text(arguments, "table");
+static int set_name(struct redis_table *table, const char *name, const struct redis_url *url) {
     size_t size = strlen(name);
     if (size == 0 || size > REDIS_NAME_LIMIT_BYTES) {
         return message_fail(EXIT_USAGE, "the name of --table has %zu bytes; give one of 1 to %d",
                             size, REDIS_NAME_LIMIT_BYTES);
     }
     memcpy(table->name, name, size + 1);
-    snprintf(table->shown, sizeof table->shown, "%s at %s", name, url->shown);
+    snprintf(table->shown, sizeof table->shown, "%s at %s", name,
+             url != NULL ? url->shown : "the server");
     return EXIT_DONE;
 }
 
@@ -146,13 +145,13 @@ static int find(struct redis_table *table, const struct redis_table_options *opt
 
 static int name_partitions(struct redis_table *table) {
     uint16_t slots[REDIS_PARTITIONS_LIMIT];
-    uint32_t tags[REDIS_PARTITIONS_LIMIT];
+    uint32_t tags[REDIS_PARTITIONS_LIMIT] = {0};
     table->partitions = calloc(table->partition_count, sizeof *table->partitions);
     if (table->partitions == NULL) return message_fail_memory();
     for (size_t i = 0; i < table->partition_count; i++) {
         slots[i] = (uint16_t)redis_slot_of_place(i, table->partition_count);
     }
-    redis_tags_of_slots(slots, table->partition_count, tags);
+    if (table->partition_count > 1) redis_tags_of_slots(slots, table->partition_count, tags);
     for (size_t i = 0; i < table->partition_count; i++) {
         struct redis_partition *partition = &table->partitions[i];
         size_t room = strlen(table->name) + 16;
@@ -221,7 +220,8 @@ int redis_table_open(const struct arguments *arguments, const struct redis_table
     table->memory_bytes = options->memory_bytes;
     table->policy = options->policy;
     int code = redis_access_read(arguments, table->access);
-    if (code == EXIT_DONE) code = read_name(arguments, table, &table->access->url);
+    if (code == EXIT_DONE)
+        code = set_name(table, arguments_text(arguments, "table"), &table->access->url);
     if (code == EXIT_DONE && options->create && options->partitions > 1 &&
         strpbrk(table->name, "{}") != NULL) {
         code = message_fail(EXIT_USAGE, "the name of --table has braces, which a table with "
@@ -241,6 +241,40 @@ int redis_table_open(const struct arguments *arguments, const struct redis_table
     return code;
 }
 
+int redis_table_attach(struct redis_client *client, const char *name, struct redis_table **out) {
+    *out = NULL;
+    struct redis_table *table = calloc(1, sizeof *table);
+    if (table == NULL) return message_fail_memory();
+    table->is_shared = true;
+    table->client = client;
+    int code = set_name(table, name, &client->access->url);
+    if (code == EXIT_DONE) code = find(table, &(struct redis_table_options){0});
+    if (code == EXIT_DONE) code = name_partitions(table);
+    if (code == EXIT_DONE) {
+        *out = table;
+    } else {
+        redis_table_close(table);
+    }
+    return code;
+}
+
+int redis_table_outline(const char *name, const struct redis_description *found,
+                        struct redis_table **out) {
+    *out = NULL;
+    struct redis_table *table = calloc(1, sizeof *table);
+    if (table == NULL) return message_fail_memory();
+    table->is_shared = true;
+    int code = set_name(table, name, NULL);
+    if (code == EXIT_DONE) code = adopt(table, found, &(struct redis_table_options){0});
+    if (code == EXIT_DONE) code = name_partitions(table);
+    if (code == EXIT_DONE) {
+        *out = table;
+    } else {
+        redis_table_close(table);
+    }
+    return code;
+}
+
 void redis_table_close(struct redis_table *table) {
     if (table == NULL) return;
     for (size_t i = 0; table->partitions != NULL && i < table->partition_count; i++) {
@@ -249,9 +283,11 @@ void redis_table_close(struct redis_table *table) {
     }
     free(table->partitions);
     redis_text_free(&table->watch_text);
-    redis_client_close(table->client);
-    redis_access_free(table->access);
-    free(table->access);
+    if (!table->is_shared) {
+        redis_client_close(table->client);
+        redis_access_free(table->access);
+        free(table->access);
+    }
     free(table);
 }
 

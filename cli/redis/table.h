@@ -9,8 +9,9 @@
  * value is the sum over all partitions, so a counter that every event changes is spread as well.
  *
  * A table that is spread by key has each counter whole in one partition, which a limit needs. Then
- * an id belongs to its key: the same id with a key of another partition is another operation. The
- * place is the CRC-16 of the key, which other clients have at hand too.
+ * an id belongs to the partition of its key: with another key the same id is a duplicate if that
+ * is in the same partition, and another operation if not. The place is the CRC-16 of the key, which
+ * other clients have at hand too.
  *
  * Functions return EXIT_DONE, or the exit code of what is wrong, after saying so. */
 #ifndef LETHE_CLI_REDIS_TABLE_H
@@ -56,6 +57,7 @@ struct redis_table {
     bool is_by_key;
     struct redis_periods periods;
     struct redis_partition *partitions;
+    bool is_shared;    /* access and client belong to somebody else */
     bool is_new;       /* it was not there when this run began */
     bool is_untouched; /* nothing was ever counted in it */
     uint64_t applied;  /* events that had been counted in it then */
@@ -76,6 +78,14 @@ struct redis_table {
 int redis_table_open(const struct arguments *arguments, const struct redis_table_options *options,
                      struct redis_table **out);
 void redis_table_close(struct redis_table *table); /* takes NULL */
+
+/* Opens a table by its name, to read it, over a client that others use too and that outlives it. */
+int redis_table_attach(struct redis_client *client, const char *name, struct redis_table **out);
+/* A table that is as a description says, with its partitions named; nothing is asked, and it has no
+ * client. */
+struct redis_description;
+int redis_table_outline(const char *name, const struct redis_description *found,
+                        struct redis_table **out);
 
 /* The partition that an operation belongs to; REDIS_NO_PLACE if its keys belong to several. */
 #define REDIS_NO_PLACE SIZE_MAX
@@ -116,6 +126,7 @@ struct redis_table_stats {
     uint64_t counters, clock_ms, applied, duplicates, refused, ids, memory_bytes, window_bytes;
     bool may_be_evicted;
     uint64_t missing; /* partitions that are not there */
+    uint64_t claims_running, claims_done, holds_open;
     /* Per which periods it counts, as ONCE.INFO has it, and whether that is so in all of them. */
     char per[REDIS_PERIODS_BYTES];
     bool per_differs;

@@ -59,6 +59,9 @@ static void add_number(struct redis_table_stats *stats, const char *name, const 
     if (strcmp(name, "counters") == 0) stats->counters += number;
     if (strcmp(name, "memory_bytes") == 0) stats->memory_bytes += number;
     if (strcmp(name, "window_bytes") == 0) stats->window_bytes += number;
+    if (strcmp(name, "claims_running") == 0) stats->claims_running += number;
+    if (strcmp(name, "claims_done") == 0) stats->claims_done += number;
+    if (strcmp(name, "holds_open") == 0) stats->holds_open += number;
     if (strcmp(name, "strain") == 0) window->strain |= strain_of(value);
     if (strcmp(name, "may_be_evicted") == 0 && number > 0) stats->may_be_evicted = true;
 }

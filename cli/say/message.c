@@ -15,6 +15,14 @@
 /* A name can be 4096 bytes long, and each byte may become four. */
 enum { MESSAGE_BYTES = 16384 };
 
+static _Thread_local char *diverted;
+static _Thread_local size_t diverted_size;
+
+void message_divert(char *room, size_t size) {
+    diverted = room;
+    diverted_size = size;
+}
+
 __attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format,
                                                       va_list arguments) {
     char text[MESSAGE_BYTES];
@@ -30,6 +38,10 @@ __attribute__((format(printf, 2, 0))) static void say(const char *kind, const ch
         }
     }
     line[length] = '\0';
+    if (diverted != NULL) {
+        snprintf(diverted, diverted_size, "%s", line);
+        return;
+    }
     progress_hide();
     fprintf(stderr, "lethe: %s%s\n", kind, line);
 }

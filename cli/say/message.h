@@ -8,6 +8,8 @@
 #ifndef LETHE_CLI_SAY_MESSAGE_H
 #define LETHE_CLI_SAY_MESSAGE_H
 
+#include <stddef.h>
+
 #include "frame/exit_code.h"
 #include "lethe/status.h"
 
@@ -20,6 +22,10 @@ int message_fail_memory(void);
 /* Says something worth knowing after which the work goes on. */
 void message_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* From now on, what this thread says goes to room instead of standard error, the last message in
+ * place of those before it; NULL: to standard error again. For those who show it elsewhere. */
+void message_divert(char *room, size_t size);
 
 /* Explains why an operation of the library on a file failed, with what to do about it, and
  * returns the exit code of that kind of failure. attempt completes "cannot ...", such as "read

@@ -324,7 +324,8 @@ const struct command command_backup = {
 
 static const char *const restore_description[] = {
     "Writes the latest backup in `DIR2`, or the one with the number `N`, to `DIR`, which must be "
-    "missing or empty. The backup also holds how far each file had been read: run `lethe count` or "
+    "missing or empty, and not in `DIR2`. The backup also holds how far each file had been read: "
+    "run `lethe count` or "
     "`lethe dedup` on the same files again, and it continues where the backup was made.",
     "The result is verified. After this command there is a complete store in `DIR`, or none. A "
     "restore that was killed can be run again. If the backup is damaged, the message names another "

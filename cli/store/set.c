@@ -8,16 +8,6 @@
 #include "say/message.h"
 #include "store/store.h"
 
-/* Reads a value by a scale. */
-static int read_value(const char *text, unsigned scale, int64_t *out) {
-    lethe_bytes bytes = {.data = text, .size = strlen(text)};
-    struct event_problem problem;
-    enum decimal_problem reason = decimal_parse_scaled(bytes, scale, out);
-    if (reason == DECIMAL_FINE) return EXIT_DONE;
-    event_problem_number(&problem, "value", bytes, scale, reason);
-    return message_fail(EXIT_USAGE, "%s", problem.text);
-}
-
 static int set_counter(const char *folder, lethe_store *store, lethe_bytes key, int64_t value) {
     lethe_status status = lethe_store_set(store, &key, &value, 1);
     if (status == LETHE_OK) return EXIT_DONE;
@@ -39,7 +29,7 @@ int run_set(const struct arguments *arguments) {
     int code = store_folder(arguments, &folder);
     /* What is no number by any scale needs no store to be refused. */
     if (code == EXIT_DONE && !decimal_parse((lethe_bytes){text, strlen(text)}, &number)) {
-        code = read_value(text, 0, &value);
+        code = event_read_number("value", text, 0, &value);
     }
     if (code == EXIT_DONE) code = store_read_keys(arguments->operands, 1, &keys);
     if (code != EXIT_DONE) return code;
@@ -47,7 +37,7 @@ int run_set(const struct arguments *arguments) {
     code = store_open(folder, NULL, &store);
     if (code == EXIT_DONE) {
         printing.scale = lethe_store_scale(store);
-        code = read_value(text, printing.scale, &value);
+        code = event_read_number("value", text, printing.scale, &value);
         if (code == EXIT_DONE) code = set_counter(folder, store, keys[0], value);
         code = store_close(folder, store, code);
         if (code == EXIT_DONE && printing.json) code = store_print(printing, keys[0], value);

@@ -30,8 +30,9 @@ static const char *const take_periods[] = {
 };
 
 static const char *const take_refusals[] = {
-    "What is limited is not remembered: the same id may be sent again later, and then be applied. "
-    "So may an attempt that was delayed on its way. Whoever gives up says so with `lethe give-up`.",
+    "What is limited is not remembered: the same id may be sent again later, and then be "
+    "applied. So may an attempt that was delayed on its way. A caller that gives up says "
+    "so with `lethe give-up`.",
     NULL,
 };
 
@@ -82,10 +83,9 @@ const struct command command_take = {
 };
 
 static const char *const give_up_description[] = {
-    "Remembers ids without counting anything. A request that was limited is not remembered, so an "
-    "attempt that was delayed on its way may be applied later. Whoever gives up, and has turned "
-    "the "
-    "user away, says so with this command.",
+    "Remembers ids without counting anything. A request that was limited is not "
+    "remembered, so an attempt that was delayed on its way may be applied later. A caller "
+    "that gives up, and has turned the user away, says so with this command.",
     "Prints for each id the outcome, a tab, and the id. `given up`: it was not applied, and can't "
     "be any more within the window. `duplicate`: it was applied, or given up before. If it was "
     "applied, give back what it took, under a new id. A store with `--check-payload` knows which: "

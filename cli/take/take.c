@@ -15,12 +15,7 @@
 #include "store/counters.h"
 
 int take_read_amount(const char *text, unsigned scale, int64_t *out) {
-    lethe_bytes bytes = {.data = text, .size = strlen(text)};
-    struct event_problem problem;
-    enum decimal_problem reason = decimal_parse_scaled(bytes, scale, out);
-    if (reason == DECIMAL_FINE) return EXIT_DONE;
-    event_problem_number(&problem, "amount", bytes, scale, reason);
-    return message_fail(EXIT_USAGE, "%s", problem.text);
+    return event_read_number("amount", text, scale, out);
 }
 
 static int check_time(const struct taking *taking, const lethe_store *store) {

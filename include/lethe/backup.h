@@ -1,7 +1,7 @@
 /* lethe/backup.h - folders of backups: what is in them, and removing old ones.
  *
- * A folder of backups holds backups of one store (lethe/store.h) or of one cascade filter
- * (lethe/cascade.h), whose headers have the functions that add and restore them. Backups are
+ * A folder of backups holds backups of one store (lethe/store_backup.h) or of one cascade
+ * filter (lethe/cascade.h). Those headers have the functions that add and restore them. Backups are
  * numbered from 1 on. Each is a whole state of one moment. Files that several of them need are kept
  * once.
  *

@@ -194,6 +194,29 @@ typedef struct lethe_cascade_stats {
     lethe_cascade_level levels[LETHE_CASCADE_LEVELS];
 } lethe_cascade_stats;
 
+/* What a cascade takes: lethe_cascade_plan. */
+typedef struct lethe_cascade_needs {
+    size_t size;
+
+    uint64_t entries;
+    /* Of runs, without the log and what merging takes for a while. */
+    uint64_t disk_bytes;
+    uint64_t memory_bytes;
+    /* The probability that a key that is not there is reported present. */
+    double error;
+    uint32_t fingerprint_bits;
+    /* That a lookup reads, without level filters. */
+    uint32_t runs;
+    uint64_t reserved;
+} lethe_cascade_needs;
+
+/* Plans: what a cascade with these options takes when it has so many entries, each added once.
+ * Makes nothing. Cost: some milliseconds at most. Errors: LETHE_EINVAL (as lethe_cascade_open; with
+ * window_ms; more than 2^50 entries). */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_plan(const lethe_cascade_options *options,
+                                                           uint64_t entries,
+                                                           lethe_cascade_needs *out);
+
 /* Opens the cascade in a folder, or makes both (the folder's parent must exist). The caller owns
  * *out (lethe_cascade_close). On error *out is NULL, what was there is unchanged, and detail, which
  * may be NULL, says what is wrong. Cost: O(0.2% of what is on disk + the log, which is at most what
@@ -357,12 +380,12 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_backup(const char *folder,
                                                              lethe_backup *out,
                                                              lethe_detail *detail);
 
-/* Writes a backup to folder, which must be missing or empty, and reads every byte of it. number: 0
- * -> the latest. It leaves a whole cascade there or none. A kill at any moment leaves a cascade, or
- * what another restore takes for an empty folder. If the backup is damaged, detail names another
- * one that is sound. out, unless NULL, is filled in. Cost: O(bytes). Errors: LETHE_EINVAL (also:
- * they are backups of a store), LETHE_ENOTFOUND (no such backup), LETHE_ECORRUPT, LETHE_EVERSION,
- * LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM. */
+/* Writes a backup to folder, which must be missing or empty and not among the backups, and reads
+ * every byte of it. number: 0 -> the latest. It leaves a whole cascade there or none. A kill at any
+ * moment leaves a cascade, or what another restore takes for an empty folder. If the backup is
+ * damaged, detail names another one that is sound. out, unless NULL, is filled in. Cost: O(bytes).
+ * Errors: LETHE_EINVAL (also: they are backups of a store), LETHE_ENOTFOUND (no such backup),
+ * LETHE_ECORRUPT, LETHE_EVERSION, LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_cascade_restore(const char *backups, uint64_t number,
                                                               const char *folder, lethe_backup *out,
                                                               lethe_detail *detail);

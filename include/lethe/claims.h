@@ -1,30 +1,30 @@
 /* lethe/claims.h - work that must happen once, with its answer kept: claims in a store.
  *
- * Whoever is about to do a piece of work begins its claim, under the work's id and with a token
- * that nobody else has, such as 16 random bytes. One holder at a time is told that the claim is
- * new, and does the work. It ends the claim with a reply, which everybody who comes with the same
- * id is given from then on, or aborts it. A holder that vanishes loses the claim when its lease
- * ends and another one begins it.
+ * A caller that is about to do a piece of work begins its claim, under the work's id and with a
+ * token that nobody else has, such as 16 random bytes. One holder at a time gets the answer `new`,
+ * and does the work. It completes the claim with a reply, which everybody who begins the same id
+ * from then on receives, or it aborts the claim. A holder that vanishes loses the claim when its
+ * lease has ended and somebody else begins it.
  *
  *     begin ---> new --- work --- done (reply)            recorded
  *       |          \--- renew, renew, ... ---/
- *       |--> running: somebody else is at it, for so long at most
+ *       |--> running: somebody else is at work, and this is what is left of the lease
  *       |--> done: here is the reply
  *       '--> mismatch: the id was begun for something else
  *
  * Guarantee  C1  A claim is given to one token at a time. It is given to another one only after its
  *                lease has ended, or after it was aborted or forgotten.
- *            C2  A lease lasts as long as was asked for, or longer, counted from the call. It ends
- *                by the machine's own clock, which nobody can set; so neither a kill, nor a step of
- *                the wall clock, nor a restart of the machine ends it early. Of a restart only the
- *                time since the machine came up again is counted, and no more than the wall clock
- *                has advanced: a lease lasts longer by the time before that.
+ *            C2  A lease lasts at least as long as was asked for, from the call on. It ends by the
+ *                machine's own clock, which nobody can set. So neither a kill, nor a step of the
+ *                wall clock, nor a restart of the machine ends it early. After a restart only the
+ *                time since the machine came up again counts, and no more of it than the wall clock
+ *                has advanced: a lease lasts longer by the time that the machine was off.
  *            C3  When done returns LETHE_CLAIM_RECORDED, the completion and its reply are durable,
- *                and the first one stays: whoever begins the id within W of it is answered
- *                LETHE_CLAIM_DONE. Only then is the claim forgotten, within W / 4.
- *            C4  When a call returns, what it answers is durable, also where somebody else did what
- *                the answer rests on. A crash at any moment leaves a claim as it was or as it
- *                becomes.
+ *                and the first one stays: whoever begins the id within W of it gets the answer
+ *                LETHE_CLAIM_DONE. After W the claim is forgotten, within another W / 4.
+ *            C4  When a call returns, its answer is durable, and so is everything that the answer
+ *                rests on, whoever wrote it. A crash at any moment leaves a claim as it was or as
+ *                it becomes.
  *            C5  Ids, tokens and fingerprints are compared byte by byte: no id is taken for
  *                another.
  * Memory     None for claims at rest: they are on disk. For each call under way its reply, twice.
@@ -55,14 +55,14 @@ enum {
     LETHE_FINGERPRINT_LIMIT_BYTES = 255,
     /* Of one reply. */
     LETHE_REPLY_LIMIT_BYTES = 1 << 20,
-    /* In the cap of all replies, one that is smaller counts as so many. */
+    /* In the cap of all replies, a smaller one counts as this many bytes. */
     LETHE_REPLY_LEAST_BYTES = 1 << 10
 };
 /* 30 days. */
 #define LETHE_LEASE_LIMIT_MS UINT64_C(2592000000)
 
 typedef enum lethe_claim_answer {
-    /* begin: the caller holds the claim, and does the work. Also if it held it already. */
+    /* begin: the caller holds the claim, and does the work. It may have held it before. */
     LETHE_CLAIM_NEW = 0,
     /* begin: another token holds it. */
     LETHE_CLAIM_RUNNING = 1,
@@ -70,7 +70,7 @@ typedef enum lethe_claim_answer {
     LETHE_CLAIM_DONE = 2,
     /* begin: the id was begun with another fingerprint. */
     LETHE_CLAIM_MISMATCH = 3,
-    /* renew: the lease lasts so long from now on. */
+    /* renew: the lease lasts at least lease_ms from now on. */
     LETHE_CLAIM_RENEWED = 4,
     /* done: this is the completion. */
     LETHE_CLAIM_RECORDED = 5,
@@ -125,31 +125,31 @@ LETHE_API void lethe_claim_free(lethe_claim *claim);
 
 /* Begins the claim of an id of 1 to 1024 bytes, for lease_ms from now: 1 ms to 30 days. The
  * fingerprint, up to 255 bytes, says what the work is: a hash of the request, for example. The same
- * id with another one is LETHE_CLAIM_MISMATCH; none is as good as an empty one.
+ * id with another one is LETHE_CLAIM_MISMATCH. No fingerprint is the same as an empty one.
  *
  * A token that holds the claim, or held it when its lease ended, is answered LETHE_CLAIM_NEW again,
- * and its lease then lasts at least lease_ms from now: so an answer that got lost locks nobody out.
+ * and its lease then lasts at least lease_ms from now. So an answer that got lost locks nobody out.
  *
  * claim, unless NULL, is filled in if the answer is RUNNING, DONE or MISMATCH, without the token;
  * with DONE it has the reply. The caller owns it (lethe_claim_free). On error it is empty, and
  * nothing has changed.
  * Cost: two reads from disk, and a wait for the disk; with DONE the reply is read. The first claim
- * of a store takes longer. The claims that are forgotten on the way are a few per call.
+ * of a store takes longer. Each call also forgets a few old claims.
  * Errors: LETHE_EINVAL (a size, the lease, read_only: lethe_store_explain says which), and those of
  * lethe_store_apply. */
 LETHE_API LETHE_MUST_CHECK lethe_status
 lethe_claim_begin(lethe_store *store, lethe_bytes id, lethe_bytes token, lethe_bytes fingerprint,
                   uint64_t lease_ms, lethe_claim_answer *answer, lethe_claim *claim);
 
-/* Makes the holder's lease last at least lease_ms from now; it is never made shorter. Also after
- * it has ended, unless the claim was given to another.
+/* Makes the holder's lease last at least lease_ms from now; it is never made shorter. This works
+ * even after the lease has ended, unless the claim was given to another token.
  * Answers: RENEWED, DONE, LOST, UNKNOWN. Cost and errors: as begin. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_claim_renew(lethe_store *store, lethe_bytes id,
                                                           lethe_bytes token, uint64_t lease_ms,
                                                           lethe_claim_answer *answer);
 
 /* Records that the work is done, with its reply, of up to 1 MiB. It succeeds even after the lease
- * has ended, unless the claim was given to another.
+ * has ended, unless the claim was given to another token.
  * Answers: RECORDED, DUPLICATE, LOST, UNKNOWN. Cost: as begin; up to 1024 older replies make room.
  * Errors: as begin. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_claim_done(lethe_store *store, lethe_bytes id,
@@ -168,7 +168,7 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_claim_done_with(lethe_store *store
                                                               int64_t *values,
                                                               lethe_claim_answer *answer);
 
-/* Gives the claim up: whoever comes next begins it anew, for whatever work.
+/* Gives the claim up: whoever comes next begins it anew, with any fingerprint.
  * Answers: ABORTED, DONE, LOST, UNKNOWN. Cost and errors: as begin. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_claim_abort(lethe_store *store, lethe_bytes id,
                                                           lethe_bytes token,
@@ -190,8 +190,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_claims_each(lethe_store *store, le
                                                           lethe_claim_visit visit, void *context);
 
 /* Sets the cap of all replies together; 0 keeps none. The store remembers it; 256 MiB in a new one.
- * The oldest replies make room, 1024 with each call from now on: their claims stay done, and
- * reply_gone says that they are without their reply. Durable on return.
+ * The oldest replies make room, 1024 with each call from now on. Their claims stay done, and
+ * reply_gone says that the reply is missing. Durable on return.
  * Cost: as begin. Errors: as begin. */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_claims_limit(lethe_store *store,
                                                            uint64_t replies_bytes);

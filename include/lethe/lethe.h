@@ -1,5 +1,5 @@
-/* lethe/lethe.h - all public headers of liblethe. lethe/store.h, lethe/claims.h, lethe/leveldb.h
- * and lethe/opencl.h belong to libraries of their own. */
+/* lethe/lethe.h - all public headers of liblethe. Those of a store (lethe/store.h, lethe/claims.h,
+ * lethe/holds.h), lethe/leveldb.h and lethe/opencl.h belong to libraries of their own. */
 #ifndef LETHE_LETHE_H
 #define LETHE_LETHE_H
 

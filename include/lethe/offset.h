@@ -1,7 +1,7 @@
 /* lethe/offset.h - offsets of local time from UTC, as texts.
  *
- * Guarantee  What zones of stores take (lethe/store.h) and what `lethe count` reads at the end of a
- *            time are the same texts.
+ * Guarantee  What zones of stores take (lethe/store_open.h) and what `lethe count` reads at the
+ *            end of a time are the same texts.
  * Threads    Pure functions. */
 #ifndef LETHE_OFFSET_H
 #define LETHE_OFFSET_H

@@ -202,6 +202,13 @@ LETHE_API uint64_t lethe_sketch_total(const lethe_sketch *sketch);
 /* Looks at all counters of the part that answers. Cost: O(width * depth). Errors: LETHE_EINVAL. */
 LETHE_API lethe_status lethe_sketch_info(const lethe_sketch *sketch, lethe_sketch_stats *out);
 
+/* The same from at most most_counters of them, in blocks. If there are more, counters_used and
+ * counters_saturated are scaled up, counter_highest is that of the sample, and the errors of a
+ * count sketch are epsilon times the total, which is an upper bound.
+ * Cost: O(most_counters). Errors: LETHE_EINVAL (also for 0 counters). */
+LETHE_API lethe_status lethe_sketch_estimate(const lethe_sketch *sketch, uint64_t most_counters,
+                                             lethe_sketch_stats *out);
+
 /* Single keys. add adds weight to the frequency of a key, remove subtracts it, count estimates it.
  * count also reports, unless saturated is NULL, whether the estimate rests on a full counter, so
  * that the true frequency may be above it (count: whether any of the key's counters is full). A

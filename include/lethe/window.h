@@ -18,10 +18,11 @@
  *            the window's clock stands still, so nothing is forgotten early. A jump ahead
  *            forgets the ids that are too old by then. Nothing here reads a clock.
  * Threads    With stripes = 0, a window belongs to one thread at a time. With stripes > 0, any
- *            thread may call any function except free, load and merge. If the same id comes in
- *            several threads at once, a lock on its stripe decides: exactly one of them is fresh.
+ *            thread may call any function except free, load, merge and refill. If the same id comes
+ *            in several threads at once, a lock on its stripe decides: exactly one of them is
+ *            fresh.
  * Caveats    The caller hashes ids with lethe_hash_bytes and the window's own seed. Only the caller
- *            that was told `fresh` may remove an id. Removing an id that was never added
+ *            that got the answer `fresh` may remove an id. Removing an id that was never added
  *            removes another one, with probability `error`. */
 #ifndef LETHE_WINDOW_H
 #define LETHE_WINDOW_H
@@ -56,8 +57,8 @@ typedef struct lethe_window_options {
     lethe_window_kind kind;
 
     /* What gives way at the cap. With LETHE_POLICY_DEGRADE, LETHE_EFULL comes only if not even the
-     * shortest fingerprints fit: in a burst, such as a log that is replayed, beyond about twice the
-     * ids that fit at the error asked for. */
+     * shortest fingerprints fit: in a burst, such as a log that is replayed, beyond one and a half
+     * times the ids that fit at the error asked for. */
     lethe_policy policy;
 
     /* W; 0 -> 600,000 (10 minutes); 1,000..2,592,000,000 (30 days). */
@@ -82,6 +83,11 @@ typedef struct lethe_window_options {
     uint64_t seed;
     /* NULL -> the default one. It must outlive the window. */
     const lethe_allocator *allocator;
+
+    /* Blocks of one cache line rather than of two, wherever that takes at most a tenth more memory:
+     * an id then costs two cache misses and not four. It is not saved with the window: one that is
+     * loaded plans further parts without it. Not for the forgetful kind. */
+    bool one_line;
 } lethe_window_options;
 
 typedef struct lethe_window_stats {
@@ -105,7 +111,7 @@ typedef struct lethe_window_stats {
     /* What P3 is kept with: at most the option. */
     double slack;
 
-    /* The granularity of forgetting, and the number of periods that the window tells apart. */
+    /* The granularity of forgetting, and the number of periods that the window distinguishes. */
     uint64_t period_ms;
     uint32_t generations;
     /* What a test looks at: the parts of the chain, or the forgetful filter's filters. */
@@ -125,6 +131,33 @@ typedef struct lethe_window_stats {
     uint64_t duplicates;
     uint64_t refused;
 } lethe_window_stats;
+
+/* What a window takes under a load: lethe_window_plan. */
+typedef struct lethe_window_needs {
+    size_t size;
+
+    /* Ids within W. */
+    uint64_t ids;
+    /* In the long run, and the most while the window grows to that; the same if the capacity was
+     * given. */
+    uint64_t memory_bytes;
+    uint64_t peak_memory_bytes;
+    /* The allocations that nearly all of memory_bytes is made of. */
+    uint64_t slabs;
+    uint64_t slab_bytes;
+    /* The probability that a fresh id is taken for a duplicate, in the long run. */
+    double error;
+    /* That it had by then, one after the other. */
+    uint32_t parts;
+    uint32_t reserved;
+} lethe_window_needs;
+
+/* Plans: what a window with these options takes when ids arrive at a steady rate, so many within W,
+ * from the first moment on. Makes nothing. A cap (max_memory_bytes) is not looked at: compare.
+ * Cost: some microseconds. Errors: LETHE_EINVAL (as lethe_window_new; the forgetful kind),
+ * LETHE_EFULL (more ids than one window can hold). */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_plan(const lethe_window_options *options,
+                                                          uint64_t ids, lethe_window_needs *out);
 
 /* Creates an empty window. The caller owns *out (lethe_window_free). On error *out is NULL.
  * Cost: O(capacity). Errors: LETHE_EINVAL, LETHE_ENOMEM, LETHE_EFULL (the capacity needs more than
@@ -172,13 +205,52 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_add_batch(lethe_window *win
                                                                const lethe_hash *ids, size_t count,
                                                                uint64_t now_ms, uint8_t *added);
 
+/* Ids that are added at one time. */
+typedef struct lethe_window_run {
+    uint64_t now_ms;
+    uint64_t count;
+} lethe_window_run;
+
+/* Threads of the caller's, to share work with: the library itself starts none. */
+typedef struct lethe_crew {
+    /* Tasks that can be done at once. */
+    uint32_t members;
+    /* Calls task(argument, i) once for each i below members, from any threads and in any order, and
+     * returns when all of these calls have returned. */
+    void (*run)(void *context, void (*task)(void *argument, uint32_t number), void *argument);
+    void *context;
+} lethe_crew;
+
+/* The same as a call of add_batch for each run, one after the other: ids has those of the first
+ * run, then those of the second. The members of the crew share the work where that is worthwhile:
+ * in a quotient window without stripes, of 4 MiB and more, for many ids. The window remembers the
+ * same as with one thread, and is the same to the last bit unless a part of it had no room for an
+ * id before it was full. The window's allocator must be one that several threads may use, as the
+ * default is. crew may be NULL. Cost: as add_batch, divided by the members at best. Errors: as
+ * add_batch; LETHE_EINVAL if the crew has no function. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_add_runs(lethe_window *window,
+                                                              const lethe_hash *ids,
+                                                              const lethe_window_run *runs,
+                                                              size_t run_count,
+                                                              const lethe_crew *crew);
+
+/* Prepares an empty window for ids that were accepted before, as many as a log has that the window
+ * is about to be filled from (add_batch, add_runs). Makes room for them at once, under the cap if
+ * they fit: with LETHE_POLICY_DEGRADE, at the lowest error with which they do. What a window with
+ * these options accepted always finds room again, if need be with some per cent more memory than
+ * the cap; LETHE_STRAIN_MEMORY is set then, and further ids are treated as the policy says. With
+ * ids = 0 the refill is over: call that before the window is asked anything. Not saved.
+ * Cost: as new. Errors: LETHE_EINVAL (also for the forgetful kind, a window that is not empty, more
+ * than 2^36 ids), LETHE_EFULL (one and a half times the cap would not suffice), LETHE_ENOMEM. */
+LETHE_API LETHE_MUST_CHECK lethe_status lethe_window_refill(lethe_window *window, uint64_t ids);
+
 /* Announces an id that will be tested or added soon, so that its memory is fetched meanwhile. For
  * callers that get ids one by one, but know each of them a moment (100 ns, or some ids) before they
  * need the answer. Batches do this themselves. Changes nothing. Takes NULL. The forgetful kind
  * ignores it. Cost: O(parts). */
 LETHE_API void lethe_window_prefetch(const lethe_window *window, lethe_hash id);
 
-/* Removes an id whose operation failed after it was added. Only for the caller that was told
+/* Removes an id whose operation failed after it was added. Only for the caller that got
  * LETHE_ANSWER_FRESH. If another id has the same fingerprint, which happens with probability
  * `error`, both are kept, and this id stays a duplicate. An id that was added again (by a
  * replayed log, a refresh or a merge) may have entries in several parts. All of them are

@@ -5,23 +5,16 @@
  * given up turns the clock back, and leaves neither an effect nor a new key. */
 #include "change/change.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command/options.h"
+#include "command/ranges.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
 #include "types.h"
 #include "value/registry.h"
-
-const char *event_of(const struct value_type *type, const char *word, char event[EVENT_BYTES]) {
-    snprintf(event, EVENT_BYTES, "%s.%s", type->prefix, word);
-    for (char *letter = event; *letter != '\0'; letter++)
-        *letter = (char)tolower((unsigned char)*letter);
-    return event;
-}
 
 /* --- Opening */
 
@@ -30,9 +23,10 @@ bool open_value(redis_context *context, redis_string *name, const struct value_t
     *out = (struct opened){0};
     int flags = mode == OPEN_TO_WRITE ? REDIS_READ | REDIS_WRITE : REDIS_READ;
     out->key = redis.OpenKey(context, name, flags);
-    if (out->key == NULL || redis.KeyType(out->key) == REDIS_KEY_EMPTY) return true;
+    if (out->key == NULL) return true;
     const char *wrong = NULL;
     if (redis.ModuleTypeGetType(out->key) != *type->handle) {
+        if (redis.KeyType(out->key) == REDIS_KEY_EMPTY) return true;
         wrong = ERROR_WRONG_TYPE;
     } else {
         out->value = redis.ModuleTypeGetValue(out->key);
@@ -69,6 +63,17 @@ lethe_status make_value(const struct value_type *type, const union options *opti
     return status;
 }
 
+/* Replies with the options that contradict each other. False if there are none. */
+static bool reply_contradiction(redis_context *context, const struct value_type *type,
+                                const union options *options) {
+    const char *contradiction = type->contradiction != NULL ? type->contradiction(options) : NULL;
+    if (contradiction == NULL) return false;
+    char text[PROBLEM_BYTES];
+    snprintf(text, sizeof text, ERROR_CONTRADICTION("%s"), contradiction);
+    reply_error(context, text);
+    return true;
+}
+
 /* Makes a value under an empty key, and begins the effect with that. */
 static bool create(redis_context *context, redis_string *name, const struct value_type *type,
                    const union options *options, struct change *change) {
@@ -80,7 +85,12 @@ static bool create(redis_context *context, redis_string *name, const struct valu
     lethe_status status = make_value(type, options, &value);
     if (status != LETHE_OK) {
         redis.CloseKey(change->opened.key);
-        reply_status(context, status);
+        /* The defaults of settings may contradict each other, too. */
+        if (status == LETHE_EFULL) {
+            reply_error(context, ERROR_NO_ROOM);
+        } else if (status != LETHE_EINVAL || !reply_contradiction(context, type, options)) {
+            reply_status(context, status);
+        }
         return false;
     }
     if (has_time(type)) value_start_clock(value);
@@ -99,9 +109,8 @@ static bool create(redis_context *context, redis_string *name, const struct valu
     return true;
 }
 
-bool open_to_change(redis_context *context, redis_string *name, const struct value_type *type,
-                    enum absence absence, struct change *out) {
-    if (!open_value(context, name, type, OPEN_TO_WRITE, &out->opened)) return false;
+bool begin_change(redis_context *context, redis_string *name, const struct value_type *type,
+                  enum absence absence, struct change *out) {
     struct value *value = out->opened.value;
     if (value == NULL) {
         if (absence == ABSENT_STAYS) return true;
@@ -116,17 +125,23 @@ bool open_to_change(redis_context *context, redis_string *name, const struct val
     return true;
 }
 
+bool open_to_change(redis_context *context, redis_string *name, const struct value_type *type,
+                    enum absence absence, struct change *out) {
+    return open_value(context, name, type, OPEN_TO_WRITE, &out->opened) &&
+           begin_change(context, name, type, absence, out);
+}
+
 void finish_change(redis_context *context, struct change *change, redis_string *name,
-                   const char *event) {
+                   enum event event) {
     struct value *value = change->opened.value;
     const struct value_type *type = value->type;
     if (type->complete != NULL) type->complete(value);
     limits_unwatch(value);
     redis.CloseKey(change->opened.key);
-    effect_send(&change->effect, context, name, value);
-    char made[EVENT_BYTES];
-    if (event == NULL && change->opened.is_new) event = event_of(type, type->create_word, made);
-    if (event != NULL) announce(context, name, event);
+    if (event == EVENT_NONE && change->opened.is_new) event = EVENT_CREATE;
+    effect_send(&change->effect, context, name, value, event);
+    const char *words = event_name(type, event);
+    if (words != NULL) announce(context, name, words);
 }
 
 void abandon_change(struct change *change) {
@@ -143,26 +158,25 @@ void abandon_change(struct change *change) {
 /* False with the error replied. */
 static bool parse_options(redis_context *context, const struct value_type *type,
                           redis_string **words, int count, union options *out) {
-    char text[200];
     type->default_options(out);
     for (int i = 0; i < count; i += 2) {
         const struct option *option = option_find(type->options, words[i]);
         if (option == NULL || i + 1 == count) {
-            char names[OPTION_NAMES_BYTES];
+            char text[PROBLEM_BYTES], names[OPTION_NAMES_BYTES], shown[SHOWN_BYTES];
             option_names(type->options, names);
-            snprintf(text, sizeof text, ERROR_OPTIONS("%s"), names);
+            snprintf(text, sizeof text, ERROR_OPTIONS("%s", "%s"), show_word(words[i], shown),
+                     names);
             reply_error(context, text);
             return false;
         }
         if (!option_parse(option, words[i + 1], out)) {
             char range[OPTION_RANGE_BYTES];
             option_range(option, range);
-            snprintf(text, sizeof text, ERROR_OPTION_RANGE("%s", "%s"), option->token, range);
-            reply_error(context, text);
+            reply_error(context, value_problem(option->token, words[i + 1], range));
             return false;
         }
     }
-    return true;
+    return !reply_contradiction(context, type, out);
 }
 
 int create_command(redis_context *context, redis_string **arguments, int count) {
@@ -182,7 +196,7 @@ int create_command(redis_context *context, redis_string **arguments, int count) 
         return reply_out_of_memory(context, NULL);
     }
     if (!create(context, arguments[1], type, &options, &change)) return REDIS_OK;
-    finish_change(context, &change, arguments[1], NULL);
+    finish_change(context, &change, arguments[1], EVENT_CREATE);
     return redis.ReplyWithSimpleString(context, "OK");
 }
 
@@ -229,7 +243,6 @@ int merge_command(redis_context *context, redis_string **arguments, int count) {
     effect_u8(&into.effect, 'N');
     effect_u32(&into.effect, (uint32_t)size);
     effect_bytes(&into.effect, name, size);
-    char event[EVENT_BYTES];
-    finish_change(context, &into, arguments[1], event_of(type, "merge", event));
+    finish_change(context, &into, arguments[1], EVENT_MERGE);
     return redis.ReplyWithSimpleString(context, "OK");
 }

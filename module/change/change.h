@@ -6,12 +6,13 @@
  *     struct change change;
  *     if (!open_to_change(context, name, type, ABSENT_IS_MADE, &change)) return REDIS_OK;
  *     ... change change.opened.value, and append the same step to change.effect ...
- *     finish_change(context, &change, name, "fid.add");
+ *     finish_change(context, &change, name, EVENT_ADD);
  */
 #ifndef LETHE_MODULE_CHANGE_CHANGE_H
 #define LETHE_MODULE_CHANGE_CHANGE_H
 
 #include "change/effect.h"
+#include "change/events.h"
 #include "server/redis_api.h"
 #include "value/value.h"
 
@@ -49,16 +50,16 @@ struct change {
 enum absence { ABSENT_IS_MADE, ABSENT_STAYS };
 bool open_to_change(redis_context *context, redis_string *name, const struct value_type *type,
                     enum absence absence, struct change *out);
-/* Sends the effect and closes the key. If event is not NULL or the value is new, also announces
- * it. */
+/* The second half of that, with a key that open_value has opened to write: for those who want to
+ * look at the value before. */
+bool begin_change(redis_context *context, redis_string *name, const struct value_type *type,
+                  enum absence absence, struct change *out);
+/* Sends the effect and closes the key, and announces the event. Without one, a new value is
+ * announced as made. */
 void finish_change(redis_context *context, struct change *change, redis_string *name,
-                   const char *event);
+                   enum event event);
 /* Closes the key as if the change had never begun; none of it may have been done. */
 void abandon_change(struct change *change);
-
-/* Writes the name of an event, such as "fbf.add". */
-enum { EVENT_BYTES = 32 };
-const char *event_of(const struct value_type *type, const char *word, char event[EVENT_BYTES]);
 
 /* Makes a value with options; for commands and for effects. Errors: those of the type's make. */
 lethe_status make_value(const struct value_type *type, const union options *options,

@@ -30,7 +30,7 @@ static void reserve(struct effect *effect, size_t more) {
 }
 
 void effect_bytes(struct effect *effect, const void *data, size_t size) {
-    if (size == 0) return;
+    if (size == 0 || effect->is_silent) return;
     reserve(effect, size);
     memcpy(effect->block.data + effect->size, data, size);
     effect->size += size;
@@ -56,16 +56,11 @@ void effect_hash(struct effect *effect, lethe_hash hash) {
     effect_bytes(effect, &hash, sizeof hash);
 }
 
-void effect_begin(struct effect *effect, const struct value *value) {
+void effect_begin(struct effect *effect, struct value *value) {
     effect->block = block_take(&pool);
     effect->size = 0;
-    effect->is_stamped = false;
-    /* The process may have had to wait between two readings of clocks; hardly three times in a
-     * row. */
-    for (int i = 0; i < 3 && has_time(value->type) && (i == 0 || effect->is_stamped); i++) {
-        effect->stamp = clock_stamp(value);
-        effect->is_stamped = !clock_is_stamped(value, &effect->stamp);
-    }
+    effect->is_silent = false;
+    effect->is_stamped = has_time(value->type) && clock_needs_stamp(value, &effect->stamp);
     effect_u8(effect, effect->is_stamped ? VERSION_STAMPED : VERSION_PLAIN);
     effect_u64(effect, value->clock_ms);
     if (effect->is_stamped) {
@@ -76,25 +71,35 @@ void effect_begin(struct effect *effect, const struct value *value) {
     }
 }
 
+void effect_silence(struct effect *effect) {
+    effect->is_silent = true;
+}
+
 void effect_drop(struct effect *effect) {
     block_give(&pool, effect->block);
     effect->block = (struct block){NULL, 0};
 }
 
 void effect_send(struct effect *effect, redis_context *context, redis_string *key,
-                 struct value *value) {
-    registry_counts.effects++;
-    redis.Replicate(context, value->type->effect_name, "sb", key, (const char *)effect->block.data,
-                    effect->size);
-    if (effect->is_stamped) value->stamp = effect->stamp;
+                 struct value *value, enum event event) {
+    if (effect->is_silent) {
+        redis.ReplicateVerbatim(context);
+    } else {
+        const char *name = event_command(value->type, event);
+        registry_counts.effects++;
+        redis.Replicate(context, name, "sb", key, (const char *)effect->block.data, effect->size);
+        if (effect->is_stamped) clock_set_stamp(value, &effect->stamp);
+    }
+    registry_touch(value);
     effect_drop(effect);
 }
 
 void effect_send_stamp(redis_context *context, redis_string *key, struct value *value) {
     struct effect effect;
+    value->stamp_due_ms = 0; /* the value's clock stands still, and the host's may have been set */
     effect_begin(&effect, value);
     if (effect.is_stamped) {
-        effect_send(&effect, context, key, value);
+        effect_send(&effect, context, key, value, EVENT_NONE);
     } else {
         effect_drop(&effect);
     }

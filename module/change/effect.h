@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "change/events.h"
 #include "server/redis_api.h"
 #include "server/scratch.h"
 #include "value/clock.h"
@@ -24,12 +25,14 @@ struct effect {
     /* The new stamp, if the head carries one. */
     struct stamp stamp;
     bool is_stamped;
+    /* Nobody gets it, and nothing is appended to it. */
+    bool is_silent;
 };
 
 /* Begins an effect with the value's clock and, where the value's stamp is out of date, with a
  * new one. It must be ended by effect_send or effect_drop. Cost: no allocation, except for an
  * effect that begins while another is under way, or one of more than a mebibyte. */
-void effect_begin(struct effect *effect, const struct value *value);
+void effect_begin(struct effect *effect, struct value *value);
 void effect_u8(struct effect *effect, uint8_t number);
 void effect_u32(struct effect *effect, uint32_t number);
 void effect_u64(struct effect *effect, uint64_t number);
@@ -37,9 +40,14 @@ void effect_f64(struct effect *effect, double number);
 void effect_bytes(struct effect *effect, const void *data, size_t size);
 void effect_hash(struct effect *effect, lethe_hash hash);
 
-/* Sends the effect on that value to the replicas and the log, and ends it. */
+/* Sends the effect on that value, and what it is announced by, to the replicas and the log, and
+ * ends it. */
 void effect_send(struct effect *effect, redis_context *context, redis_string *key,
-                 struct value *value);
+                 struct value *value, enum event event);
+/* Nobody listens to this one (change/listeners.h): what is appended to it is dropped, and sending
+ * it only tells the server that something has changed. For commands that would do the same if a
+ * replica ran them. */
+void effect_silence(struct effect *effect);
 /* Ends an effect that is not sent. */
 void effect_drop(struct effect *effect);
 

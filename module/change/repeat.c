@@ -15,6 +15,7 @@
 #include "server/limits.h"
 #include "server/reply.h"
 #include "types.h"
+#include "value/registry.h"
 #include "value/value.h"
 
 static bool repeat_creation(const struct value_type *type, uint8_t step, struct value **value,
@@ -124,13 +125,17 @@ int effect_command(redis_context *context, redis_string **arguments, int count) 
     limits_lift();
     bool is_applied = repeat_effect(type, &value, reader, head.clock_ms, true);
     limits_restore();
-    if (value != NULL && head.is_stamped) ((struct value *)value)->stamp = head.stamp;
+    if (value != NULL && head.is_stamped) clock_set_stamp(value, &head.stamp);
     if (opened.value == NULL && value != NULL) store_value(context, &opened, arguments[1], value);
+    if (value != NULL) registry_touch(value);
     redis.CloseKey(opened.key);
     redis.ReplicateVerbatim(context);
     if (!is_applied) return reply_error(context, ERROR_EFFECT_MEMORY);
-    /* The master announces no event either when only time passes. */
+    enum event event = event_read(arguments[0]);
+    /* A master of an earlier version announces no event either when only time passes. */
     bool is_tick = reader.left == 0 || (reader.left == 1 && *reader.data == 'W');
-    if (!is_tick) announce(context, arguments[1], "effect");
+    if (event == EVENT_UNKNOWN && is_tick) event = EVENT_NONE;
+    const char *words = event_name(type, event);
+    if (words != NULL) announce(context, arguments[1], words);
     return redis.ReplyWithSimpleString(context, "OK");
 }

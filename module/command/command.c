@@ -10,7 +10,13 @@
 
 #include "value/value.h"
 
-enum { ARGUMENTS_LIMIT = 24, ARGUMENT_TEXT_BYTES = 256, SUMMARY_BYTES = 768 };
+enum {
+    ARGUMENTS_LIMIT = 24,
+    ARGUMENT_TEXT_BYTES = 256,
+    SUMMARY_BYTES = 768,
+    HISTORY_LIMIT = 16,
+    CHANGE_BYTES = 256
+};
 
 /* A command's arguments as the server wants them. */
 struct converted {
@@ -23,11 +29,11 @@ struct converted {
 /* "The number of rows. Range: 1 to 32. Default: 4." */
 static void summarize_argument(const struct argument *argument, const struct value_type *type,
                                char text[ARGUMENT_TEXT_BYTES]) {
-    char template[ARGUMENT_TEXT_BYTES];
+    char template[ARGUMENT_TEXT_BYTES], range[RANGE_TEXT_BYTES];
+    argument_range(argument, range);
     snprintf(
         template, sizeof template, "%s%s%s%s%s", argument->meaning != NULL ? argument->meaning : "",
-        argument->range != NULL ? ". Range: " : "", argument->range != NULL ? argument->range : "",
-        argument->fallback != NULL ? ". Default: " : "",
+        range[0] != '\0' ? ". Range: " : "", range, argument->fallback != NULL ? ". Default: " : "",
         argument->fallback != NULL ? argument->fallback : "");
     expand(template, type, text, ARGUMENT_TEXT_BYTES);
 }
@@ -61,6 +67,25 @@ static redis_argument *convert(const struct argument *list, const struct value_t
     }
     out->arguments[first + count] = (redis_argument){.name = NULL};
     return out->arguments + first;
+}
+
+/* A command's history as the server wants it. */
+struct converted_history {
+    redis_history entries[HISTORY_LIMIT + 1];
+    char texts[HISTORY_LIMIT][CHANGE_BYTES];
+};
+
+/* False when there are too many changes. */
+static bool convert_history(const redis_history *list, const struct value_type *type,
+                            struct converted_history *out) {
+    size_t count = 0;
+    for (; list != NULL && list[count].since != NULL; count++) {
+        if (count == HISTORY_LIMIT) return false;
+        expand(list[count].changes, type, out->texts[count], CHANGE_BYTES);
+        out->entries[count] = (redis_history){list[count].since, out->texts[count]};
+    }
+    out->entries[count] = (redis_history){NULL, NULL};
+    return true;
 }
 
 /* The summary, and the forms of the reply: "... Reply: 1 (added), or 0 (there already)". */
@@ -117,15 +142,18 @@ static const redis_command_info_version info_version = {
 static bool describe(redis_command *created, const struct value_type *type,
                      const struct command *command) {
     struct converted converted = {.used = 0};
+    struct converted_history history;
     char summary[SUMMARY_BYTES];
     redis_key_spec specs[3];
     summarize(command, type, summary);
     find_specs(command, specs);
+    if (!convert_history(command->history, type, &history)) return false;
     redis_command_info info = {
         .version = &info_version,
         .summary = summary,
         .complexity = command->complexity,
         .since = command->since,
+        .history = command->history != NULL ? history.entries : NULL,
         .arity = command->arity,
         .key_specs = specs,
         .arguments = convert(command->arguments, type, &converted),

@@ -11,6 +11,7 @@
 #define LETHE_MODULE_COMMAND_COMMAND_H
 
 #include "command/options.h"
+#include "command/ranges.h"
 #include "server/redis_api.h"
 
 struct value_type;
@@ -26,6 +27,8 @@ struct argument {
     /* What it is, as a sentence without a full stop; which values it may have; what it is if
      * left out. */
     const char *meaning, *range, *fallback;
+    /* Or the range by which it is read (ranges.h): a value out of it is an error that names it. */
+    const struct range *limits;
     /* Of a block: what it consists of. */
     const struct argument *parts;
 };
@@ -65,6 +68,9 @@ struct command {
     bool is_dangerous;
 
     const char *since, *summary, *complexity;
+    /* What later releases have changed, the oldest first: HISTORY; NULL if nothing. A change is a
+     * sentence without a full stop. */
+    const redis_history *history;
     const struct argument *arguments;
     const struct reply_form *replies;
     /* Besides WRONGTYPE, PARTIAL and a wrong number of arguments, which every command has; NULL if
@@ -95,6 +101,12 @@ struct command {
             .text = NULL          \
         }                         \
     }
+#define HISTORY(...)          \
+    (const redis_history[]) { \
+        __VA_ARGS__, {        \
+            .since = NULL     \
+        }                     \
+    }
 #define ARGUMENT_KEY(name_, meaning_) \
     { .name = name_, .type = REDIS_ARGUMENT_KEY, .meaning = meaning_ }
 
@@ -112,6 +124,11 @@ struct command_list {
     char ranges[OPTION_COUNT_LIMIT][OPTION_RANGE_BYTES];
 };
 void commands_of(const struct value_type *type, struct command_list *out);
+
+/* Writes which values an argument may have; "" if any. Whether another one is an error that names
+ * it, for any of a list. */
+void argument_range(const struct argument *argument, char text[RANGE_TEXT_BYTES]);
+bool arguments_are_checked(const struct argument *list);
 
 /* Fills in a template. What does not fit is cut off. */
 void expand(const char *template, const struct value_type *type, char *out, size_t room);

@@ -20,9 +20,14 @@ const struct command common_commands[] = {
         .replies = REPLIES({.when = "made", .resp2 = "OK"}),
         .errors = ERRORS(
             {ERROR_EXISTS, "There is a {noun} under the key"},
-            {ERROR_UNKNOWN_OPTION, "A word is not an option, or has no value"},
-            {ERROR_OPTION_RANGE("NAME", "..."), "A value is out of the range of its option"},
-            {ERROR_OPTION, "Options are each in range but not together"},
+            {ERROR_OPTIONS("...", "..."), "A word is not an option, or has no value"},
+            {ERROR_VALUE("...", "NAME", "..."),
+             "A value is out of the range of its option; the error names both"},
+            {ERROR_CONTRADICTION("..."),
+             "Options are each in range but not together; the error names them"},
+            {ERROR_OPTION, "The same, in a way that it can't name"},
+            {ERROR_NO_ROOM,
+             "MAXMEMORY, which only windows have, is too small for the other options"},
             {ERROR_PLAN_TOO_LARGE("{noun}", "n", "n"), "It would be larger than a value may be"},
             {ERROR_PLAN_NO_MEMORY("{noun}", "n", "n"), "It would not fit into maxmemory"},
             {ERROR_SERVER_MEMORY, "The server has used up its memory"}),
@@ -69,13 +74,12 @@ const struct command common_commands[] = {
             ARGUMENTS(ARGUMENT_KEY("key", "The key of the {noun}"), {.name = "number",
                                                                      .type = REDIS_ARGUMENT_INTEGER,
                                                                      .meaning = "Which piece",
-                                                                     .range = "from 0"}),
+                                                                     .limits = &range_piece}),
         .replies =
             REPLIES({.when = "there is such a piece",
                      .resp2 = "array: number, 1 if it is the last or 0, data"},
                     {.when = "no such key, or no such piece", .resp2 = "nil", .resp3 = "null"}),
-        .errors = ERRORS({ERROR_PIECE_NUMBER, "`number` is out of range"},
-                         {ERROR_DUMP_GONE, "Nobody has asked for a minute, or for piece 0"},
+        .errors = ERRORS({ERROR_DUMP_GONE, "Nobody has asked for a minute, or for piece 0"},
                          {ERROR_DUMP_BUSY, "Another value is being dumped"},
                          {ERROR_NO_MEMORY, "There is no memory for a copy of the value"}),
         .details =
@@ -83,10 +87,11 @@ const struct command common_commands[] = {
             "whole of it in memory. The other pieces show it at that moment, whatever is written "
             "meanwhile. What was saved is kept until the last piece was asked for, or for a "
             "minute; there is one such dump at a time.",
-        .example = "> {prefix}.DUMP none 0\n"
-                   "(nil)\n"
-                   "> {prefix}.DUMP none -1\n"
-                   "(error) ERR the number of a piece is an integer from 0\n",
+        .example =
+            "> {prefix}.DUMP none 0\n"
+            "(nil)\n"
+            "> {prefix}.DUMP none -1\n"
+            "(error) ERR the value '-1' of number is out of its range: 0 to 9223372036854775807\n",
     },
     {
         .name = "LOAD",
@@ -104,18 +109,17 @@ const struct command common_commands[] = {
                       {.name = "number",
                        .type = REDIS_ARGUMENT_INTEGER,
                        .meaning = "The number of the piece, in order",
-                       .range = "from 0"},
+                       .limits = &range_piece},
                       {.name = "last",
                        .type = REDIS_ARGUMENT_INTEGER,
                        .meaning = "Whether it is the last",
-                       .range = "0 or 1"},
+                       .limits = &range_last},
                       {.name = "data",
                        .type = REDIS_ARGUMENT_STRING,
                        .meaning = "The piece",
                        .range = "1 MiB, or 1 byte to 1 MiB and 8 bytes if it is the last"}),
         .replies = REPLIES({.when = "the piece was taken", .resp2 = "OK"}),
-        .errors = ERRORS({ERROR_PIECE_LAST, "`number` or `last` is out of range"},
-                         {ERROR_PIECE_SIZE, "The piece is larger or smaller than it may be"},
+        .errors = ERRORS({ERROR_PIECE_SIZE, "The piece is larger or smaller than it may be"},
                          {ERROR_PIECE_ORDER, "A piece is missing, or was sent already"},
                          {ERROR_BUSY_KEY, "The key holds a whole value"},
                          {ERROR_PIECES, "The checksum is wrong, or the type"},

@@ -38,7 +38,7 @@ static void reply_field(redis_context *context, const struct info_field *field, 
         reply_count(context, *(const uint32_t *)at);
         break;
     case INFO_FRACTION:
-        redis.ReplyWithDouble(context, *(const double *)at);
+        reply_fraction(context, *(const double *)at);
         break;
     case INFO_WORD:
         redis.ReplyWithCString(context, *(const char *const *)at);

@@ -31,6 +31,19 @@ void expand(const char *template, const struct value_type *type, char *out, size
     out[used < room ? used : room - 1] = '\0';
 }
 
+void argument_range(const struct argument *argument, char text[RANGE_TEXT_BYTES]) {
+    snprintf(text, RANGE_TEXT_BYTES, "%s", argument->range != NULL ? argument->range : "");
+    if (argument->limits != NULL) range_text(argument->limits, text);
+}
+
+bool arguments_are_checked(const struct argument *list) {
+    for (; list->name != NULL; list++) {
+        if (list->limits != NULL) return true;
+        if (list->parts != NULL && arguments_are_checked(list->parts)) return true;
+    }
+    return false;
+}
+
 void command_name(const struct value_type *type, const struct command *command,
                   char name[COMMAND_NAME_BYTES]) {
     snprintf(name, COMMAND_NAME_BYTES, "%s.%s", type->prefix, command->name);

@@ -94,6 +94,13 @@ static bool parse_word(const struct option *option, const redis_string *value, i
     return false;
 }
 
+static bool is_listed(const struct option *option, uint32_t number) {
+    const uint32_t *known = option->values;
+    while (known != NULL && *known != 0 && *known != number)
+        known++;
+    return known == NULL || *known != 0;
+}
+
 bool option_parse(const struct option *option, const redis_string *value, void *options) {
     unsigned char *field = (unsigned char *)options + option->offset;
     uint64_t large;
@@ -109,6 +116,7 @@ bool option_parse(const struct option *option, const redis_string *value, void *
     case OPTION_SMALL:
         if (!parse_number(value, option->least, option->most, &large)) return false;
         small = (uint32_t)large;
+        if (!is_listed(option, small)) return false;
         memcpy(field, &small, sizeof small);
         return true;
     case OPTION_SEED:
@@ -135,12 +143,12 @@ void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]) {
     if (option->kind == OPTION_FRACTION) {
         snprintf(range, OPTION_RANGE_BYTES, "%g to %g", option->least_fraction,
                  option->most_fraction);
-    } else if (option->kind == OPTION_OWN) {
-        snprintf(range, OPTION_RANGE_BYTES, "%s", option->range);
     } else if (option->kind == OPTION_SEED) {
         snprintf(range, OPTION_RANGE_BYTES, "any 64-bit integer except 0");
     } else if (option->kind == OPTION_WORD) {
         snprintf(range, OPTION_RANGE_BYTES, "%s or %s", option->words[0], option->words[1]);
+    } else if (option->range != NULL) {
+        snprintf(range, OPTION_RANGE_BYTES, "%s", option->range);
     } else if (option->unit != NULL) {
         snprintf(range, OPTION_RANGE_BYTES, "%" PRIu64 " to %" PRIu64 " %s, or such as %s",
                  option->least, option->most, option->unit->name, option->unit->examples);

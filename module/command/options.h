@@ -53,6 +53,8 @@ struct option {
     /* The range of numbers, and that of fractions. */
     uint64_t least, most;
     double least_fraction, most_fraction;
+    /* Of OPTION_SMALL: only these, up to a 0; NULL: all in the range. */
+    const uint32_t *values;
     /* A word of a later version. In an effect it is left out where it is 0, so that what earlier
      * versions know has the bytes that they know, and anything else is refused by them. */
     bool is_late;
@@ -78,7 +80,8 @@ enum { OPTION_COUNT_LIMIT = 12, OPTION_RANGE_BYTES = 128, OPTION_NAMES_BYTES = 9
 
 /* The option of that name; NULL if there is none. */
 const struct option *option_find(const struct option *table, const redis_string *name);
-/* Reads a value into the type's options. False when it is out of its range. */
+/* Reads a value into the type's options. False when it is out of its range. Numbers that are listed
+ * one by one: values. */
 bool option_parse(const struct option *option, const redis_string *value, void *options);
 /* Writes the range, such as "1 to 32" or "refuse or degrade". */
 void option_range(const struct option *option, char range[OPTION_RANGE_BYTES]);

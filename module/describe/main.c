@@ -98,7 +98,10 @@ static void print_arguments(struct printer *printer, const struct argument *list
         print_text(printer, "type", type_name(list->type));
         print_text(printer, "token", list->token);
         print_text(printer, "meaning", list->meaning);
-        print_text(printer, "range", list->range);
+        char range[RANGE_TEXT_BYTES];
+        argument_range(list, range);
+        print_text(printer, "range", range[0] != '\0' ? range : NULL);
+        print_flag(printer, "checked", list->limits != NULL);
         print_text(printer, "default", list->fallback);
         print_flag(printer, "optional", (list->flags & REDIS_ARGUMENT_OPTIONAL) != 0);
         print_flag(printer, "multiple", (list->flags & REDIS_ARGUMENT_MULTIPLE) != 0);
@@ -120,6 +123,13 @@ static void print_replies(struct printer *printer, const struct reply_form *form
     close_bracket(printer, ']');
 }
 
+/* What a command can fail with whose arguments have ranges. */
+static const struct error_form range_errors[] = {
+    {ERROR_VALUE("...", "NAME", "..."),
+     "An argument is out of its range; the error names it, its value and the range"},
+    {NULL, NULL},
+};
+
 /* What every command can fail with, besides its own errors. LOAD opens keys in a way of its own. */
 static const struct error_form common_errors[] = {
     {"ERR wrong number of arguments for '...' command", "There are too few arguments, or too many"},
@@ -140,6 +150,7 @@ static void print_forms(struct printer *printer, const struct error_form *form) 
 static void print_errors(struct printer *printer, const struct command *command) {
     open_bracket(printer, "errors", '[');
     print_forms(printer, command->errors);
+    if (arguments_are_checked(command->arguments)) print_forms(printer, range_errors);
     if (command->function != load_command) print_forms(printer, common_errors);
     close_bracket(printer, ']');
 }
@@ -155,6 +166,18 @@ static void print_fields(struct printer *printer, const struct info_field *field
     close_bracket(printer, ']');
 }
 
+/* Empty for a command that no release has changed. */
+static void print_history(struct printer *printer, const redis_history *entry) {
+    open_bracket(printer, "history", '[');
+    for (; entry != NULL && entry->since != NULL; entry++) {
+        open_bracket(printer, NULL, '{');
+        print_text(printer, "since", entry->since);
+        print_text(printer, "changes", entry->changes);
+        close_bracket(printer, '}');
+    }
+    close_bracket(printer, ']');
+}
+
 static void print_command(struct printer *printer, const struct command *command) {
     char name[COMMAND_NAME_BYTES], categories[COMMAND_NAME_BYTES];
     command_name(printer->type, command, name);
@@ -162,6 +185,7 @@ static void print_command(struct printer *printer, const struct command *command
     open_bracket(printer, name, '{');
     print_text(printer, "summary", command->summary);
     print_text(printer, "since", command->since);
+    print_history(printer, command->history);
     print_text(printer, "group", printer->type->prefix);
     print_text(printer, "complexity", command->complexity);
     begin(printer, "arity");

@@ -20,6 +20,7 @@
 #include "once/bounds.h"
 
 #include "command/options.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 
 __extension__ typedef __int128 wide;
@@ -27,18 +28,20 @@ __extension__ typedef __int128 wide;
 /* --- Reading them */
 
 static const char *parse_bound(redis_string **words, int count, int *at, struct bound *out) {
-    long long limit;
     *out = (struct bound){.is_floor = is_word(words[*at], "FLOOR")};
-    if (*at + 1 >= count || redis.StringToLongLong(words[*at + 1], &limit) != REDIS_OK)
-        return ERROR_LIMIT;
-    out->limit = limit;
+    if (*at + 1 >= count) return ERROR_LIMIT_SYNTAX;
+    const char *problem = range_number(&range_integer, out->is_floor ? "FLOOR" : "LIMIT",
+                                       words[*at + 1], &out->limit);
+    if (problem != NULL) return problem;
     for (*at += 2; *at < count; ++*at) {
         if (is_word(words[*at], "SLIDING")) {
             out->is_sliding = true;
         } else if (!is_word(words[*at], "PER")) {
             break;
-        } else if (++*at >= count || !period_parse(words[*at], &out->period_ms)) {
-            return ERROR_PERIOD;
+        } else if (++*at >= count) {
+            return ERROR_LIMIT_SYNTAX;
+        } else if (!period_parse(words[*at], &out->period_ms)) {
+            return range_problem(&range_period, "PER", words[*at]);
         }
     }
     bool may_slide = out->period_ms != 0 && !out->is_floor;

@@ -27,6 +27,7 @@
 #include "once/kept.h"
 #include "once/once.h"
 #include "once/plain.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
@@ -224,7 +225,7 @@ static void finish_call(redis_context *context, redis_string *name, struct call 
     } else if (has_succeeded) {
         keep(table, call, reply);
     }
-    finish_change(context, call->change, name, has_succeeded ? "once.call" : NULL);
+    finish_change(context, call->change, name, has_succeeded ? EVENT_CALL : EVENT_NONE);
 }
 
 /* Runs the command. The letters mean: replicate it, reply in the caller's protocol, errors are
@@ -270,7 +271,7 @@ static int reply_again(redis_context *context, struct call *call, redis_string *
     } else {
         (void)kept_reply(context, facts.reply);
     }
-    finish_change(context, call->change, name, NULL);
+    finish_change(context, call->change, name, EVENT_NONE);
     return REDIS_OK;
 }
 
@@ -301,7 +302,7 @@ static bool may_run(redis_context *context, redis_string *name, struct once_chan
     }
     if (call->is_table_new) {
         /* Replicas get the table before what the command does. */
-        effect_send(&change->effect, context, name, &table->head);
+        effect_send(&change->effect, context, name, &table->head, EVENT_CREATE);
         announce(context, name, "once.create");
         change->opened.is_new = false;
         effect_begin(&change->effect, &table->head);
@@ -309,7 +310,7 @@ static bool may_run(redis_context *context, redis_string *name, struct once_chan
     if (is_kept) return true;
     uint8_t answer = once_begin(table, &change->effect, call->id);
     if (answer == LETHE_ANSWER_FRESH) return true;
-    finish_change(context, change, name, NULL);
+    finish_change(context, change, name, EVENT_NONE);
     (void)reply_uncalled(context, answer);
     return false;
 }
@@ -322,8 +323,8 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     if (!once_are_ids(context, arguments + 2, 1, 1)) return REDIS_OK;
     struct slice id;
     id.data = redis.StringPtrLen(arguments[2], &id.size);
-    if (inner.is_kept && id.size > CLAIM_ID_MOST) return reply_error(context, ERROR_CLAIM_ID);
-    const char *problem = judge(context, &inner, arguments[1]);
+    const char *problem = inner.is_kept ? range_size(&range_claim_id, "id", arguments[2]) : NULL;
+    if (problem == NULL) problem = judge(context, &inner, arguments[1]);
     if (problem != NULL) return reply_error(context, problem);
     struct once_change found;
     struct change *change = &found.change;

@@ -6,23 +6,21 @@
     {                                                                      \
         .name = "id", .type = REDIS_ARGUMENT_STRING,                       \
         .meaning = "The id of the work; everybody who may do it knows it", \
-        .range = "1 to 65535 bytes, kept exactly"                          \
+        .limits = &range_claim_id                                          \
     }
 #define TOKEN                                                                      \
     {                                                                              \
         .name = "token", .type = REDIS_ARGUMENT_STRING,                            \
         .meaning = "Who does the work: random, and new for each attempt to do it", \
-        .range = "1 to 255 bytes"                                                  \
+        .limits = &range_token                                                     \
     }
-#define LEASE                                                                            \
-    {                                                                                    \
-        .name = "milliseconds", .type = REDIS_ARGUMENT_INTEGER, .token = "LEASE",        \
-        .meaning = "For how long nobody else gets the claim", .range = "1 to 2592000000" \
+#define LEASE                                                                        \
+    {                                                                                \
+        .name = "milliseconds", .type = REDIS_ARGUMENT_INTEGER, .token = "LEASE",    \
+        .meaning = "For how long nobody else gets the claim", .limits = &range_lease \
     }
-#define CLAIM_ERRORS                                                                          \
-    {ERROR_EMPTY_ID, "The id is the empty string"}, {ERROR_CLAIM_ID, "The id is too long"}, { \
-        ERROR_TOKEN, "The token is empty or too long"                                         \
-    }
+#define CLAIM_ERRORS \
+    { ERROR_EMPTY_ID, "The id is the empty string" }
 #define ABSENT_TABLE \
     { ERROR_NO_TABLE, "There is no table" }
 
@@ -52,7 +50,7 @@ const struct command once_claim_commands[] = {
                        .token = "FINGERPRINT",
                        .meaning = "What the work is, such as a hash of the request; the same id "
                                   "with another one is a mismatch",
-                       .range = "1 to 255 bytes, kept exactly",
+                       .limits = &range_fingerprint,
                        .fallback = "none, which also differs from any"},
                       LEASE, NO_CREATE),
         .replies = REPLIES({.when = "do the work: the claim is yours until the lease is over",
@@ -66,9 +64,7 @@ const struct command once_claim_commands[] = {
                            {.when = "the id stands for other work; nothing was changed",
                             .resp2 = "array: `mismatch`"}),
         .errors = ERRORS(
-            CLAIM_ERRORS, {ERROR_LEASE, "The lease is out of its range"},
-            {ERROR_FINGERPRINT, "The fingerprint is empty or too long"},
-            {ERROR_BEGIN_SYNTAX, "There is no LEASE, or a word too many"},
+            CLAIM_ERRORS, {ERROR_BEGIN_SYNTAX, "There is no LEASE, or a word too many"},
             {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"},
             {ERROR_TOO_LARGE, "The claim is new, and the table may not grow"},
             {ERROR_SERVER_MEMORY, "The claim is new, and the server has used up its memory"}),
@@ -109,8 +105,7 @@ const struct command once_claim_commands[] = {
                             .resp2 = "array: `renewed`, milliseconds until the lease is over"},
                            {.when = "you have completed it before", .resp2 = "array: `done`"},
                            REPLY_LOST, REPLY_UNKNOWN),
-        .errors = ERRORS(CLAIM_ERRORS, {ERROR_LEASE, "The lease is out of its range"},
-                         {ERROR_RENEW_SYNTAX, "There is no LEASE"}, ABSENT_TABLE),
+        .errors = ERRORS(CLAIM_ERRORS, {ERROR_RENEW_SYNTAX, "There is no LEASE"}, ABSENT_TABLE),
         .details = "From now on, and never shorter than it was. A lease that is over can be "
                    "renewed as long as nobody else has begun. It is never refused for memory.",
         .example = "> ONCE.BEGIN work order-7 token-a LEASE 60000\n"
@@ -192,36 +187,20 @@ const struct command once_claim_commands[] = {
         .since = "0.1.0",
         .summary = "Lists claims, a few at a time",
         .complexity = "O(1) for each call, O(n) for a whole list of n claims",
-        .arguments = ARGUMENTS(TABLE,
-                               {.name = "cursor",
-                                .type = REDIS_ARGUMENT_INTEGER,
-                                .meaning = "0 to begin, then what the last call returned"},
+        .arguments = ARGUMENTS(TABLE, CURSOR,
                                {.name = "state",
                                 .type = REDIS_ARGUMENT_STRING,
                                 .flags = REDIS_ARGUMENT_OPTIONAL,
                                 .token = "STATE",
-                                .meaning = "Only those in that state",
-                                .range = "running, expired or done",
-                                .fallback = "in any state"},
-                               {.name = "pattern",
-                                .type = REDIS_ARGUMENT_PATTERN,
-                                .flags = REDIS_ARGUMENT_OPTIONAL,
-                                .token = "MATCH",
-                                .meaning = "Only ids that match the pattern",
-                                .fallback = "all"},
-                               {.name = "count",
-                                .type = REDIS_ARGUMENT_INTEGER,
-                                .flags = REDIS_ARGUMENT_OPTIONAL,
-                                .token = "COUNT",
-                                .meaning = "About how many to look at",
-                                .range = "1 or more",
-                                .fallback = "10"}),
+                                .meaning = "Return only those in that state",
+                                .limits = &range_state,
+                                .fallback = "any state"},
+                               MATCH_AND_COUNT("ids", "claims")),
         .replies = REPLIES({.when = "always",
                             .resp2 = "array: the next cursor, 0 at the end; an array with, per "
                                      "claim, an array of its id, its state, milliseconds, and the "
                                      "bytes of its reply or -1 if there is none"}),
-        .errors = ERRORS({ERROR_CURSOR, "The cursor is not a number"},
-                         {ERROR_CLAIMS_SYNTAX, "An option is not known, or has no value"}),
+        .errors = ERRORS({ERROR_CLAIMS_SYNTAX, "An option is not known, or has no value"}),
         .details =
             "A claim is `running` while its lease lasts; the milliseconds are what is left of it. "
             "It is `expired` when the lease is over and nobody has begun since, and `done` after "

@@ -10,6 +10,7 @@
 #include "command/options.h"
 #include "once/claims.h"
 #include "once/once.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
@@ -27,9 +28,8 @@ static const char *read_names(redis_string **arguments, struct request *out) {
     *out = (struct request){
         .key = arguments[1], .id = slice_of(arguments[2]), .token = slice_of(arguments[3])};
     if (out->id.size == 0) return ERROR_EMPTY_ID;
-    if (out->id.size > CLAIM_ID_MOST) return ERROR_CLAIM_ID;
-    if (out->token.size == 0 || out->token.size > CLAIM_TOKEN_MOST) return ERROR_TOKEN;
-    return NULL;
+    const char *problem = range_size(&range_claim_id, "id", arguments[2]);
+    return problem == NULL ? range_size(&range_token, "token", arguments[3]) : problem;
 }
 
 /* [FINGERPRINT f] LEASE ms [NOCREATE], in any order; for RENEW, only LEASE. */
@@ -38,12 +38,15 @@ static const char *read_lease(redis_string **words, int count, bool is_renewal,
     for (int i = 0; i < count; i++) {
         bool has_value = i + 1 < count;
         if (has_value && out->lease_ms == 0 && is_word(words[i], "LEASE")) {
-            if (!parse_number(words[++i], 1, LEASE_MOST_MS, &out->lease_ms)) return ERROR_LEASE;
+            int64_t lease_ms = 0;
+            const char *problem = range_number(&range_lease, "LEASE", words[++i], &lease_ms);
+            if (problem != NULL) return problem;
+            out->lease_ms = (uint64_t)lease_ms;
         } else if (has_value && !is_renewal && out->fingerprint.data == NULL &&
                    is_word(words[i], "FINGERPRINT")) {
             out->fingerprint = slice_of(words[++i]);
-            if (out->fingerprint.size == 0 || out->fingerprint.size > CLAIM_FINGERPRINT_MOST)
-                return ERROR_FINGERPRINT;
+            const char *problem = range_size(&range_fingerprint, "FINGERPRINT", words[i]);
+            if (problem != NULL) return problem;
         } else if (!is_renewal && !out->no_create && is_word(words[i], "NOCREATE")) {
             out->no_create = true;
         } else {
@@ -96,7 +99,7 @@ static int begin_new(redis_context *context, struct once_change *found,
                                 .token = request->token,
                                 .fingerprint = request->fingerprint};
     claims_set(found->table, &found->change.effect, &facts);
-    finish_change(context, &found->change, request->key, "once.begin");
+    finish_change(context, &found->change, request->key, EVENT_BEGIN);
     reply_word(context, 1, "new");
     return REDIS_OK;
 }
@@ -108,13 +111,13 @@ static int begin_known(redis_context *context, struct once_change *found,
         return answer_no(context, found, "mismatch");
     if (facts.state != CLAIM_RUNNING) {
         reply_done(context, claim);
-        finish_change(context, &found->change, request->key, NULL);
+        finish_change(context, &found->change, request->key, EVENT_NONE);
         return REDIS_OK;
     }
     if (is_same(facts.token, request->token)) return begin_new(context, found, request, claim);
     if (!claim_is_held(found->table, claim)) return begin_new(context, found, request, NULL);
     reply_number(context, "running", facts.until_ms - found->table->head.clock_ms);
-    finish_change(context, &found->change, request->key, NULL);
+    finish_change(context, &found->change, request->key, EVENT_NONE);
     return REDIS_OK;
 }
 
@@ -158,7 +161,7 @@ int once_renew(redis_context *context, redis_string **arguments, int count) {
     const struct claim *claim = open_mine(context, &request, &found);
     if (claim == NULL) return REDIS_OK;
     if (claim->state != CLAIM_RUNNING) {
-        finish_change(context, &found.change, request.key, NULL);
+        finish_change(context, &found.change, request.key, EVENT_NONE);
         reply_word(context, 1, "done");
         return REDIS_OK;
     }
@@ -166,7 +169,7 @@ int once_renew(redis_context *context, redis_string **arguments, int count) {
     facts.until_ms = lease_end(found.table, claim, request.lease_ms);
     uint64_t left_ms = facts.until_ms - found.table->head.clock_ms;
     claims_set(found.table, &found.change.effect, &facts);
-    finish_change(context, &found.change, request.key, "once.renew");
+    finish_change(context, &found.change, request.key, EVENT_RENEW);
     return reply_number(context, "renewed", left_ms);
 }
 
@@ -183,14 +186,14 @@ int once_done(redis_context *context, redis_string **arguments, int count) {
     struct effect *effect = &found.change.effect;
     if (claim->state != CLAIM_RUNNING) {
         bool is_kept = claim->state == CLAIM_DONE;
-        finish_change(context, &found.change, request.key, NULL);
+        finish_change(context, &found.change, request.key, EVENT_NONE);
         return reply_number(context, "duplicate", is_kept);
     }
     bool is_kept = claims_make_room(found.table, effect, reply.size, !found.is_out_of_memory);
     struct claim_facts facts = claim_facts_of(claim);
     claim_complete(found.table, &facts, is_kept, reply);
     claims_set(found.table, effect, &facts);
-    finish_change(context, &found.change, request.key, "once.done");
+    finish_change(context, &found.change, request.key, EVENT_DONE);
     return reply_number(context, "done", is_kept);
 }
 
@@ -204,7 +207,7 @@ int once_abort(redis_context *context, redis_string **arguments, int count) {
     if (claim == NULL) return REDIS_OK;
     bool is_running = claim->state == CLAIM_RUNNING;
     if (is_running) claims_remove(found.table, &found.change.effect, claim);
-    finish_change(context, &found.change, request.key, is_running ? "once.abort" : NULL);
+    finish_change(context, &found.change, request.key, is_running ? EVENT_ABORT : EVENT_NONE);
     reply_word(context, 1, is_running ? "aborted" : "done");
     return REDIS_OK;
 }

@@ -154,36 +154,19 @@ void claims_take_out(struct once *table, struct claim *claim) {
 
 void claims_put(struct once *table, const struct claim_facts *facts) {
     struct claims *claims = &table->claims;
-    struct slice id = facts->id;
     struct claim *claim = make(facts);
-    struct record *before = records_find(&claims->records, id.data, id.size);
-    char *copy = NULL;
-    if (before != NULL) {
-        if (before->entry->name == id.data) {
-            /* The id is the old claim's own, and goes with it. */
-            copy = redis.Alloc(id.size);
-            memcpy(copy, id.data, id.size);
-            id.data = copy;
-        }
-        claims_take_out(table, (struct claim *)before);
-    }
     claim->head.due_ms = facts->until_ms + table->window_ms;
-    records_add(&claims->records, id.data, id.size, &claim->head);
-    redis.Free(copy);
+    records_replace(table, &claims->records, &claim_kind, facts->id, &claim->head);
     claims->running += claim->state == CLAIM_RUNNING ? 1 : 0;
     claims->bytes += redis.MallocSize(claim);
     if (claim->reply != NULL) link_reply(claims, claim);
 }
 
 void claims_set(struct once *table, struct effect *effect, const struct claim_facts *facts) {
-    unsigned char head[CLAIM_HEAD_BYTES];
-    claim_write_head(facts, head);
+    struct record_bytes bytes;
+    claim_write(facts, &bytes);
     effect_u8(effect, 'K');
-    effect_bytes(effect, head, sizeof head);
-    effect_bytes(effect, facts->id.data, facts->id.size);
-    effect_bytes(effect, facts->token.data, facts->token.size);
-    effect_bytes(effect, facts->fingerprint.data, facts->fingerprint.size);
-    effect_bytes(effect, facts->reply.data, facts->reply.size);
+    records_append(effect, &claim_kind, &bytes);
     claims_put(table, facts);
 }
 

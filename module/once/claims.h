@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "once/records.h"
+#include "once/records_save.h"
 #include "once/slice.h"
 
 struct effect;
@@ -94,10 +94,8 @@ void claims_put(struct once *table, const struct claim_facts *facts);
 void claims_take_out(struct once *table, struct claim *claim);
 /* The replies of the n oldest claims that are not over. */
 void claims_drop_replies(struct once *table, uint32_t count);
-/* A claim as bytes: how many, and its head, which is followed by id, token, fingerprint and
- * reply. */
-enum { CLAIM_HEAD_BYTES = 19 };
-size_t claim_saved_bytes(const struct claim_facts *facts);
-void claim_write_head(const struct claim_facts *facts, unsigned char head[CLAIM_HEAD_BYTES]);
+/* A claim as bytes: its head is followed by id, token, fingerprint and reply. */
+extern const struct record_kind claim_kind;
+void claim_write(const struct claim_facts *facts, struct record_bytes *out);
 
 #endif

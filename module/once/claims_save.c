@@ -14,27 +14,32 @@
 #include "once/kept.h"
 #include "once/once.h"
 
-enum { CALL_BIT = 16, COUNT_BYTES = 8 };
+enum { HEAD_BYTES = 19, CALL_BIT = 16, COUNT_BYTES = 8 };
 
 /* --- A claim as bytes */
 
-size_t claim_saved_bytes(const struct claim_facts *facts) {
-    return CLAIM_HEAD_BYTES + facts->id.size + facts->token.size + facts->fingerprint.size +
-           facts->reply.size;
-}
-
-void claim_write_head(const struct claim_facts *facts, unsigned char head[CLAIM_HEAD_BYTES]) {
+void claim_write(const struct claim_facts *facts, struct record_bytes *out) {
     uint32_t id_size = (uint32_t)facts->id.size, reply_size = (uint32_t)facts->reply.size;
+    unsigned char *head = out->head;
     head[0] = (unsigned char)(facts->state | (facts->is_call ? CALL_BIT : 0));
     memcpy(head + 1, &facts->until_ms, 8);
     memcpy(head + 9, &id_size, 4);
     head[13] = (unsigned char)facts->token.size;
     head[14] = (unsigned char)facts->fingerprint.size;
     memcpy(head + 15, &reply_size, 4);
+    out->slices[0] = facts->id;
+    out->slices[1] = facts->token;
+    out->slices[2] = facts->fingerprint;
+    out->slices[3] = facts->reply;
+}
+
+static void write_record(const struct record *record, struct record_bytes *out) {
+    struct claim_facts facts = claim_facts_of((const struct claim *)record);
+    claim_write(&facts, out);
 }
 
 /* Everything except where the bytes are. */
-static struct claim_facts read_head(const unsigned char head[CLAIM_HEAD_BYTES]) {
+static struct claim_facts read_head(const unsigned char *head) {
     uint32_t id_size, reply_size;
     struct claim_facts facts = {.state = head[0] & (CALL_BIT - 1),
                                 .is_call = (head[0] & CALL_BIT) != 0};
@@ -48,7 +53,7 @@ static struct claim_facts read_head(const unsigned char head[CLAIM_HEAD_BYTES]) 
     return facts;
 }
 
-static bool is_head(const unsigned char head[CLAIM_HEAD_BYTES], const struct claim_facts *facts) {
+static bool is_head(const unsigned char *head, const struct claim_facts *facts) {
     bool has_state = facts->state >= CLAIM_RUNNING && facts->state <= CLAIM_GONE &&
                      head[0] < 2 * CALL_BIT && (facts->state == CLAIM_DONE || !facts->reply.size);
     bool has_kind = facts->is_call ? facts->state != CLAIM_RUNNING && facts->token.size == 0 &&
@@ -56,6 +61,11 @@ static bool is_head(const unsigned char head[CLAIM_HEAD_BYTES], const struct cla
                                    : facts->token.size > 0;
     return has_state && has_kind && facts->id.size > 0 && facts->id.size <= CLAIM_ID_MOST &&
            facts->until_ms > 0 && facts->until_ms <= VALUE_MAX_TIME_MS + LEASE_MOST_MS + 1;
+}
+
+static size_t body_size(const unsigned char *head) {
+    struct claim_facts facts = read_head(head);
+    return facts.id.size + facts.token.size + facts.fingerprint.size + facts.reply.size;
 }
 
 /* The rest of a claim, which has come from bytes. */
@@ -72,132 +82,76 @@ static bool is_reply(const struct claim_facts *facts) {
 
 /* --- Saving */
 
-struct saving {
-    const struct once *table;
-    lethe_sink sink;
-    lethe_status status;
-    uint64_t count, bytes;
-};
-
-static bool is_over(const struct once *table, const struct claim *claim) {
-    return claim->head.due_ms <= table->head.clock_ms;
-}
-
-static void measure(void *context, struct record *record) {
-    struct saving *saving = context;
-    const struct claim *claim = (const struct claim *)record;
-    if (is_over(saving->table, claim)) return;
-    struct claim_facts facts = claim_facts_of(claim);
-    saving->count++;
-    saving->bytes += claim_saved_bytes(&facts);
+static bool is_over(const struct once *table, const struct record *record) {
+    return record->due_ms <= table->head.clock_ms;
 }
 
 static uint64_t saved_bytes(const struct once *table) {
-    struct saving saving = {.table = table};
-    records_each(&table->claims.records, measure, &saving);
-    return saving.count > 0 ? COUNT_BYTES + saving.bytes : 0;
+    struct records_size size = records_measure(table, &table->claims.records, &claim_kind);
+    return size.count > 0 ? COUNT_BYTES + size.bytes : 0;
 }
 
-static void save_bytes(struct saving *saving, const void *data, size_t size) {
-    if (saving->status == LETHE_OK && size > 0)
-        saving->status = saving->sink.write(saving->sink.context, data, size);
-}
-
-static void save_claim(struct saving *saving, const struct claim *claim) {
-    if (is_over(saving->table, claim)) return;
-    struct claim_facts facts = claim_facts_of(claim);
-    unsigned char head[CLAIM_HEAD_BYTES];
-    claim_write_head(&facts, head);
-    save_bytes(saving, head, sizeof head);
-    save_bytes(saving, facts.id.data, facts.id.size);
-    save_bytes(saving, facts.token.data, facts.token.size);
-    save_bytes(saving, facts.fingerprint.data, facts.fingerprint.size);
-    save_bytes(saving, facts.reply.data, facts.reply.size);
-}
-
-static void save_unlinked(void *context, struct record *record) {
-    const struct claim *claim = (const struct claim *)record;
-    if (claim->reply == NULL) save_claim(context, claim);
+static bool is_unlinked(const struct record *record) {
+    return ((const struct claim *)record)->reply == NULL;
 }
 
 static lethe_status save(const struct once *table, lethe_sink sink) {
-    struct saving saving = {.table = table, .sink = sink};
-    records_each(&table->claims.records, measure, &saving);
-    save_bytes(&saving, &saving.count, sizeof saving.count);
-    records_each(&table->claims.records, save_unlinked, &saving);
+    uint64_t count = records_measure(table, &table->claims.records, &claim_kind).count;
+    lethe_status status = sink.write(sink.context, &count, sizeof count);
+    if (status == LETHE_OK)
+        status = records_save(table, &table->claims.records, &claim_kind, is_unlinked, sink);
     for (const struct claim *claim = table->claims.oldest; claim != NULL; claim = claim->newer)
-        save_claim(&saving, claim);
-    return saving.status;
+        records_save_one(table, &claim_kind, &claim->head, sink, &status);
+    return status;
 }
 
 /* --- Loading */
 
 /* One that commands could have left, as of the table's clock. */
-static bool is_possible(const struct once *table, const struct claim_facts *facts) {
+static bool is_possible(const struct once *table, const unsigned char *head) {
+    struct claim_facts facts = read_head(head);
     uint64_t now_ms = table->head.clock_ms;
-    uint64_t most_ms = now_ms + 1 + (facts->state == CLAIM_RUNNING ? LEASE_MOST_MS : 0);
-    return facts->until_ms <= most_ms && facts->until_ms + table->window_ms > now_ms;
+    uint64_t most_ms = now_ms + 1 + (facts.state == CLAIM_RUNNING ? LEASE_MOST_MS : 0);
+    return is_head(head, &facts) && facts.until_ms <= most_ms &&
+           facts.until_ms + table->window_ms > now_ms;
 }
 
-static lethe_status load_claim(struct once *table, struct chunk_reader *reader) {
-    lethe_source source = chunk_reader_source(reader);
-    unsigned char head[CLAIM_HEAD_BYTES];
-    lethe_status status = source.read(source.context, head, sizeof head);
-    if (status != LETHE_OK) return status;
+static bool load_claim(struct once *table, const unsigned char *head, const char *body) {
     struct claim_facts facts = read_head(head);
-    size_t size = claim_saved_bytes(&facts) - CLAIM_HEAD_BYTES;
-    if (!is_head(head, &facts) || !is_possible(table, &facts) || size > reader->left)
-        return LETHE_ECORRUPT;
-    char *data = redis.Alloc(size);
-    status = source.read(source.context, data, size);
-    place(&facts, data);
-    if (status == LETHE_OK && (!is_reply(&facts) || claims_find(table, facts.id) != NULL))
-        status = LETHE_ECORRUPT;
-    if (status == LETHE_OK) claims_put(table, &facts);
-    redis.Free(data);
-    return status;
+    place(&facts, body);
+    if (!is_reply(&facts) || claims_find(table, facts.id) != NULL) return false;
+    claims_put(table, &facts);
+    return true;
 }
 
 static lethe_status load(struct once *table, struct chunk_reader *reader, uint64_t bytes) {
     lethe_source source = chunk_reader_source(reader);
     uint64_t count;
-    if (bytes < COUNT_BYTES + CLAIM_HEAD_BYTES) return LETHE_ECORRUPT;
+    if (bytes < COUNT_BYTES + HEAD_BYTES) return LETHE_ECORRUPT;
     lethe_status status = source.read(source.context, &count, sizeof count);
     if (status == LETHE_OK && count == 0) return LETHE_ECORRUPT;
-    for (uint64_t i = 0; i < count && status == LETHE_OK; i++)
-        status = load_claim(table, reader);
-    return status;
+    return status == LETHE_OK ? records_load(table, &claim_kind, count, reader) : status;
 }
+
+static void take_out(struct once *table, struct record *record) {
+    claims_take_out(table, (struct claim *)record);
+}
+
+const struct record_kind claim_kind = {
+    .head_size = HEAD_BYTES,
+    .slice_count = 4,
+    .is_over = is_over,
+    .take_out = take_out,
+    .write = write_record,
+    .body_size = body_size,
+    .is_possible = is_possible,
+    .load = load_claim,
+};
 
 /* --- Digests and memory */
 
-struct digesting {
-    const struct once *table;
-    redis_digest *digest;
-};
-
-static void digest_slice(redis_digest *digest, struct slice slice) {
-    redis.DigestAddLongLong(digest, (long long)slice.size);
-    redis.DigestAddStringBuffer(digest, slice.data != NULL ? slice.data : "", slice.size);
-}
-
-static void digest_claim(void *context, struct record *record) {
-    const struct digesting *digesting = context;
-    const struct claim *claim = (const struct claim *)record;
-    if (is_over(digesting->table, claim)) return;
-    struct claim_facts facts = claim_facts_of(claim);
-    redis.DigestAddLongLong(digesting->digest, facts.state | (facts.is_call ? CALL_BIT : 0));
-    redis.DigestAddLongLong(digesting->digest, (long long)facts.until_ms);
-    digest_slice(digesting->digest, facts.id);
-    digest_slice(digesting->digest, facts.token);
-    digest_slice(digesting->digest, facts.fingerprint);
-    digest_slice(digesting->digest, facts.reply);
-    redis.DigestEndSequence(digesting->digest);
-}
-
 static void digest(const struct once *table, redis_digest *digest) {
-    struct digesting digesting = {table, digest};
-    records_each(&table->claims.records, digest_claim, &digesting);
+    records_digest(table, &table->claims.records, &claim_kind, digest);
 }
 
 static size_t memory(const struct once *table) {
@@ -211,22 +165,21 @@ static size_t allocations(const struct once *table) {
 /* --- Effects */
 
 static bool repeat_claim(struct once *table, struct effect_reader *reader, bool apply) {
-    const unsigned char *head = effect_read_bytes(reader, CLAIM_HEAD_BYTES);
-    if (head == NULL) return false;
+    const unsigned char *head;
+    const char *body;
+    if (!records_read(reader, &claim_kind, &head, &body)) return false;
     struct claim_facts facts = read_head(head);
-    const char *data = effect_read_bytes(reader, claim_saved_bytes(&facts) - CLAIM_HEAD_BYTES);
-    if (data == NULL || !is_head(head, &facts)) return false;
-    place(&facts, data);
+    if (!is_head(head, &facts)) return false;
+    place(&facts, body);
     if (!is_reply(&facts)) return false;
     if (apply) claims_put(table, &facts);
     return true;
 }
 
 static bool repeat_removal(struct once *table, struct effect_reader *reader, bool apply) {
-    uint32_t size = effect_read_u32(reader);
-    const char *id = effect_read_bytes(reader, size);
-    if (id == NULL || !apply) return id != NULL;
-    struct record *record = records_find(&table->claims.records, id, size);
+    struct slice id;
+    if (!records_read_id(reader, &id)) return false;
+    struct record *record = apply ? records_find(&table->claims.records, id.data, id.size) : NULL;
     if (record != NULL) claims_take_out(table, (struct claim *)record);
     return true;
 }
@@ -257,10 +210,7 @@ static bool is_due(const struct once *table, uint64_t now_ms) {
 }
 
 static void give_back(struct once *table, unsigned budget) {
-    struct record *record;
-    while (budget-- > 0 &&
-           (record = records_due(&table->claims.records, table->head.clock_ms)) != NULL)
-        claims_take_out(table, (struct claim *)record);
+    records_give_back(table, &table->claims.records, &claim_kind, budget);
 }
 
 static void init(struct once *table) {

@@ -24,8 +24,7 @@ const struct command once_commands[] = {
         .replies = REPLIES({.when = "applied", .resp2 = "array: 1, the value of each counter"},
                            {.when = "a duplicate; nothing was changed",
                             .resp2 = "array: 0, the value of each counter"}),
-        .errors = ERRORS({ERROR_DELTA, "A delta is not a 64-bit integer"},
-                         {ERROR_OVERFLOW, "The id is fresh, and a sum would not fit into 64 bits"},
+        .errors = ERRORS({ERROR_OVERFLOW, "The id is fresh, and a sum would not fit into 64 bits"},
                          OPERATION_ERRORS),
         .details =
             "All counters of the operation change, or none. A counter that does not exist begins "
@@ -68,8 +67,7 @@ const struct command once_commands[] = {
         .replies = REPLIES({.when = "always",
                             .resp2 = "array: per operation an array of 1 if applied or 0 if a "
                                      "duplicate, and the counter's value; or an error"}),
-        .errors = ERRORS({ERROR_DELTA, "A delta is not a 64-bit integer; nothing is done"},
-                         {ERROR_OVERFLOW, "In place of one operation's answer"}, OPERATION_ERRORS),
+        .errors = ERRORS({ERROR_OVERFLOW, "In place of one operation's answer"}, OPERATION_ERRORS),
         .details =
             "Each operation changes one counter. One that fails does not keep the others from "
             "being applied. Fifty operations in one command take about half of the time of "
@@ -133,31 +131,12 @@ const struct command once_commands[] = {
         .since = "0.1.0",
         .summary = "Lists the counters, a few at a time",
         .complexity = "O(COUNT) per call, O(n) for all n counters",
-        .arguments = ARGUMENTS(TABLE,
-                               {.name = "cursor",
-                                .type = REDIS_ARGUMENT_INTEGER,
-                                .meaning = "0 to begin, then the cursor that the previous call "
-                                           "returned",
-                                .range = "0 to 18446744073709551615"},
-                               {.name = "pattern",
-                                .type = REDIS_ARGUMENT_PATTERN,
-                                .flags = REDIS_ARGUMENT_OPTIONAL,
-                                .token = "MATCH",
-                                .meaning = "Return only names that match, with *, ?, [set] and \\",
-                                .fallback = "all names"},
-                               {.name = "count",
-                                .type = REDIS_ARGUMENT_INTEGER,
-                                .flags = REDIS_ARGUMENT_OPTIONAL,
-                                .token = "COUNT",
-                                .meaning = "About how many counters to look at",
-                                .range = "1 to 9223372036854775807",
-                                .fallback = "10"}),
+        .arguments = ARGUMENTS(TABLE, CURSOR, MATCH_AND_COUNT("names", "counters")),
         .replies =
             REPLIES({.when = "always",
                      .resp2 = "array: the next cursor as a string, \"0\" at the end; an array "
                               "of names and values in turn"}),
-        .errors = ERRORS({ERROR_CURSOR, "The cursor is not a number"},
-                         {ERROR_SCAN_SYNTAX, "An option is not known, or has no valid value"}),
+        .errors = ERRORS(SCAN_ERRORS),
         .details = "Every counter that exists from the first call to the last is returned at least "
                    "once, whatever is added and removed meanwhile. A cursor is valid only on the "
                    "server that returned it.",
@@ -181,10 +160,9 @@ const struct command once_commands[] = {
         .arguments = ARGUMENTS(TABLE, {.name = "count",
                                        .type = REDIS_ARGUMENT_INTEGER,
                                        .meaning = "How many",
-                                       .range = "0 to 9223372036854775807"}),
+                                       .limits = &range_top}),
         .replies = REPLIES({.when = "always",
                             .resp2 = "array: names and values in turn, the largest value first"}),
-        .errors = ERRORS({ERROR_TOP, "`count` is out of range"}),
         .details = "Counters of equal value come in the order of their names.",
         .example = "> ONCE.INCRBY clicks op-1 post:7 3 post:8 5 post:9 1\n"
                    "...\n"
@@ -240,8 +218,10 @@ const struct command once_commands[] = {
                                  .token = "IDS",
                                  .meaning = "The ids follow"})},
             IDS),
-        .replies = REPLIES(
-            {.when = "always", .resp2 = "array: per id 1 if fresh, 0 if a duplicate, or an error"}),
+        .replies =
+            REPLIES({.when = "always",
+                     .resp2 = "array: per id 1 if fresh, 0 if a duplicate, or an error",
+                     .resp3 = "array: per id true if fresh, false if a duplicate, or an error"}),
         .errors = ERRORS(OPERATION_ERRORS),
         .details = "For deduplication: do the work for the ids that are answered with 1.",
         .example = "> ONCE.ADD seen a b a\n"
@@ -261,7 +241,9 @@ const struct command once_commands[] = {
         .summary = "Reports whether ids were seen within the window",
         .complexity = "O(number of ids)",
         .arguments = ARGUMENTS(TABLE, IDS),
-        .replies = REPLIES({.when = "always", .resp2 = "array: per id 1 if seen, otherwise 0"}),
+        .replies = REPLIES({.when = "always",
+                            .resp2 = "array: per id 1 if seen, otherwise 0",
+                            .resp3 = "array: per id true if seen, otherwise false"}),
         .details = "It remembers nothing. To decide and remember in one step, use ONCE.ADD.",
         .example = "> ONCE.ADD seen a\n"
                    "1) (integer) 1\n"
@@ -280,8 +262,8 @@ const struct command once_commands[] = {
         .summary = "Forgets one id, because its operation is to be done again",
         .complexity = "O(1)",
         .arguments = ARGUMENTS(TABLE, ID),
-        .replies = REPLIES({.when = "it was remembered", .resp2 = "1"},
-                           {.when = "it was not", .resp2 = "0"}),
+        .replies = REPLIES({.when = "it was remembered", .resp2 = "1", .resp3 = "true"},
+                           {.when = "it was not", .resp2 = "0", .resp3 = "false"}),
         .errors = ERRORS({ERROR_FORGET, "The table's KIND is forgetful"}),
         .details =
             "Counters keep their values. Forgetting an id that was never remembered may forget "
@@ -341,7 +323,8 @@ const struct command once_commands[] = {
                    {ERROR_CALL_MISMATCH,
                     "With KEEP, and the id was used with another command, by another user, or by "
                     "ONCE.BEGIN"},
-                   {ERROR_CLAIM_ID, "With KEEP, and the id is too long"}, OPERATION_ERRORS),
+                   {ERROR_VALUE("...", "id", "..."), "With KEEP, and the id is too long"},
+                   OPERATION_ERRORS),
         .details =
             "The id and what the command does are replicated and logged as one transaction. In a "
             "cluster the table and the command's keys must be in one slot.\n\n"

@@ -127,6 +127,7 @@ static bool read_short(struct effect_reader *reader, int64_t *out) {
 }
 
 void once_note_counter(struct effect *effect, const struct counter *counter) {
+    if (effect->is_silent) return;
     if (counter->size <= UINT8_MAX) {
         unsigned char step[2 + UINT8_MAX + 10];
         step[0] = 's';

@@ -2,16 +2,15 @@
 #include "once/once.h"
 #include "once/words.h"
 
-#define HOLD_ID                                                                              \
-    {                                                                                        \
-        .name = "id", .type = REDIS_ARGUMENT_STRING,                                         \
-        .meaning = "The id of the hold; every retry repeats it", .range = "1 to 65535 bytes" \
+#define HOLD_ID                                                                           \
+    {                                                                                     \
+        .name = "id", .type = REDIS_ARGUMENT_STRING,                                      \
+        .meaning = "The id of the hold; every retry repeats it", .limits = &range_hold_id \
     }
 
-#define HOLD_ERRORS                                                                        \
-    {ERROR_EMPTY_ID, "The id is the empty string"}, {ERROR_HOLD_ID, "The id is too long"}, \
-        {ERROR_NO_TABLE, "There is no such table"}, {                                      \
-        ERROR_NO_HOLD, "There is none of that id, or it ended longer ago than the window"  \
+#define HOLD_ERRORS                                                                               \
+    {ERROR_EMPTY_ID, "The id is the empty string"}, {ERROR_NO_TABLE, "There is no such table"}, { \
+        ERROR_NO_HOLD, "There is none of that id, or it ended longer ago than the window"         \
     }
 
 #define STANDING "value, left, milliseconds to reset"
@@ -31,25 +30,25 @@ const struct command once_hold_commands[] = {
             {.name = "amount",
              .type = REDIS_ARGUMENT_INTEGER,
              .meaning = "The most that is expected to be settled",
-             .range = "1 to 9223372036854775807"},
+             .limits = &range_held},
             {.name = "max",
              .type = REDIS_ARGUMENT_INTEGER,
              .token = "LIMIT",
              .meaning = "The most that value and held together may become",
-             .range = "-9223372036854775808 to 9223372036854775807"},
+             .limits = &range_integer},
             {.name = "period",
              .type = REDIS_ARGUMENT_STRING,
              .flags = REDIS_ARGUMENT_OPTIONAL,
              .token = "PER",
              .meaning = "On the bucket of the present period, one of those that the table was "
                         "made with",
-             .range = PERIOD_RANGE,
+             .limits = &range_period,
              .fallback = "on the total"},
             {.name = "milliseconds",
              .type = REDIS_ARGUMENT_INTEGER,
              .token = "LEASE",
              .meaning = "For how long it is held at least",
-             .range = "1 to 2592000000"},
+             .limits = &range_lease},
             NO_CREATE),
         .replies = REPLIES({.when = "held", .resp2 = "array: 1, " STANDING ", of the lease"},
                            {.when = "a duplicate; nothing was changed",
@@ -58,16 +57,11 @@ const struct command once_hold_commands[] = {
                            {.when = "limited; nothing was changed, and the id is not remembered",
                             .resp2 = "array: -1, " STANDING ", 0"}),
         .errors = ERRORS(
-            {ERROR_HELD, "`amount` is out of its range"},
-            {ERROR_LEASE, "The lease is out of its range"},
             {ERROR_HOLD_SYNTAX, "LIMIT or LEASE is missing, or there is a word too many"},
-            {ERROR_LIMIT, "The limit is not a 64-bit integer"},
-            {ERROR_PERIOD, "The period is out of its range"},
             {ERROR_NOT_METERED, "The table was not made with that PER"},
-            {ERROR_HOLD_ID, "The id is too long"},
             {ERROR_HOLD_MISMATCH, "The id stands for a hold that differs"},
-            {ERROR_OVERFLOW, "What is held of the counter, or what one of its present buckets "
-                             "would have with it, would not fit into 64 bits"},
+            {ERROR_OVERFLOW, "What is held of the counter, or what the counter or one of its "
+                             "present buckets would have with it, would not fit into 64 bits"},
             RECORD_ERRORS),
         .details =
             "What is held is apart from the value, and every LIMIT counts it: of HOLD, of TAKE and "
@@ -109,7 +103,7 @@ const struct command once_hold_commands[] = {
                                {.name = "actual",
                                 .type = REDIS_ARGUMENT_INTEGER,
                                 .meaning = "What is added; it may differ from the hold's amount",
-                                .range = "0 to 9223372036854775807"},
+                                .limits = &range_settled},
                                {.name = "force",
                                 .type = REDIS_ARGUMENT_TOKEN,
                                 .flags = REDIS_ARGUMENT_OPTIONAL,
@@ -121,8 +115,7 @@ const struct command once_hold_commands[] = {
                             .resp2 = "array: 0, " STANDING},
                            {.when = "limited; nothing was changed, and the hold is as it was",
                             .resp2 = "array: -1, " STANDING}),
-        .errors = ERRORS({ERROR_ACTUAL, "`actual` is out of its range"},
-                         {ERROR_SETTLE_SYNTAX, "The last word is not FORCE"},
+        .errors = ERRORS({ERROR_SETTLE_SYNTAX, "The last word is not FORCE"},
                          {ERROR_SETTLED_OTHERWISE, "It was settled with another amount"},
                          {ERROR_WAS_RELEASED, "It was released"},
                          {ERROR_OVERFLOW, "A sum would not fit into 64 bits"}, HOLD_ERRORS),
@@ -189,33 +182,14 @@ const struct command once_hold_commands[] = {
         .since = "0.1.0",
         .summary = "Lists the holds that are open, a few at a time",
         .complexity = "O(COUNT) per call, O(n) for all n holds",
-        .arguments = ARGUMENTS(TABLE,
-                               {.name = "cursor",
-                                .type = REDIS_ARGUMENT_INTEGER,
-                                .meaning = "0 to begin, then the cursor that the previous call "
-                                           "returned",
-                                .range = "0 to 18446744073709551615"},
-                               {.name = "pattern",
-                                .type = REDIS_ARGUMENT_PATTERN,
-                                .flags = REDIS_ARGUMENT_OPTIONAL,
-                                .token = "MATCH",
-                                .meaning = "Return only ids that match, with *, ?, [set] and \\",
-                                .fallback = "all ids"},
-                               {.name = "count",
-                                .type = REDIS_ARGUMENT_INTEGER,
-                                .flags = REDIS_ARGUMENT_OPTIONAL,
-                                .token = "COUNT",
-                                .meaning = "About how many holds to look at",
-                                .range = "1 to 9223372036854775807",
-                                .fallback = "10"}),
+        .arguments = ARGUMENTS(TABLE, CURSOR, MATCH_AND_COUNT("ids", "holds")),
         .replies =
             REPLIES({.when = "always",
                      .resp2 = "array: the next cursor as a string, \"0\" at the end; an array of "
                               "holds, each an array of id, counter, amount, limit, period or "
                               "\"total\", the beginning of its bucket or -1, and the "
                               "milliseconds that are left of its lease"}),
-        .errors = ERRORS({ERROR_CURSOR, "The cursor is not a number"},
-                         {ERROR_SCAN_SYNTAX, "An option is not known, or has no valid value"}),
+        .errors = ERRORS(SCAN_ERRORS),
         .details = "Every hold that is open from the first call to the last is returned at least "
                    "once. A cursor is valid only on the server that returned it.",
         .example = "> ONCE.HOLD quota job-1 alice 60 LIMIT 100 LEASE 60000\n"

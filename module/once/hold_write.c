@@ -17,6 +17,7 @@
 #include "command/options.h"
 #include "once/bounds.h"
 #include "once/holds.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
@@ -37,7 +38,7 @@ struct request {
 static const char *read_id(const redis_string *word, struct slice *out) {
     *out = slice_of(word);
     if (out->size == 0) return ERROR_EMPTY_ID;
-    return out->size <= HOLD_ID_MOST ? NULL : ERROR_HOLD_ID;
+    return range_size(&range_hold_id, "id", word);
 }
 
 /* The limit is read as ONCE.TAKE does, without the words of the lease. */
@@ -47,11 +48,14 @@ static const char *read_words(redis_string **words, int count, struct request *o
     if (count > WORDS_MOST) return ERROR_HOLD_SYNTAX;
     for (int i = 0; i < count; i++) {
         bool is_lease = is_word(words[i], "LEASE") && i + 1 < count && out->lease_ms == 0;
+        int64_t lease_ms;
         if (!is_lease) {
             others[kept++] = words[i];
-        } else if (!parse_number(words[++i], 1, LEASE_MOST_MS, &out->lease_ms)) {
-            return ERROR_LEASE;
+            continue;
         }
+        const char *problem = range_number(&range_lease, "LEASE", words[++i], &lease_ms);
+        if (problem != NULL) return problem;
+        out->lease_ms = (uint64_t)lease_ms;
     }
     const char *problem = bounds_parse(others, kept, &out->bounds);
     if (problem != NULL)
@@ -62,13 +66,10 @@ static const char *read_words(redis_string **words, int count, struct request *o
 }
 
 static const char *read_hold(redis_string **arguments, int count, struct request *out) {
-    uint64_t amount;
     *out = (struct request){.key = arguments[1], .counter = slice_of(arguments[3])};
     const char *problem = read_id(arguments[2], &out->id);
-    if (problem != NULL) return problem;
-    if (!parse_number(arguments[4], 1, INT64_MAX, &amount)) return ERROR_HELD;
-    out->amount = (int64_t)amount;
-    return read_words(arguments + 5, count - 5, out);
+    if (problem == NULL) problem = range_number(&range_held, "amount", arguments[4], &out->amount);
+    return problem == NULL ? read_words(arguments + 5, count - 5, out) : problem;
 }
 
 /* --- Answers */
@@ -154,7 +155,7 @@ static int hold_known(redis_context *context, struct once_change *found,
                    facts.period_ms == bound->period_ms && is_same(facts.counter, request->counter);
     if (!is_mine) return give_up(context, found, ERROR_HOLD_MISMATCH);
     reply_hold(context, found->table, DUPLICATE, &facts);
-    finish_change(context, &found->change, request->key, NULL);
+    finish_change(context, &found->change, request->key, EVENT_NONE);
     return REDIS_OK;
 }
 
@@ -162,12 +163,15 @@ static bool fits_beside(int64_t value, int64_t held, int64_t amount) {
     return held <= INT64_MAX - amount && value <= INT64_MAX - amount - held;
 }
 
-/* Whether the counter's present buckets could take the amount beside what is held of them, in 64
- * bits. The counter itself has the limit. */
-static bool buckets_can_take(const struct once *table, const struct request *request) {
+/* Whether the counter and its present buckets could take the amount beside what is held of them, in
+ * 64 bits: whatever limit there is, it may be one of a bucket. */
+static bool counter_can_take(const struct once *table, const struct request *request) {
     const struct slice name = request->counter;
     const struct counter *counter = counters_find(&table->counters, name.data, name.size);
     const struct counter *held = counters_find(&table->holds.held, name.data, name.size);
+    if (!fits_beside(counter != NULL ? counter->value : 0, held != NULL ? held->value : 0,
+                     request->amount))
+        return false;
     for (uint32_t i = 0; i < table->resolutions.count; i++) {
         if (!fits_beside(once_bucket(table, counter, i), once_bucket(table, held, i),
                          request->amount))
@@ -186,11 +190,11 @@ static int hold_new(redis_context *context, struct once_change *found,
         return REDIS_OK;
     }
     if (!holds_can_add(table, request->counter, request->amount) ||
-        !buckets_can_take(table, request))
+        !counter_can_take(table, request))
         return give_up(context, found, ERROR_OVERFLOW);
     holds_set(table, &found->change.effect, &facts);
     reply_hold(context, table, DONE, &facts);
-    finish_change(context, &found->change, request->key, "once.hold");
+    finish_change(context, &found->change, request->key, EVENT_HOLD);
     return REDIS_OK;
 }
 
@@ -219,7 +223,7 @@ int once_hold(redis_context *context, redis_string **arguments, int count) {
 static int settle_again(redis_context *context, struct once_change *found, redis_string *key,
                         const struct hold_facts *facts) {
     struct standing standing = stand(found->table, facts, 0);
-    finish_change(context, &found->change, key, NULL);
+    finish_change(context, &found->change, key, EVENT_NONE);
     reply_standing(context, 4, DUPLICATE, &standing);
     return REDIS_OK;
 }
@@ -259,7 +263,7 @@ static int settle(redis_context *context, struct once_change *found, redis_strin
     /* The counter's name was in the hold that was replaced. */
     struct hold_facts settled = hold_facts_of(holds_find(table, facts->id));
     standing = stand(table, &settled, 0);
-    finish_change(context, &found->change, key, "once.settle");
+    finish_change(context, &found->change, key, EVENT_SETTLE);
     reply_standing(context, 4, DONE, &standing);
     return REDIS_OK;
 }
@@ -267,11 +271,10 @@ static int settle(redis_context *context, struct once_change *found, redis_strin
 int once_settle(redis_context *context, redis_string **arguments, int count) {
     if (count != 4 && count != 5) return redis.WrongArity(context);
     struct slice id;
-    uint64_t actual;
+    int64_t actual;
     const char *problem = read_id(arguments[2], &id);
+    if (problem == NULL) problem = range_number(&range_settled, "actual", arguments[3], &actual);
     if (problem != NULL) return reply_error(context, problem);
-    if (!parse_number(arguments[3], 0, INT64_MAX, &actual))
-        return reply_error(context, ERROR_ACTUAL);
     if (count == 5 && !is_word(arguments[4], "FORCE"))
         return reply_error(context, ERROR_SETTLE_SYNTAX);
     struct once_change found;
@@ -280,11 +283,11 @@ int once_settle(redis_context *context, redis_string **arguments, int count) {
     if (hold == NULL) return give_up(context, &found, ERROR_NO_HOLD);
     struct hold_facts facts = hold_facts_of(hold);
     if (facts.state == HOLD_RELEASED) return give_up(context, &found, ERROR_WAS_RELEASED);
-    if (facts.state == HOLD_SETTLED && facts.actual != (int64_t)actual)
+    if (facts.state == HOLD_SETTLED && facts.actual != actual)
         return give_up(context, &found, ERROR_SETTLED_OTHERWISE);
     if (facts.state == HOLD_SETTLED) return settle_again(context, &found, arguments[1], &facts);
     facts.id = id; /* which outlives the hold that is replaced */
-    return settle(context, &found, arguments[1], &facts, (int64_t)actual, count == 5);
+    return settle(context, &found, arguments[1], &facts, actual, count == 5);
 }
 
 /* --- RELEASE */
@@ -305,6 +308,6 @@ int once_release(redis_context *context, redis_string **arguments, int count) {
         hold_end(found.table, &facts, HOLD_RELEASED);
         holds_set(found.table, &found.change.effect, &facts);
     }
-    finish_change(context, &found.change, arguments[1], is_first ? "once.release" : NULL);
+    finish_change(context, &found.change, arguments[1], is_first ? EVENT_RELEASE : EVENT_NONE);
     return redis.ReplyWithLongLong(context, is_first);
 }

@@ -144,34 +144,19 @@ void holds_take_out(struct once *table, struct hold *hold) {
 
 void holds_put(struct once *table, const struct hold_facts *facts) {
     struct holds *holds = &table->holds;
-    struct slice id = facts->id;
     struct hold *hold = make(facts);
-    struct record *before = records_find(&holds->records, id.data, id.size);
-    char *copy = NULL;
-    if (before != NULL) {
-        if (before->entry->name == id.data) {
-            /* The id is the old hold's own, and goes with it. */
-            copy = redis.Alloc(id.size);
-            memcpy(copy, id.data, id.size);
-            id.data = copy;
-        }
-        holds_take_out(table, (struct hold *)before);
-    }
     hold->head.due_ms = due_ms(table, hold);
-    records_add(&holds->records, id.data, id.size, &hold->head);
-    redis.Free(copy);
+    records_replace(table, &holds->records, &hold_kind, facts->id, &hold->head);
     holds->bytes += redis.MallocSize(hold);
     if (hold->state == HOLD_OPEN) add_held(table, hold);
 }
 
 void holds_set(struct once *table, struct effect *effect, const struct hold_facts *facts) {
-    unsigned char head[HOLD_HEAD_BYTES];
-    hold_write_head(facts, head);
+    struct record_bytes bytes;
+    hold_write(facts, &bytes);
     effect_u8(effect, 'H');
     effect_u64(effect, table->holds.forced);
-    effect_bytes(effect, head, sizeof head);
-    effect_bytes(effect, facts->id.data, facts->id.size);
-    effect_bytes(effect, facts->counter.data, facts->counter.size);
+    records_append(effect, &hold_kind, &bytes);
     holds_put(table, facts);
 }
 

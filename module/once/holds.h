@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "once/records.h"
+#include "once/records_save.h"
 #include "once/slice.h"
 
 struct effect;
@@ -92,9 +92,8 @@ void holds_put(struct once *table, const struct hold_facts *facts);
 /* Ends the lease of one that is open. */
 void holds_expire(struct once *table, struct hold *hold);
 void holds_take_out(struct once *table, struct hold *hold);
-/* A hold as bytes: how many, and its head, which is followed by the id and the counter's name. */
-enum { HOLD_HEAD_BYTES = 65 };
-size_t hold_saved_bytes(const struct hold_facts *facts);
-void hold_write_head(const struct hold_facts *facts, unsigned char head[HOLD_HEAD_BYTES]);
+/* A hold as bytes: its head is followed by the id and the counter's name. */
+extern const struct record_kind hold_kind;
+void hold_write(const struct hold_facts *facts, struct record_bytes *out);
 
 #endif

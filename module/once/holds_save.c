@@ -13,16 +13,15 @@
 #include "once/once.h"
 
 /* How many leases the timer ends at once. */
-enum { ENDED_PER_TICK = 1000, BODY_HEAD_BYTES = 16 };
+enum { ENDED_PER_TICK = 1000 };
+
+enum { HEAD_BYTES = 65, BODY_HEAD_BYTES = 16 };
 
 /* --- A hold as bytes */
 
-size_t hold_saved_bytes(const struct hold_facts *facts) {
-    return HOLD_HEAD_BYTES + facts->id.size + facts->counter.size;
-}
-
-void hold_write_head(const struct hold_facts *facts, unsigned char head[HOLD_HEAD_BYTES]) {
+void hold_write(const struct hold_facts *facts, struct record_bytes *out) {
     uint32_t sizes[2] = {(uint32_t)facts->id.size, (uint32_t)facts->counter.size};
+    unsigned char *head = out->head;
     head[0] = facts->state;
     memcpy(head + 1, &facts->amount, 8);
     memcpy(head + 9, &facts->most, 8);
@@ -32,10 +31,17 @@ void hold_write_head(const struct hold_facts *facts, unsigned char head[HOLD_HEA
     memcpy(head + 41, &facts->until_ms, 8);
     memcpy(head + 49, &facts->actual, 8);
     memcpy(head + 57, sizes, 8);
+    out->slices[0] = facts->id;
+    out->slices[1] = facts->counter;
+}
+
+static void write_record(const struct record *record, struct record_bytes *out) {
+    struct hold_facts facts = hold_facts_of((const struct hold *)record);
+    hold_write(&facts, out);
 }
 
 /* Everything except where the bytes are. */
-static struct hold_facts read_head(const unsigned char head[HOLD_HEAD_BYTES]) {
+static struct hold_facts read_head(const unsigned char *head) {
     uint32_t sizes[2];
     struct hold_facts facts = {.state = head[0]};
     memcpy(&facts.amount, head + 1, 8);
@@ -64,6 +70,11 @@ static bool is_head(const struct hold_facts *facts) {
            facts->id.size <= HOLD_ID_MOST;
 }
 
+static size_t body_size(const unsigned char *head) {
+    struct hold_facts facts = read_head(head);
+    return facts.id.size + facts.counter.size;
+}
+
 /* The rest of a hold, which has come from bytes. */
 static void place(struct hold_facts *facts, const char *data) {
     facts->id.data = data;
@@ -80,86 +91,42 @@ static bool fits(const struct once *table, const struct hold_facts *facts) {
 
 /* --- Saving */
 
-struct saving {
-    const struct once *table;
-    lethe_sink sink;
-    lethe_status status;
-    uint64_t count, bytes;
-};
-
-static bool is_over(const struct once *table, const struct hold *hold) {
-    return hold->state != HOLD_OPEN && hold->head.due_ms <= table->head.clock_ms;
-}
-
-static void measure(void *context, struct record *record) {
-    struct saving *saving = context;
-    const struct hold *hold = (const struct hold *)record;
-    if (is_over(saving->table, hold)) return;
-    struct hold_facts facts = hold_facts_of(hold);
-    saving->count++;
-    saving->bytes += hold_saved_bytes(&facts);
+static bool is_over(const struct once *table, const struct record *record) {
+    return ((const struct hold *)record)->state != HOLD_OPEN &&
+           record->due_ms <= table->head.clock_ms;
 }
 
 static uint64_t saved_bytes(const struct once *table) {
-    struct saving saving = {.table = table};
-    records_each(&table->holds.records, measure, &saving);
-    bool is_used = saving.count > 0 || table->holds.forced > 0;
-    return is_used ? BODY_HEAD_BYTES + saving.bytes : 0;
-}
-
-static void save_bytes(struct saving *saving, const void *data, size_t size) {
-    if (saving->status == LETHE_OK && size > 0)
-        saving->status = saving->sink.write(saving->sink.context, data, size);
-}
-
-static void save_hold(void *context, struct record *record) {
-    struct saving *saving = context;
-    const struct hold *hold = (const struct hold *)record;
-    if (is_over(saving->table, hold)) return;
-    struct hold_facts facts = hold_facts_of(hold);
-    unsigned char head[HOLD_HEAD_BYTES];
-    hold_write_head(&facts, head);
-    save_bytes(saving, head, sizeof head);
-    save_bytes(saving, facts.id.data, facts.id.size);
-    save_bytes(saving, facts.counter.data, facts.counter.size);
+    struct records_size size = records_measure(table, &table->holds.records, &hold_kind);
+    bool is_used = size.count > 0 || table->holds.forced > 0;
+    return is_used ? BODY_HEAD_BYTES + size.bytes : 0;
 }
 
 static lethe_status save(const struct once *table, lethe_sink sink) {
-    struct saving saving = {.table = table, .sink = sink};
-    records_each(&table->holds.records, measure, &saving);
-    save_bytes(&saving, &table->holds.forced, sizeof table->holds.forced);
-    save_bytes(&saving, &saving.count, sizeof saving.count);
-    records_each(&table->holds.records, save_hold, &saving);
-    return saving.status;
+    uint64_t head[2] = {table->holds.forced,
+                        records_measure(table, &table->holds.records, &hold_kind).count};
+    lethe_status status = sink.write(sink.context, head, sizeof head);
+    if (status != LETHE_OK) return status;
+    return records_save(table, &table->holds.records, &hold_kind, NULL, sink);
 }
 
 /* --- Loading */
 
 /* One that commands could have left, as of the table's clock. */
-static bool is_possible(const struct once *table, const struct hold_facts *facts) {
+static bool is_possible(const struct once *table, const unsigned char *head) {
+    struct hold_facts facts = read_head(head);
     uint64_t now_ms = table->head.clock_ms;
-    if (facts->deadline_ms > now_ms + 1 + LEASE_MOST_MS) return false;
-    return facts->state == HOLD_OPEN ||
-           (facts->until_ms <= now_ms + 1 && facts->until_ms + table->window_ms > now_ms);
+    if (!is_head(&facts) || facts.deadline_ms > now_ms + 1 + LEASE_MOST_MS) return false;
+    return facts.state == HOLD_OPEN ||
+           (facts.until_ms <= now_ms + 1 && facts.until_ms + table->window_ms > now_ms);
 }
 
-static lethe_status load_hold(struct once *table, struct chunk_reader *reader) {
-    lethe_source source = chunk_reader_source(reader);
-    unsigned char head[HOLD_HEAD_BYTES];
-    lethe_status status = source.read(source.context, head, sizeof head);
-    if (status != LETHE_OK) return status;
+static bool load_hold(struct once *table, const unsigned char *head, const char *body) {
     struct hold_facts facts = read_head(head);
-    size_t size = hold_saved_bytes(&facts) - HOLD_HEAD_BYTES;
-    if (!is_head(&facts) || !is_possible(table, &facts) || size > reader->left)
-        return LETHE_ECORRUPT;
-    char *data = redis.Alloc(size);
-    status = source.read(source.context, data, size);
-    place(&facts, data);
-    if (status == LETHE_OK && (!fits(table, &facts) || holds_find(table, facts.id) != NULL))
-        status = LETHE_ECORRUPT;
-    if (status == LETHE_OK) holds_put(table, &facts);
-    redis.Free(data);
-    return status;
+    place(&facts, body);
+    if (!fits(table, &facts) || holds_find(table, facts.id) != NULL) return false;
+    holds_put(table, &facts);
+    return true;
 }
 
 static lethe_status load(struct once *table, struct chunk_reader *reader, uint64_t bytes) {
@@ -169,34 +136,28 @@ static lethe_status load(struct once *table, struct chunk_reader *reader, uint64
     lethe_status status = source.read(source.context, &table->holds.forced, 8);
     if (status == LETHE_OK) status = source.read(source.context, &count, sizeof count);
     if (status == LETHE_OK && count == 0 && table->holds.forced == 0) return LETHE_ECORRUPT;
-    for (uint64_t i = 0; status == LETHE_OK && i < count; i++)
-        status = load_hold(table, reader);
-    return status;
+    return status == LETHE_OK ? records_load(table, &hold_kind, count, reader) : status;
 }
+
+static void take_out(struct once *table, struct record *record) {
+    holds_take_out(table, (struct hold *)record);
+}
+
+const struct record_kind hold_kind = {
+    .head_size = HEAD_BYTES,
+    .slice_count = 2,
+    .is_over = is_over,
+    .take_out = take_out,
+    .write = write_record,
+    .body_size = body_size,
+    .is_possible = is_possible,
+    .load = load_hold,
+};
 
 /* --- Digests and memory */
 
-struct digesting {
-    const struct once *table;
-    redis_digest *digest;
-};
-
-static void digest_hold(void *context, struct record *record) {
-    const struct digesting *digesting = context;
-    const struct hold *hold = (const struct hold *)record;
-    if (is_over(digesting->table, hold)) return;
-    struct hold_facts facts = hold_facts_of(hold);
-    unsigned char head[HOLD_HEAD_BYTES];
-    hold_write_head(&facts, head);
-    redis.DigestAddStringBuffer(digesting->digest, (const char *)head, sizeof head);
-    redis.DigestAddStringBuffer(digesting->digest, facts.id.data, facts.id.size);
-    redis.DigestAddStringBuffer(digesting->digest, facts.counter.data, facts.counter.size);
-    redis.DigestEndSequence(digesting->digest);
-}
-
 static void digest(const struct once *table, redis_digest *digest) {
-    struct digesting digesting = {table, digest};
-    records_each(&table->holds.records, digest_hold, &digesting);
+    records_digest(table, &table->holds.records, &hold_kind, digest);
     if (table->holds.forced == 0) return;
     redis.DigestAddLongLong(digest, (long long)table->holds.forced);
     redis.DigestEndSequence(digest);
@@ -217,14 +178,14 @@ static size_t allocations(const struct once *table) {
 
 static bool repeat_hold(struct once *table, struct effect_reader *reader, bool apply) {
     uint64_t forced = effect_read_u64(reader);
-    const unsigned char *head = effect_read_bytes(reader, HOLD_HEAD_BYTES);
-    if (head == NULL) return false;
+    const unsigned char *head;
+    const char *body;
+    if (!records_read(reader, &hold_kind, &head, &body)) return false;
     struct hold_facts facts = read_head(head);
-    const char *data = effect_read_bytes(reader, hold_saved_bytes(&facts) - HOLD_HEAD_BYTES);
     /* No command sets two. They would be checked one by one, and might not fit together. */
-    if (data == NULL || !is_head(&facts) || (reader->seen & SEEN_HOLD) != 0) return false;
+    if (!is_head(&facts) || (reader->seen & SEEN_HOLD) != 0) return false;
     reader->seen |= SEEN_HOLD;
-    place(&facts, data);
+    place(&facts, body);
     /* A table that the effect makes is not there yet while the effect is only checked; one that a
      * hold makes has no periods. */
     if (!apply) return table == NULL ? facts.period_ms == 0 : fits(table, &facts);
@@ -235,10 +196,9 @@ static bool repeat_hold(struct once *table, struct effect_reader *reader, bool a
 }
 
 static bool repeat_expiry(struct once *table, struct effect_reader *reader, bool apply) {
-    uint32_t size = effect_read_u32(reader);
-    const char *id = effect_read_bytes(reader, size);
-    if (id == NULL || !apply) return id != NULL;
-    struct hold *hold = holds_find(table, (struct slice){id, size});
+    struct slice id;
+    if (!records_read_id(reader, &id)) return false;
+    struct hold *hold = apply ? holds_find(table, id) : NULL;
     if (hold != NULL && hold->state == HOLD_OPEN) holds_expire(table, hold);
     return true;
 }
@@ -276,11 +236,7 @@ static void end_due(struct once *table, struct effect *effect) {
 
 /* An open hold whose lease is over stays until its end has been said. */
 static void give_back(struct once *table, unsigned budget) {
-    struct record *record;
-    while (budget-- > 0 &&
-           (record = records_due(&table->holds.records, table->head.clock_ms)) != NULL &&
-           ((struct hold *)record)->state != HOLD_OPEN)
-        holds_take_out(table, (struct hold *)record);
+    records_give_back(table, &table->holds.records, &hold_kind, budget);
 }
 
 static void init(struct once *table) {

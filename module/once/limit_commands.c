@@ -3,10 +3,9 @@
 #include "once/words.h"
 
 /* clang-format off */
-#define BOUND_RANGE "-9223372036854775808 to 9223372036854775807"
 #define BOUND_PERIOD \
     {.name = "period", .type = REDIS_ARGUMENT_STRING, .flags = REDIS_ARGUMENT_OPTIONAL, \
-     .token = "PER", .range = PERIOD_RANGE, .fallback = "on the total", \
+     .token = "PER", .limits = &range_period, .fallback = "on the total", \
      .meaning = "On the bucket of the present period, one of those that the table was made with"}
 #define LIMITS \
     {.name = "limit", .type = REDIS_ARGUMENT_BLOCK, \
@@ -14,7 +13,7 @@
      .meaning = "What increases may not pass; all must hold", \
      .parts = ARGUMENTS({.name = "max", .type = REDIS_ARGUMENT_INTEGER, .token = "LIMIT", \
                          .meaning = "The most that the total, or the bucket, may become", \
-                         .range = BOUND_RANGE}, \
+                         .limits = &range_integer}, \
                         BOUND_PERIOD, \
                         {.name = "sliding", .type = REDIS_ARGUMENT_TOKEN, \
                          .flags = REDIS_ARGUMENT_OPTIONAL, .token = "SLIDING", \
@@ -25,18 +24,17 @@
      .meaning = "What decreases may not pass; of both together, there are 1 to 8", \
      .parts = ARGUMENTS({.name = "min", .type = REDIS_ARGUMENT_INTEGER, .token = "FLOOR", \
                          .meaning = "The least that the total, or the bucket, may become", \
-                         .range = BOUND_RANGE}, \
+                         .limits = &range_integer}, \
                         BOUND_PERIOD)}
 /* clang-format on */
 
-#define LIMIT_ERRORS                                                                             \
-    {ERROR_LIMIT, "A limit is not a 64-bit integer"},                                            \
-        {ERROR_LIMIT_SYNTAX,                                                                     \
-         "There is neither LIMIT nor FLOOR, or a word that does not belong to one"},             \
-        {ERROR_LIMITS, "There are more than 8"}, {ERROR_PERIOD, "A period is out of its range"}, \
-        {ERROR_NOT_METERED, "The table was not made with that PER"},                             \
-        {ERROR_SLIDING, "SLIDING without LIMIT and PER"}, {                                      \
-        ERROR_SLIDING_KEEP, "The table keeps one bucket of that period only"                     \
+#define LIMIT_ERRORS                                                             \
+    {ERROR_LIMIT_SYNTAX,                                                         \
+     "There is neither LIMIT nor FLOOR, or a word that does not belong to one"}, \
+        {ERROR_LIMITS, "There are more than 8"},                                 \
+        {ERROR_NOT_METERED, "The table was not made with that PER"},             \
+        {ERROR_SLIDING, "SLIDING without LIMIT and PER"}, {                      \
+        ERROR_SLIDING_KEEP, "The table keeps one bucket of that period only"     \
     }
 
 const struct command once_limit_commands[] = {
@@ -53,7 +51,7 @@ const struct command once_limit_commands[] = {
                                {.name = "amount",
                                 .type = REDIS_ARGUMENT_INTEGER,
                                 .meaning = "What is added to it",
-                                .range = BOUND_RANGE ", not 0"},
+                                .limits = &range_amount},
                                LIMITS, NO_CREATE),
         .replies =
             REPLIES({.when = "applied", .resp2 = "array: 1, value, left, milliseconds to reset"},
@@ -61,7 +59,7 @@ const struct command once_limit_commands[] = {
                      .resp2 = "array: 0, value, left, milliseconds to reset"},
                     {.when = "limited; nothing was changed, and the id is not remembered",
                      .resp2 = "array: -1, value, left, milliseconds to reset"}),
-        .errors = ERRORS({ERROR_AMOUNT, "`amount` is out of its range"}, LIMIT_ERRORS,
+        .errors = ERRORS(LIMIT_ERRORS,
                          {ERROR_OVERFLOW, "The id is fresh, and a sum would not fit into 64 bits"},
                          OPERATION_ERRORS),
         .details =

@@ -2,11 +2,8 @@
 #include "once/once.h"
 #include "once/words.h"
 
-#define TIME(name_, meaning_)                                              \
-    {                                                                      \
-        .name = name_, .type = REDIS_ARGUMENT_STRING, .meaning = meaning_, \
-        .range = "milliseconds since 1970, - or +"                         \
-    }
+#define TIME(name_, meaning_) \
+    { .name = name_, .type = REDIS_ARGUMENT_STRING, .meaning = meaning_, .limits = &range_time }
 
 const struct command once_meter_commands[] = {
     {
@@ -25,15 +22,13 @@ const struct command once_meter_commands[] = {
                                 .flags = REDIS_ARGUMENT_OPTIONAL,
                                 .token = "COUNT",
                                 .meaning = "The most buckets to return",
-                                .range = "1 to 100000",
+                                .limits = &range_buckets,
                                 .fallback = "1000"}),
         .replies = REPLIES({.when = "always",
                             .resp2 = "array: where the next call begins, as its `from`, or 0 at "
                                      "the end; an array of beginnings and values in turn, the "
                                      "oldest first"}),
-        .errors = ERRORS({ERROR_TIME, "`from` or `to` is no time"},
-                         {ERROR_PERIOD, "`period` is out of its range"},
-                         {ERROR_RANGE_SYNTAX, "PER is missing, or COUNT is out of its range"},
+        .errors = ERRORS({ERROR_RANGE_SYNTAX, "PER is missing, or a word is neither PER nor COUNT"},
                          {ERROR_NOT_METERED, "The table was not made with that PER"}),
         .details =
             "A bucket is named by the time at which its period begins, in milliseconds since 1970; "

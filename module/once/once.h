@@ -20,6 +20,7 @@ struct once_options {
 };
 extern const struct option once_options[];
 void once_default_options(void *options);
+const char *once_contradiction(const void *options);
 /* The step that says per which periods a new table counts, if it does; and its reading. */
 void once_write_more(const void *options, struct effect *effect);
 bool once_read_more(struct effect_reader *reader, struct resolutions *out);
@@ -60,6 +61,11 @@ struct once {
     struct counter *last_set;
 };
 
+/* Whether it has any claim or hold. Most have none. */
+static inline bool once_has_records(const struct once *table) {
+    return (records_count(&table->claims.records) | records_count(&table->holds.records)) != 0;
+}
+
 /* Takes a window over, into a table whose head is filled in and whose rest is zero: table.c. */
 void once_fill(struct once *table, lethe_window *window);
 /* Saving and loading: save.c, for struct value_type. */
@@ -76,10 +82,18 @@ struct once_change {
     struct change change;
     struct once *table;
     bool is_out_of_memory;
+    /* What GetContextFlags says. */
+    int flags;
+    /* Of once_open_for_id. */
+    lethe_hash id;
 };
 /* Opens a table, and makes it if there is none and may_create. False with the error replied. */
 bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
                          struct once_change *out);
+/* The same for an operation, whose id is hashed; and what the window has on it is on its way from
+ * memory while the change begins. */
+bool once_open_for_id(redis_context *context, redis_string *name, const redis_string *id,
+                      bool may_create, struct once_change *out);
 /* Opens it to read; *out is NULL when there is none. False with the error replied. */
 bool once_open_to_read(redis_context *context, redis_string *name, struct opened *opened,
                        const struct once **out);
@@ -91,10 +105,6 @@ bool once_are_ids(redis_context *context, redis_string **words, size_t count, si
 lethe_hash once_hash(const struct once *table, const redis_string *id);
 /* Whether the id was seen: what was applied is a duplicate even where it would not fit now. */
 bool once_is_duplicate(const struct once *table, lethe_hash id);
-
-/* Cursors of the commands that list: scan.c. */
-bool parse_cursor(const redis_string *word, uint64_t *cursor);
-void reply_cursor(redis_context *context, uint64_t cursor);
 
 /* --- Changing, with the step of the effect: effects.c */
 

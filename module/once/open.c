@@ -5,13 +5,24 @@
 #include "server/reply.h"
 #include "types.h"
 
-bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
-                         struct once_change *out) {
-    out->is_out_of_memory = is_out_of_memory(context);
+static void expect(struct once_change *change, const redis_string *id) {
+    change->id = once_hash(change->table, id);
+    lethe_window_prefetch(change->table->window, change->id);
+}
+
+/* An id of NULL: there are none, or many. */
+static bool open_table(redis_context *context, redis_string *name, const redis_string *id,
+                       bool may_create, struct once_change *out) {
+    if (!open_value(context, name, &once_type, OPEN_TO_WRITE, &out->change.opened)) return false;
+    out->table = out->change.opened.value;
+    if (id != NULL && out->table != NULL) expect(out, id);
+    out->flags = redis.GetContextFlags(context);
+    out->is_out_of_memory = (out->flags & REDIS_FLAG_OOM) != 0;
     enum absence absence = may_create && !out->is_out_of_memory ? ABSENT_IS_MADE : ABSENT_STAYS;
-    if (!open_to_change(context, name, &once_type, absence, &out->change)) return false;
+    if (!begin_change(context, name, &once_type, absence, &out->change)) return false;
     out->table = out->change.opened.value;
     if (out->table != NULL) {
+        if (id != NULL && out->change.opened.is_new) expect(out, id);
         if (limits_are_reached(&out->table->head)) out->is_out_of_memory = true;
         once_begin_wall(out->table);
         return true;
@@ -23,6 +34,16 @@ bool once_open_to_change(redis_context *context, redis_string *name, bool may_cr
         reply_error(context, ERROR_NO_TABLE);
     }
     return false;
+}
+
+bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
+                         struct once_change *out) {
+    return open_table(context, name, NULL, may_create, out);
+}
+
+bool once_open_for_id(redis_context *context, redis_string *name, const redis_string *id,
+                      bool may_create, struct once_change *out) {
+    return open_table(context, name, id, may_create, out);
 }
 
 lethe_hash once_hash(const struct once *table, const redis_string *id) {

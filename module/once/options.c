@@ -70,6 +70,12 @@ void once_default_options(void *options) {
     window_options_default(&wanted->window);
 }
 
+const char *once_contradiction(const void *options) {
+    const lethe_window_options *window = options;
+    bool has_cap = window->kind == LETHE_WINDOW_FORGETFUL && window->max_memory_bytes > 0;
+    return has_cap ? "KIND forgetful has no MAXMEMORY" : NULL;
+}
+
 void once_write_more(const void *options, struct effect *effect) {
     const struct resolutions *resolutions = &((const struct once_options *)options)->resolutions;
     if (resolutions->count == 0) return;

@@ -4,37 +4,40 @@
  * cursor: it stays valid whatever is added or dropped meanwhile, and on every server. */
 #include "command/options.h"
 #include "once/once.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/reply.h"
 
 enum { RANGE_USUAL = 1000 };
 
-struct range {
+struct span {
     int64_t from_ms, to_ms;
-    uint64_t period_ms, count;
+    uint64_t period_ms;
+    int64_t count;
 };
 
-/* A time, or - or + for the beginning or the end of all times. */
-static bool parse_time(const redis_string *word, int64_t *out) {
-    uint64_t number = WALL_MOST_MS;
-    *out = 0;
-    if (is_word(word, "-")) return true;
-    if (!is_word(word, "+") && !parse_number(word, 0, INT64_MAX, &number)) return false;
-    *out = (int64_t)number;
-    return true;
+/* A time, or - or + for the beginning or the end of all times. The error, or NULL. */
+static const char *parse_time(const char *name, const redis_string *word, int64_t *out) {
+    *out = is_word(word, "-") ? 0 : WALL_MOST_MS;
+    if (is_word(word, "-") || is_word(word, "+")) return NULL;
+    return range_number(&range_time, name, word, out);
 }
 
 /* The error, or NULL. */
-static const char *parse_range(redis_string **words, int count, struct range *out) {
-    *out = (struct range){.count = RANGE_USUAL};
-    if (!parse_time(words[0], &out->from_ms) || !parse_time(words[1], &out->to_ms))
-        return ERROR_TIME;
+static const char *parse_range(redis_string **words, int count, struct span *out) {
+    *out = (struct span){.count = RANGE_USUAL};
+    const char *problem = parse_time("from", words[0], &out->from_ms);
+    if (problem == NULL) problem = parse_time("to", words[1], &out->to_ms);
+    if (problem != NULL) return problem;
     for (int i = 2; i < count; i += 2) {
         if (i + 1 == count) return ERROR_RANGE_SYNTAX;
         if (is_word(words[i], "PER")) {
-            if (!period_parse(words[i + 1], &out->period_ms)) return ERROR_PERIOD;
-        } else if (!is_word(words[i], "COUNT") ||
-                   !parse_number(words[i + 1], 1, RESOLUTION_KEEP_MOST, &out->count)) {
+            if (!period_parse(words[i + 1], &out->period_ms))
+                return range_problem(&range_period, "PER", words[i + 1]);
+        } else if (is_word(words[i], "COUNT")) {
+            problem = range_number(&range_buckets, "COUNT", words[i + 1], &out->count);
+            if (problem != NULL) return problem;
+        } else {
             return ERROR_RANGE_SYNTAX;
         }
     }
@@ -42,14 +45,14 @@ static const char *parse_range(redis_string **words, int count, struct range *ou
 }
 
 static void reply_buckets(redis_context *context, const struct buckets *buckets,
-                          const struct range *range) {
+                          const struct span *span) {
     static const struct buckets none;
     if (buckets == NULL) buckets = &none;
-    uint32_t first = buckets_place(buckets, range->from_ms), end = buckets_count(buckets);
-    if (range->to_ms < INT64_MAX) end = buckets_place(buckets, range->to_ms + 1);
+    uint32_t first = buckets_place(buckets, span->from_ms), end = buckets_count(buckets);
+    if (span->to_ms < INT64_MAX) end = buckets_place(buckets, span->to_ms + 1);
     uint32_t last = end;
     if (first > end) first = last = end;
-    if (last - first > range->count) last = first + (uint32_t)range->count;
+    if (last - first > span->count) last = first + (uint32_t)span->count;
     redis.ReplyWithArray(context, 2);
     redis.ReplyWithLongLong(context, last < end ? buckets_at(buckets, last)->start_ms : 0);
     redis.ReplyWithArray(context, 2 * (long)(last - first));
@@ -61,14 +64,14 @@ static void reply_buckets(redis_context *context, const struct buckets *buckets,
 
 int once_range(redis_context *context, redis_string **arguments, int count) {
     if (count < 7) return redis.WrongArity(context);
-    struct range range;
-    const char *problem = parse_range(arguments + 3, count - 3, &range);
+    struct span span;
+    const char *problem = parse_range(arguments + 3, count - 3, &span);
     if (problem != NULL) return reply_error(context, problem);
     struct opened opened;
     const struct once *table;
     if (!once_open_to_read(context, arguments[1], &opened, &table)) return REDIS_OK;
     const struct buckets *buckets = NULL;
-    int resolution = table != NULL ? resolutions_find(&table->resolutions, range.period_ms) : 0;
+    int resolution = table != NULL ? resolutions_find(&table->resolutions, span.period_ms) : 0;
     if (table != NULL && resolution >= 0) {
         size_t size;
         const char *name = redis.StringPtrLen(arguments[2], &size);
@@ -78,7 +81,7 @@ int once_range(redis_context *context, redis_string **arguments, int count) {
     if (resolution < 0) {
         reply_error(context, ERROR_NOT_METERED);
     } else {
-        reply_buckets(context, buckets, &range);
+        reply_buckets(context, buckets, &span);
     }
     redis.CloseKey(opened.key);
     return REDIS_OK;

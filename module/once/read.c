@@ -54,7 +54,7 @@ int once_seen(redis_context *context, redis_string **arguments, int count) {
     }
     redis.ReplyWithArray(context, (long)ids.count);
     for (size_t i = 0; i < ids.count; i++)
-        redis.ReplyWithLongLong(context, table != NULL && ids.answers[i] == LETHE_ANSWER_DUPLICATE);
+        redis.ReplyWithBool(context, table != NULL && ids.answers[i] == LETHE_ANSWER_DUPLICATE);
     items_give(&ids);
     redis.CloseKey(opened.key);
     return REDIS_OK;

@@ -1,12 +1,11 @@
 /* module/once/scan.c - the commands that list counters: SCAN, a few at a time, and TOP, the
  * largest. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/options.h"
+#include "once/listing.h"
 #include "once/once.h"
-#include "once/pattern.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/reply.h"
 
@@ -27,59 +26,13 @@ static void collect(void *context, struct counter *counter) {
     found->counters[found->count++] = counter;
 }
 
-bool parse_cursor(const redis_string *word, uint64_t *cursor) {
-    size_t size;
-    const char *text = redis.StringPtrLen(word, &size);
-    char copy[24] = {0}, *end = NULL;
-    if (size > 0 && size < sizeof copy && text[0] >= '0' && text[0] <= '9') {
-        memcpy(copy, text, size);
-        errno = 0;
-        *cursor = strtoull(copy, &end, 10);
-    }
-    return end != NULL && *end == '\0' && errno != ERANGE;
-}
-
-void reply_cursor(redis_context *context, uint64_t cursor) {
-    redis_string *text = redis.CreateStringPrintf(context, "%llu", (unsigned long long)cursor);
-    redis.ReplyWithCString(context, redis.StringPtrLen(text, NULL));
-    redis.FreeString(context, text);
-}
-
-struct scan_options {
-    const char *pattern;
-    size_t pattern_size;
-    long long count;
-};
-
-static bool parse_scan(redis_context *context, redis_string **arguments, int count,
-                       uint64_t *cursor, struct scan_options *options) {
-    *options = (struct scan_options){.count = 10};
-    if (!parse_cursor(arguments[2], cursor)) {
-        reply_error(context, ERROR_CURSOR);
-        return false;
-    }
-    for (int i = 3; i < count; i += 2) {
-        if (i + 1 < count && is_word(arguments[i], "MATCH")) {
-            options->pattern = redis.StringPtrLen(arguments[i + 1], &options->pattern_size);
-        } else if (i + 1 >= count || !is_word(arguments[i], "COUNT") ||
-                   redis.StringToLongLong(arguments[i + 1], &options->count) != REDIS_OK ||
-                   options->count < 1) {
-            reply_error(context, ERROR_SCAN_SYNTAX);
-            return false;
-        }
-    }
-    return true;
-}
-
 static void reply_found(redis_context *context, const struct found *found,
-                        const struct scan_options *options) {
+                        const struct scanning *scanning) {
     long replied = 0;
     redis.ReplyWithArray(context, -1);
     for (size_t i = 0; i < found->count; i++) {
         const struct counter *counter = found->counters[i];
-        if (options != NULL && options->pattern != NULL &&
-            !pattern_matches(options->pattern, options->pattern_size, counter->name, counter->size))
-            continue;
+        if (scanning != NULL && !scanning_matches(scanning, counter->name, counter->size)) continue;
         redis.ReplyWithStringBuffer(context, counter->name, counter->size);
         redis.ReplyWithLongLong(context, counter->value);
         replied += 2;
@@ -90,8 +43,10 @@ static void reply_found(redis_context *context, const struct found *found,
 int once_scan(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
     uint64_t cursor;
-    struct scan_options options;
-    if (!parse_scan(context, arguments, count, &cursor, &options)) return REDIS_OK;
+    struct scanning scanning;
+    const char *problem = parse_cursor(arguments[2], &cursor);
+    if (problem == NULL) problem = scanning_read(arguments + 3, count - 3, &scanning);
+    if (problem != NULL) return reply_error(context, problem);
     struct opened opened;
     const struct once *table;
     if (!once_open_to_read(context, arguments[1], &opened, &table)) return REDIS_OK;
@@ -99,14 +54,14 @@ int once_scan(redis_context *context, redis_string **arguments, int count) {
     if (table == NULL) {
         cursor = 0;
     } else {
-        uint64_t most = (uint64_t)options.count * 10; /* buckets: most may be empty */
+        uint64_t most = scanning_places(&scanning);
         do {
             cursor = counters_scan(&table->counters, cursor, collect, &found);
-        } while (cursor != 0 && found.count < (size_t)options.count && --most > 0);
+        } while (cursor != 0 && found.count < (size_t)scanning.count && --most > 0);
     }
     redis.ReplyWithArray(context, 2);
     reply_cursor(context, cursor);
-    reply_found(context, &found, &options);
+    reply_found(context, &found, &scanning);
     redis.Free(found.counters);
     redis.CloseKey(opened.key);
     return REDIS_OK;
@@ -155,10 +110,10 @@ static void consider(void *context, struct counter *counter) {
 }
 
 int once_top(redis_context *context, redis_string **arguments, int count) {
-    long long wanted;
+    int64_t wanted;
     if (count != 3) return redis.WrongArity(context);
-    if (redis.StringToLongLong(arguments[2], &wanted) != REDIS_OK || wanted < 0)
-        return reply_error(context, ERROR_TOP);
+    const char *problem = range_number(&range_top, "count", arguments[2], &wanted);
+    if (problem != NULL) return reply_error(context, problem);
     struct opened opened;
     const struct once *table;
     if (!once_open_to_read(context, arguments[1], &opened, &table)) return REDIS_OK;

@@ -13,6 +13,7 @@
 
 #include "command/options.h"
 #include "types.h"
+#include "value/registry.h"
 
 static redis_type *handle;
 VALUE_TYPE_LOADER(once_type)
@@ -34,7 +35,7 @@ static void complete(void *value) {
     bool more;
     (void)lethe_window_work(table->window, table->head.clock_ms, 0, &more);
     table->last_set = NULL;
-    sections_give_back(table, GIVEN_BACK_PER_CHANGE);
+    if (once_has_records(table)) sections_give_back(table, GIVEN_BACK_PER_CHANGE);
 }
 
 void once_fill(struct once *table, lethe_window *window) {
@@ -173,6 +174,16 @@ static void digest_resolutions(const struct resolutions *resolutions, redis_dige
     }
 }
 
+static void tally(const void *value, struct tally *out) {
+    const struct once *table = value;
+    lethe_window_stats stats = window_stats(table->window, value_time(&table->head));
+    *out = (struct tally){.tables = 1,
+                          .fresh = stats.fresh,
+                          .duplicates = stats.duplicates,
+                          .refused = stats.refused,
+                          .strained = stats.strain != 0};
+}
+
 static lethe_status save_window(const void *window, lethe_sink sink) {
     return lethe_window_save(window, sink);
 }
@@ -211,6 +222,7 @@ const struct value_type once_type = {
     .create_word = "CREATE",
     .options = once_options,
     .default_options = once_default_options,
+    .contradiction = once_contradiction,
     .write_more = once_write_more,
     .planned_bytes = window_planned_bytes,
     .make = make,
@@ -219,6 +231,7 @@ const struct value_type once_type = {
     .complete = complete,
     .info_fields = once_info_fields,
     .gather_facts = once_gather_facts,
+    .tally = tally,
     .load_from_snapshot = load_from_snapshot,
     .save = once_save,
     .version_of = once_version,

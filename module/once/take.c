@@ -11,6 +11,7 @@
  *         replicated is the same as of ONCE.INCRBY: replicas do not judge. */
 #include "command/options.h"
 #include "once/bounds.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
@@ -71,13 +72,13 @@ static int take_fresh(redis_context *context, struct once_change *found, const s
     uint8_t answer;
     once_try(table, effect, &take->id, 1, &answer);
     if (answer != LETHE_ANSWER_FRESH) {
-        finish_change(context, &found->change, take->key, NULL);
+        finish_change(context, &found->change, take->key, EVENT_NONE);
         return reply_refused(context);
     }
     struct counter *counter = counters_add(&table->counters, take->name.data, take->name.size);
     once_add_to(table, effect, counter, take->amount);
     standing = stand(take, table, 0);
-    finish_change(context, &found->change, take->key, "once.take");
+    finish_change(context, &found->change, take->key, EVENT_TAKE);
     return reply_taken(context, APPLIED, &standing);
 }
 
@@ -86,7 +87,7 @@ static int take_duplicate(redis_context *context, struct once_change *found,
     uint8_t answer;
     once_try(found->table, &found->change.effect, &take->id, 1, &answer);
     struct standing standing = stand(take, found->table, 0);
-    finish_change(context, &found->change, take->key, NULL);
+    finish_change(context, &found->change, take->key, EVENT_NONE);
     return reply_taken(context, DUPLICATE, &standing);
 }
 
@@ -94,11 +95,8 @@ int once_take(redis_context *context, redis_string **arguments, int count) {
     if (count < 7) return redis.WrongArity(context);
     if (!once_are_ids(context, arguments + 2, 1, 1)) return REDIS_OK;
     struct take take = {.key = arguments[1], .name = slice_of(arguments[3])};
-    long long amount;
-    if (redis.StringToLongLong(arguments[4], &amount) != REDIS_OK || amount == 0)
-        return reply_error(context, ERROR_AMOUNT);
-    take.amount = amount;
-    const char *problem = bounds_parse(arguments + 5, count - 5, &take.bounds);
+    const char *problem = range_number(&range_amount, "amount", arguments[4], &take.amount);
+    if (problem == NULL) problem = bounds_parse(arguments + 5, count - 5, &take.bounds);
     if (problem != NULL) return reply_error(context, problem);
     /* A table that is made by its first use has no periods. */
     bool may_create = !take.bounds.no_create && !bounds_need_periods(&take.bounds);

@@ -4,7 +4,7 @@
 #define LETHE_MODULE_ONCE_WORDS_H
 
 #include "command/command.h"
-#include "once/resolutions.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 
 #define TABLE ARGUMENT_KEY("table", "The key of the table")
@@ -28,13 +28,36 @@
 #define DELTA                                                                              \
     {                                                                                      \
         .name = "delta", .type = REDIS_ARGUMENT_INTEGER, .meaning = "What is added to it", \
-        .range = "-9223372036854775808 to 9223372036854775807"                             \
+        .limits = &range_integer                                                           \
     }
 #define NO_CREATE                                                                            \
     {                                                                                        \
         .name = "no-create", .type = REDIS_ARGUMENT_TOKEN, .flags = REDIS_ARGUMENT_OPTIONAL, \
         .token = "NOCREATE", .meaning = "Fail rather than make a table that does not exist"  \
     }
+
+/* Of commands that list a few at a time; names: "names" or "ids", things: what is listed. */
+#define CURSOR                                                           \
+    {                                                                    \
+        .name = "cursor", .type = REDIS_ARGUMENT_INTEGER,                \
+        .meaning = "0 to begin, then the cursor that the previous call " \
+                   "returned",                                           \
+        .limits = &range_cursor                                          \
+    }
+#define MATCH_AND_COUNT(names, things)                                                     \
+    {.name = "pattern",                                                                    \
+     .type = REDIS_ARGUMENT_PATTERN,                                                       \
+     .flags = REDIS_ARGUMENT_OPTIONAL,                                                     \
+     .token = "MATCH",                                                                     \
+     .meaning = "Return only " names " that match, with *, ?, [set] and \\",               \
+     .fallback = "all " names},                                                            \
+    {                                                                                      \
+        .name = "count", .type = REDIS_ARGUMENT_INTEGER, .flags = REDIS_ARGUMENT_OPTIONAL, \
+        .token = "COUNT", .meaning = "About how many " things " to look at",               \
+        .limits = &range_listed, .fallback = "10"                                          \
+    }
+#define SCAN_ERRORS \
+    { ERROR_SCAN_SYNTAX, "An option is not known, or has no value" }
 
 /* Errors of every command that takes operations. */
 #define GROWTH_ERRORS                                                                 \
@@ -50,10 +73,10 @@
     {ERROR_EMPTY_ID, "An id is the empty string"}, \
         {ERROR_NO_TABLE, "There is no table, and NOCREATE was given"}, GROWTH_ERRORS
 
-#define PERIOD                                                                              \
-    {                                                                                       \
-        .name = "period", .type = REDIS_ARGUMENT_STRING, .token = "PER",                    \
-        .meaning = "One of the periods that the table was made with", .range = PERIOD_RANGE \
+#define PERIOD                                                                                \
+    {                                                                                         \
+        .name = "period", .type = REDIS_ARGUMENT_STRING, .token = "PER",                      \
+        .meaning = "One of the periods that the table was made with", .limits = &range_period \
     }
 
 #endif

@@ -10,8 +10,10 @@
  * before ids together with IDS. */
 #include <string.h>
 
+#include "change/listeners.h"
 #include "command/options.h"
 #include "once/once.h"
+#include "once/ranges.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
@@ -44,7 +46,7 @@ struct operation {
     lethe_hash id;
     /* Every second argument: name, delta, name, delta. */
     redis_string **names;
-    const long long *deltas;
+    const int64_t *deltas;
     int pairs;
 };
 
@@ -147,28 +149,29 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
     if (count < 5 || count % 2 == 0) return redis.WrongArity(context);
     if (!once_are_ids(context, arguments + 2, 1, 1)) return REDIS_OK;
     int pairs = (count - 3) / 2;
-    long long few_deltas[FEW] = {0}, *deltas = few_deltas;
+    int64_t few_deltas[FEW] = {0}, *deltas = few_deltas;
     int64_t few_values[FEW], *values = few_values;
     if (pairs > FEW) {
         deltas = redis.Alloc((size_t)pairs * (sizeof *deltas + sizeof *values));
-        values = (int64_t *)(deltas + pairs);
+        values = deltas + pairs;
     }
-    bool are_numbers = true;
-    for (int i = 0; i < pairs && are_numbers; i++)
-        are_numbers = redis.StringToLongLong(arguments[4 + 2 * i], &deltas[i]) == REDIS_OK;
+    const char *problem = NULL;
+    for (int i = 0; i < pairs && problem == NULL; i++)
+        problem = range_number(&range_integer, "delta", arguments[4 + 2 * i], &deltas[i]);
     struct once_change found;
-    if (!are_numbers) {
-        reply_error(context, ERROR_DELTA);
-    } else if (once_open_to_change(context, arguments[1], may_create, &found)) {
+    if (problem != NULL) {
+        reply_error(context, problem);
+    } else if (once_open_for_id(context, arguments[1], arguments[2], may_create, &found)) {
         struct once *table = found.table;
-        struct operation operation = {once_hash(table, arguments[2]), arguments + 3, deltas, pairs};
-        lethe_window_prefetch(table->window, operation.id); /* while the counters are looked up */
+        if (!found.change.opened.is_new && !listeners_are_there(found.flags))
+            effect_silence(&found.change.effect);
+        struct operation operation = {found.id, arguments + 3, deltas, pairs};
         enum outcome outcome = apply(&found, &operation, values);
         if (outcome == OVERFLOW || outcome == NO_MEMORY) {
             abandon_change(&found.change);
         } else {
             finish_change(context, &found.change, arguments[1],
-                          outcome == APPLIED ? "once.incrby" : NULL);
+                          outcome == APPLIED ? EVENT_INCRBY : EVENT_NONE);
         }
         reply_outcome(context, table, outcome, values, pairs);
     }
@@ -186,7 +189,7 @@ struct batch {
     /* Arrays with an element per operation, in borrowed memory. */
     struct scratch scratch;
     lethe_hash *ids;
-    long long *deltas;
+    int64_t *deltas;
     struct name *names;
     struct counter **counters;
     /* What is replied: the counter's value, what the window answered, and an enum outcome. */
@@ -196,11 +199,11 @@ struct batch {
 };
 
 static struct batch plan_batch(redis_string **arguments, size_t count) {
-    size_t each = sizeof(lethe_hash) + sizeof(long long) + sizeof(struct name) +
+    size_t each = sizeof(lethe_hash) + sizeof(int64_t) + sizeof(struct name) +
                   sizeof(struct counter *) + sizeof(int64_t) + 2;
     struct batch batch = {.count = count, .arguments = arguments};
     batch.ids = scratch_take(&batch.scratch, count, each);
-    batch.deltas = (long long *)(batch.ids + count);
+    batch.deltas = (int64_t *)(batch.ids + count);
     batch.names = (struct name *)(batch.deltas + count);
     batch.counters = (struct counter **)(batch.names + count);
     batch.values = (int64_t *)(batch.counters + count);
@@ -209,13 +212,15 @@ static struct batch plan_batch(redis_string **arguments, size_t count) {
     return batch;
 }
 
-static bool read_batch(struct batch *batch) {
-    for (size_t i = 0; i < batch->count; i++) {
+/* NULL, or the error. */
+static const char *read_batch(struct batch *batch) {
+    const char *problem = NULL;
+    for (size_t i = 0; i < batch->count && problem == NULL; i++) {
+        const redis_string *delta = batch->arguments[3 * i + 2];
         batch->names[i] = name_of(batch->arguments[3 * i + 1]);
-        if (redis.StringToLongLong(batch->arguments[3 * i + 2], &batch->deltas[i]) != REDIS_OK)
-            return false;
+        problem = range_number(&range_integer, "delta", delta, &batch->deltas[i]);
     }
-    return true;
+    return problem;
 }
 
 /* Hashes the ids, finds the counters, and returns whether no sum can overflow, whichever of the
@@ -229,7 +234,7 @@ static bool prepare_batch(struct batch *batch, const struct once *table) {
         struct name name = batch->names[i];
         struct counter *counter = counters_find(&table->counters, name.data, name.size);
         batch->counters[i] = counter;
-        long long delta = batch->deltas[i];
+        int64_t delta = batch->deltas[i];
         uint64_t size = delta < 0 ? -(uint64_t)delta : (uint64_t)delta;
         is_small = is_small && size < most && once_is_small(table, counter, (int64_t)most);
         if (is_small) total += size;
@@ -312,12 +317,14 @@ int once_mincrby(redis_context *context, redis_string **arguments, int count) {
     if (!once_are_ids(context, arguments + 2, (size_t)(count - 2) / 3, 3)) return REDIS_OK;
     struct batch batch = plan_batch(arguments + 2, (size_t)(count - 2) / 3);
     struct once_change found;
-    if (!read_batch(&batch)) {
-        reply_error(context, ERROR_DELTA);
+    const char *problem = read_batch(&batch);
+    if (problem != NULL) {
+        reply_error(context, problem);
     } else if (once_open_to_change(context, arguments[1], may_create, &found)) {
         if (apply_batch(&batch, &found)) {
             bool is_changed = reply_batch(context, &batch, found.table);
-            finish_change(context, &found.change, arguments[1], is_changed ? "once.mincrby" : NULL);
+            finish_change(context, &found.change, arguments[1],
+                          is_changed ? EVENT_MINCRBY : EVENT_NONE);
         } else {
             abandon_change(&found.change);
             reply_out_of_memory(context, &found.table->head);
@@ -377,46 +384,54 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
     for (size_t i = 0; i < ids; i++) {
         is_changed = is_changed || outcomes[i] == APPLIED;
         if (outcomes[i] == APPLIED || outcomes[i] == DUPLICATE) {
-            redis.ReplyWithLongLong(context, outcomes[i] == APPLIED);
+            redis.ReplyWithBool(context, outcomes[i] == APPLIED);
         } else {
             reply_outcome(context, table, (enum outcome)outcomes[i], NULL, 0);
         }
     }
     items_give(&items);
-    finish_change(context, &found.change, arguments[1], is_changed ? "once.add" : NULL);
+    finish_change(context, &found.change, arguments[1], is_changed ? EVENT_ADD : EVENT_NONE);
     return REDIS_OK;
 }
 
-/* Opens a table that exists. Replies 0 if there is none, and with what went wrong otherwise; NULL
- * then. */
-static struct once *open_existing(redis_context *context, redis_string *key,
-                                  struct change *change) {
+/* Opens a table that exists. If there is none, replies with false or 0 as the caller says, and with
+ * what went wrong otherwise. NULL then. */
+static struct once *open_existing(redis_context *context, redis_string *key, struct change *change,
+                                  int (*reply_none)(redis_context *)) {
     if (!open_to_change(context, key, &once_type, ABSENT_STAYS, change)) return NULL;
     if (change->opened.value == NULL) {
         redis.CloseKey(change->opened.key);
-        redis.ReplyWithLongLong(context, 0);
+        (void)reply_none(context);
     }
     return change->opened.value;
+}
+
+static int reply_false(redis_context *context) {
+    return redis.ReplyWithBool(context, false);
+}
+
+static int reply_zero(redis_context *context) {
+    return redis.ReplyWithLongLong(context, 0);
 }
 
 int once_forget_command(redis_context *context, redis_string **arguments, int count) {
     if (count != 3) return redis.WrongArity(context);
     struct change change;
-    struct once *table = open_existing(context, arguments[1], &change);
+    struct once *table = open_existing(context, arguments[1], &change, reply_false);
     if (table == NULL) return REDIS_OK;
     if (table->is_forgetful) {
         abandon_change(&change);
         return reply_error(context, ERROR_FORGET);
     }
     bool was_there = once_forget(table, &change.effect, once_hash(table, arguments[2])) == LETHE_OK;
-    finish_change(context, &change, arguments[1], was_there ? "once.forget" : NULL);
-    return redis.ReplyWithLongLong(context, was_there);
+    finish_change(context, &change, arguments[1], was_there ? EVENT_FORGET : EVENT_NONE);
+    return redis.ReplyWithBool(context, was_there);
 }
 
 int once_del(redis_context *context, redis_string **arguments, int count) {
     if (count < 3) return redis.WrongArity(context);
     struct change change;
-    struct once *table = open_existing(context, arguments[1], &change);
+    struct once *table = open_existing(context, arguments[1], &change, reply_zero);
     if (table == NULL) return REDIS_OK;
     int removed = 0;
     for (int i = 2; i < count; i++) {
@@ -425,6 +440,6 @@ int once_del(redis_context *context, redis_string **arguments, int count) {
         once_note_removal(&change.effect, name.data, name.size);
         removed++;
     }
-    finish_change(context, &change, arguments[1], removed > 0 ? "once.del" : NULL);
+    finish_change(context, &change, arguments[1], removed > 0 ? EVENT_DEL : EVENT_NONE);
     return redis.ReplyWithLongLong(context, removed);
 }

@@ -29,37 +29,34 @@
 #define ERROR_PLAN_NO_MEMORY(noun, bytes, left) \
     "OOM the " noun " would take " bytes " bytes, and maxmemory leaves " left
 
+/* A value, the name of its argument or option, and the range: command/ranges.c. */
+#define ERROR_VALUE(value, name, range) \
+    "ERR the value '" value "' of " name " is out of its range: " range
+
 /* Options and merges. */
-#define ERROR_OPTIONS(names) "ERR syntax error: options are " names ", each with a value"
-#define ERROR_UNKNOWN_OPTION ERROR_OPTIONS("...")
-#define ERROR_OPTION_RANGE(name, range) "ERR the value of " name " is out of its range: " range
+#define ERROR_OPTIONS(word, names) \
+    "ERR syntax error at '" word "': options are " names ", each with a value"
 #define ERROR_MERGE_SELF "ERR a {noun} can't be merged into itself"
 #define ERROR_MERGE_INTO "ERR no such {noun} to merge into"
 #define ERROR_MERGE_FROM "ERR no such {noun} to merge from"
-#define ERROR_OPTION "ERR an option is out of its range, or contradicts another"
+#define ERROR_CONTRADICTION(options) "ERR the options contradict each other: " options
+#define ERROR_OPTION "ERR the options contradict each other"
+#define ERROR_NO_ROOM \
+    "FULL MAXMEMORY has no room for a window of that CAPACITY and ERROR; nothing was changed"
 #define ERROR_MISMATCH "ERR the two values differ in seed or shape; nothing was changed"
 
 /* Once-tables. */
 #define ERROR_NO_TABLE "NOTABLE there is no such table; make it with ONCE.CREATE"
 #define ERROR_EMPTY_ID "ERR an id is empty; nothing was changed"
-#define ERROR_DELTA "ERR a delta is not an integer or out of range"
-#define ERROR_TIME "ERR a time is not an integer from 0, in milliseconds, nor - or +"
-#define ERROR_PERIOD \
-    "ERR a period is not hour, day, month or an integer from 100 to 31622400000, in milliseconds"
-#define ERROR_RANGE_SYNTAX \
-    "ERR syntax error: PER period is needed, and COUNT count from 1 to 100000 may follow"
+#define ERROR_RANGE_SYNTAX "ERR syntax error: PER period is needed, and COUNT count may follow"
 #define ERROR_NOT_METERED \
     "ERR the table does not count per that period; make it with ONCE.CREATE ... PER"
 #define ERROR_OVERFLOW "ERR increment would overflow; nothing was changed"
 #define ERROR_FORGET \
     "ERR a table of KIND forgetful can't forget a single id; make one of KIND quotient for that"
-#define ERROR_CURSOR "ERR invalid cursor"
 #define ERROR_SCAN_SYNTAX "ERR syntax error: the options are MATCH pattern and COUNT count"
-#define ERROR_TOP "ERR the number of counters is not an integer, or is negative"
 
 /* Limits. */
-#define ERROR_AMOUNT "ERR an amount is not an integer, or is 0 or out of range"
-#define ERROR_LIMIT "ERR a limit is not an integer or out of range"
 #define ERROR_LIMIT_SYNTAX                                                                         \
     "ERR syntax error: one or more of LIMIT max [PER period] [SLIDING] or FLOOR min [PER period] " \
     "follow"
@@ -70,12 +67,9 @@
     "larger KEEP"
 
 /* Holds. */
-#define ERROR_HELD "ERR an amount is not an integer from 1 to 9223372036854775807"
-#define ERROR_ACTUAL "ERR what is settled is not an integer from 0 to 9223372036854775807"
 #define ERROR_HOLD_SYNTAX \
     "ERR syntax error: LIMIT max [PER period] and LEASE ms are needed, and NOCREATE may be given"
 #define ERROR_SETTLE_SYNTAX "ERR syntax error: only FORCE may follow"
-#define ERROR_HOLD_ID "ERR the id of a hold has more than 65535 bytes; nothing was changed"
 #define ERROR_NO_HOLD \
     "NOHOLD there is no such hold, or it ended longer ago than the window; nothing was changed"
 #define ERROR_HOLD_MISMATCH \
@@ -86,16 +80,11 @@
 #define ERROR_WAS_RELEASED "MISMATCH the hold was released; nothing was changed"
 
 /* Claims. */
-#define ERROR_CLAIM_ID "ERR the id of a claim has more than 65535 bytes; nothing was changed"
-#define ERROR_TOKEN "ERR a token has 1 to 255 bytes; nothing was changed"
-#define ERROR_FINGERPRINT "ERR a fingerprint has 1 to 255 bytes; nothing was changed"
-#define ERROR_LEASE "ERR a lease is not an integer from 1 to 2592000000, in milliseconds"
 #define ERROR_BEGIN_SYNTAX \
     "ERR syntax error: LEASE ms is needed, and FINGERPRINT fingerprint and NOCREATE may be given"
 #define ERROR_RENEW_SYNTAX "ERR syntax error: LEASE ms is needed"
-#define ERROR_CLAIMS_SYNTAX                                                                      \
-    "ERR syntax error: the options are STATE running, expired or done, MATCH pattern and COUNT " \
-    "count"
+#define ERROR_CLAIMS_SYNTAX \
+    "ERR syntax error: the options are STATE state, MATCH pattern and COUNT count"
 
 /* ONCE.CALL. */
 #define ERROR_CALL_MISMATCH \
@@ -109,17 +98,12 @@
 #define ERROR_CALL_FAILED "ERR the command could not be called"
 
 /* Sketches. */
-#define ERROR_ITEM_TIMES \
-    "ERR an item has at most 65535 bytes, and is followed by how many times, an integer from 1"
 #define ERROR_TOO_FEW "ERR fewer than that were added; nothing was changed"
-#define ERROR_LISTED "ERR the number of items is not an integer from 1 to 1048576"
 
 /* GBF.EXTRACT. */
 #define ERROR_EXTRACT "ERR the Bloom filter inside is too large for a reply: 512 MB"
 
 /* DUMP and LOAD. */
-#define ERROR_PIECE_NUMBER "ERR the number of a piece is an integer from 0"
-#define ERROR_PIECE_LAST "ERR the number of a piece is an integer from 0, and last is 0 or 1"
 #define ERROR_PIECE_SIZE "ERR pieces have 1 MiB, and only the last may be shorter"
 #define ERROR_PIECE_ORDER "ERR not the next piece of this key"
 #define ERROR_PIECES "ERR the pieces are not a saved value of this type; they were dropped"

@@ -52,10 +52,12 @@ enum {
     REDIS_FLAG_MASTER = 1 << 2,
     REDIS_FLAG_REPLICA = 1 << 3,
     REDIS_FLAG_CLUSTER = 1 << 5,
+    REDIS_FLAG_AOF = 1 << 6,
     REDIS_FLAG_EVICT = 1 << 9,
     REDIS_FLAG_OOM = 1 << 10,
     REDIS_FLAG_REPLICATED = 1 << 12,
-    REDIS_FLAG_LOADING = 1 << 13
+    REDIS_FLAG_LOADING = 1 << 13,
+    REDIS_FLAG_RESP3 = 1 << 22
 };
 
 /* Classes of keyspace notifications. */
@@ -78,12 +80,22 @@ typedef struct redis_event {
 } redis_event;
 enum {
     REDIS_EVENT_ROLE = 0,
+    REDIS_EVENT_FLUSH = 2,
     REDIS_EVENT_LOADING = 3,
+    REDIS_EVENT_REPLICA = 6,
+    REDIS_EVENT_CRON = 8,
     REDIS_EVENT_MODULE_CHANGE = 9,
-    REDIS_EVENT_SWAP_DATABASES = 11
+    REDIS_EVENT_SWAP_DATABASES = 11,
+    REDIS_EVENT_FORK = 13
 };
 enum { REDIS_ROLE_MASTER = 0, REDIS_ROLE_REPLICA = 1 };
 enum { REDIS_LOADING_REPLICATION = 2, REDIS_LOADING_ENDED = 3, REDIS_LOADING_FAILED = 4 };
+enum { REDIS_FLUSH_BEGINS = 0 };
+typedef struct redis_flush {
+    uint64_t version;
+    /* Whether it ends with the command; the database, or -1 for all. */
+    int32_t is_synchronous, database;
+} redis_flush;
 typedef struct redis_swap {
     uint64_t version;
     int32_t first, second;
@@ -241,6 +253,7 @@ typedef struct redis_type_methods {
     NEEDED(int, SelectDb, (redis_context *, int database))                                         \
     NEEDED(int, GetContextFlags, (redis_context *))                                                \
     WANTED(int, AvoidReplicaTraffic, (void))                                                       \
+    NEEDED(redis_context *, GetDetachedThreadSafeContext, (redis_context *))                       \
     NEEDED(redis_type *, CreateDataType,                                                           \
            (redis_context *, const char *name, int encoding, redis_type_methods *methods))         \
     NEEDED(int, ModuleTypeSetValue, (redis_key *, redis_type *, void *value))                      \
@@ -280,6 +293,8 @@ typedef struct redis_type_methods {
     NEEDED(int, ReplyWithStringBuffer, (redis_context *, const char *data, size_t size))           \
     NEEDED(int, ReplyWithLongLong, (redis_context *, long long value))                             \
     NEEDED(int, ReplyWithDouble, (redis_context *, double value))                                  \
+    NEEDED(int, ReplyWithLongDouble, (redis_context *, long double value))                         \
+    NEEDED(int, ReplyWithBool, (redis_context *, int value))                                       \
     NEEDED(int, ReplyWithNull, (redis_context *))                                                  \
     NEEDED(int, ReplyWithArray, (redis_context *, long count))                                     \
     NEEDED(int, ReplyWithMap, (redis_context *, long count))                                       \
@@ -307,6 +322,7 @@ typedef struct redis_type_methods {
     NEEDED(void, GetRandomBytes, (unsigned char *out, size_t size))                                \
     NEEDED(uint64_t, CreateTimer,                                                                  \
            (redis_context *, long long period_ms, redis_timer_function *, void *data))             \
+    NEEDED(int, StopTimer, (redis_context *, uint64_t timer, void **data))                         \
     NEEDED(void, Log, (redis_context *, const char *level, const char *format, ...))               \
     NEEDED(redis_server_info *, GetServerInfo, (redis_context *, const char *section))             \
     NEEDED(void, FreeServerInfo, (redis_context *, redis_server_info *))                           \

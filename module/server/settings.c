@@ -8,6 +8,7 @@
 
 #include "command/options.h"
 #include "server/allocator.h"
+#include "server/reply.h"
 
 static long long window_ms, capacity, max_memory_bytes, largest_value_bytes, largest_reply_bytes,
     kept_replies_bytes;
@@ -115,7 +116,9 @@ static redis_string *get_fraction(const char *name, void *data) {
     (void)name;
     struct setting *setting = data;
     if (setting->shown != NULL) redis.FreeString(NULL, setting->shown);
-    setting->shown = redis.CreateStringPrintf(NULL, "%.12g", *(double *)setting->value);
+    char text[FRACTION_BYTES];
+    fraction_text(*(double *)setting->value, text);
+    setting->shown = redis.CreateStringPrintf(NULL, "%s", text);
     return setting->shown;
 }
 

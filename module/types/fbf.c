@@ -28,6 +28,14 @@ static lethe_status make_structure(const void *wanted, void **out) {
     return status;
 }
 
+static const char *contradiction(const void *wanted) {
+    const uint64_t least_bytes = 65536; /* lethe/forgetful.h */
+    uint64_t cap = ((const lethe_window_options *)wanted)->max_memory_bytes;
+    return cap > 0 && cap < least_bytes
+               ? "MAXMEMORY is below 65536 bytes, the least for the Bloom filters of a window"
+               : NULL;
+}
+
 static size_t memory_of(const void *structure) {
     lethe_forgetful_stats stats = LETHE_INIT(lethe_forgetful_stats);
     (void)lethe_forgetful_info(structure, 0, &stats);
@@ -132,6 +140,7 @@ const struct value_type fbf_type = {
     .create_word = "RESERVE",
     .options = window_options,
     .default_options = window_options_default,
+    .contradiction = contradiction,
     .planned_bytes = window_planned_bytes,
     .repeat = filter_repeat,
     .info_fields = info_fields,

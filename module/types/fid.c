@@ -13,6 +13,7 @@
 #include "command/command.h"
 #include "command/info.h"
 #include "command/options.h"
+#include "command/ranges.h"
 #include "server/errors.h"
 #include "server/reply.h"
 #include "server/scratch.h"
@@ -25,6 +26,8 @@ VALUE_TYPE_LOADER(fid_type)
 /* --- Options */
 
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(lethe_sketch_options, field_)
+
+static const uint32_t counter_bits[] = {8, 16, 32, 64, 0};
 
 static const struct option options[] = {
     {.token = "WIDTH",
@@ -46,8 +49,10 @@ static const struct option options[] = {
      FIELD(OPTION_SMALL, counter_bits),
      .least = 8,
      .most = 64,
+     .values = counter_bits,
+     .range = "8, 16, 32 or 64",
      .fallback = "32",
-     .meaning = "The bits of a counter: 8, 16, 32 or 64"},
+     .meaning = "The bits of a counter"},
     {.token = "TOP",
      .name = "top",
      FIELD(OPTION_SMALL, top),
@@ -63,6 +68,12 @@ static void default_options(void *wanted) {
     *(lethe_sketch_options *)wanted =
         LETHE_OPTIONS(lethe_sketch_options, .kind = LETHE_SKETCH_FID, .seed = random_seed(),
                       .allocator = &module_allocator);
+}
+
+static const char *contradiction(const void *wanted) {
+    lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
+    bool is_good = lethe_sketch_plan(wanted, &shape) == LETHE_OK;
+    return is_good ? NULL : "WIDTH times DEPTH is too large: with all parts of the sketch, 2^32";
 }
 
 static uint64_t planned_bytes(const void *wanted) {
@@ -98,15 +109,20 @@ static lethe_bytes bytes_of(const redis_string *string) {
     return bytes;
 }
 
-static bool are_pairs_valid(redis_string **arguments, int count) {
-    for (int i = 2; i < count; i += 2) {
-        uint64_t weight;
-        if (!parse_number(arguments[i + 1], 1, INT64_MAX, &weight) ||
-            bytes_of(arguments[i]).size > LETHE_SKETCH_MAX_KEY_BYTES) {
-            return false;
-        }
+static const struct range range_item = {.kind = RANGE_BYTES, .most = LETHE_SKETCH_MAX_KEY_BYTES};
+static const struct range range_times = {.least = 1, .most = INT64_MAX};
+static const struct range range_listed = {.least = 1, .most = LETHE_SKETCH_MAX_TOP};
+
+/* NULL, or the error. */
+static const char *check_pairs(redis_string **arguments, int count) {
+    const char *problem = NULL;
+    for (int i = 2; i < count && problem == NULL; i += 2) {
+        int64_t weight;
+        problem = range_size(&range_item, "item", arguments[i]);
+        if (problem == NULL)
+            problem = range_number(&range_times, "times", arguments[i + 1], &weight);
     }
-    return true;
+    return problem;
 }
 
 static void change_and_reply(redis_context *context, struct change *change, bool is_addition,
@@ -132,9 +148,8 @@ static void change_and_reply(redis_context *context, struct change *change, bool
 static int change_items(redis_context *context, redis_string **arguments, int count,
                         bool is_addition) {
     if (count < 4 || count % 2 != 0) return redis.WrongArity(context);
-    if (!are_pairs_valid(arguments, count)) {
-        return reply_error(context, ERROR_ITEM_TIMES);
-    }
+    const char *problem = check_pairs(arguments, count);
+    if (problem != NULL) return reply_error(context, problem);
     struct change change;
     enum absence absence = is_addition ? ABSENT_IS_MADE : ABSENT_STAYS;
     if (!open_to_change(context, arguments[1], &fid_type, absence, &change)) return REDIS_OK;
@@ -145,7 +160,7 @@ static int change_items(redis_context *context, redis_string **arguments, int co
     redis.ReplyWithArray(context, (count - 2) / 2);
     for (int i = 2; i < count; i += 2)
         change_and_reply(context, &change, is_addition, arguments[i], arguments[i + 1]);
-    finish_change(context, &change, arguments[1], is_addition ? "fid.add" : "fid.remove");
+    finish_change(context, &change, arguments[1], is_addition ? EVENT_ADD : EVENT_REMOVE);
     return REDIS_OK;
 }
 
@@ -174,10 +189,10 @@ static int count_command(redis_context *context, redis_string **arguments, int c
 }
 
 static int top_command(redis_context *context, redis_string **arguments, int count) {
-    uint64_t wanted;
+    int64_t wanted;
     if (count != 3) return redis.WrongArity(context);
-    if (!parse_number(arguments[2], 1, LETHE_SKETCH_MAX_TOP, &wanted))
-        return reply_error(context, ERROR_LISTED);
+    const char *problem = range_number(&range_listed, "count", arguments[2], &wanted);
+    if (problem != NULL) return reply_error(context, problem);
     struct opened opened;
     if (!open_value(context, arguments[1], &fid_type, OPEN_TO_READ, &opened)) return REDIS_OK;
     const lethe_sketch *sketch = held_structure(opened.value);
@@ -185,8 +200,8 @@ static int top_command(redis_context *context, redis_string **arguments, int cou
     lethe_sketch_top_entry *entries = NULL;
     struct scratch room = {0};
     if (sketch != NULL && shape_of(sketch).top > 0) {
-        entries = scratch_take(&room, wanted, sizeof *entries);
-        if (lethe_sketch_top(sketch, entries, wanted, &listed) != LETHE_OK) listed = 0;
+        entries = scratch_take(&room, (size_t)wanted, sizeof *entries);
+        if (lethe_sketch_top(sketch, entries, (size_t)wanted, &listed) != LETHE_OK) listed = 0;
     }
     redis.ReplyWithArray(context, (long)(2 * listed));
     for (size_t i = 0; i < listed; i++) {
@@ -202,12 +217,15 @@ static int top_command(redis_context *context, redis_string **arguments, int cou
 
 struct facts {
     lethe_sketch_shape shape;
-    uint64_t total, memory_bytes;
-    double error_above;
+    uint64_t total, memory_bytes, counter_max;
+    double error_above, fill, saturation;
 };
 INFO_FACTS_FIT(struct facts);
 
-/* Without lethe_sketch_info, which looks at all counters: for a large sketch that takes seconds. */
+/* A sketch of the usual size is looked at as a whole, which takes less than a millisecond. To look
+ * at all counters of a large one would take seconds. */
+enum { SAMPLED_COUNTERS = 1 << 18 };
+
 static void gather_facts(redis_context *context, const void *value, void *facts) {
     struct facts *out = facts;
     (void)context;
@@ -215,6 +233,12 @@ static void gather_facts(redis_context *context, const void *value, void *facts)
                           .total = lethe_sketch_total(held_structure(value)),
                           .memory_bytes = held_bytes(value)};
     out->error_above = out->shape.epsilon * (double)out->total;
+    lethe_sketch_stats stats = LETHE_INIT(lethe_sketch_stats);
+    (void)lethe_sketch_estimate(held_structure(value), SAMPLED_COUNTERS, &stats);
+    double counters = (double)out->shape.width * (double)out->shape.depth;
+    out->counter_max = stats.counter_max;
+    out->fill = (double)stats.counters_used / counters;
+    out->saturation = (double)stats.counters_saturated / counters;
 }
 
 static const struct info_field info_fields[] = {
@@ -226,6 +250,11 @@ static const struct info_field info_fields[] = {
     INFO_ROW("error_above", error_above,
              "By how much an estimate may be too high, except in few cases"),
     INFO_ROW("top", shape.top, "The number of most frequent items that it keeps"),
+    INFO_ROW("counter_max", counter_max, "The most that a counter holds"),
+    INFO_ROW("fill", fill, "The share of counters in use, of a sample of 262144 if there are more"),
+    INFO_ROW("saturation", saturation,
+             "The share of counters that are full, of the same sample. An estimate that rests on "
+             "full counters is too low: the sketch needs more BITS"),
     {.name = NULL},
 };
 
@@ -259,18 +288,15 @@ static void digest(const void *value, redis_digest *digest) {
 }
 
 #define SKETCH ARGUMENT_KEY("key", "The key of the {noun}")
-#define ITEM                                                                 \
-    {                                                                        \
-        .name = "item", .type = REDIS_ARGUMENT_STRING, .meaning = "An item", \
-        .range = "0 to 65535 bytes"                                          \
-    }
+#define ITEM \
+    { .name = "item", .type = REDIS_ARGUMENT_STRING, .meaning = "An item", .limits = &range_item }
 #define CHANGES                                                                           \
     {                                                                                     \
         .name = "change", .type = REDIS_ARGUMENT_BLOCK, .flags = REDIS_ARGUMENT_MULTIPLE, \
         .parts = ARGUMENTS(ITEM, {.name = "times",                                        \
                                   .type = REDIS_ARGUMENT_INTEGER,                         \
                                   .meaning = "How many times",                            \
-                                  .range = "1 to 9223372036854775807"})                   \
+                                  .limits = &range_times})                                \
     }
 
 static const struct command fid_commands[] = {
@@ -286,8 +312,7 @@ static const struct command fid_commands[] = {
         .arguments = ARGUMENTS(SKETCH, CHANGES),
         .replies =
             REPLIES({.when = "always", .resp2 = "array: the estimate of each item afterwards"}),
-        .errors = ERRORS({ERROR_ITEM_TIMES, "An item is too long, or its times are not a number"},
-                         {ERROR_SERVER_MEMORY, "The server has used up its memory"}),
+        .errors = ERRORS({ERROR_SERVER_MEMORY, "The server has used up its memory"}),
         .details =
             "A sketch that does not exist is made with the defaults. An estimate that a reply "
             "can't hold is returned as 9223372036854775807.",
@@ -310,8 +335,7 @@ static const struct command fid_commands[] = {
         .replies = REPLIES({.when = "always",
                             .resp2 = "array: the estimate of each item afterwards, or an "
                                      "error"}),
-        .errors = ERRORS({ERROR_ITEM_TIMES, "An item is too long, or its times are not a number"},
-                         {ERROR_NO_VALUE, "There is no such key"},
+        .errors = ERRORS({ERROR_NO_VALUE, "There is no such key"},
                          {ERROR_TOO_FEW, "In place of an item's estimate"}),
         .details = "Estimates are never too low as long as nothing is removed that was not added.",
         .example = "> FID.ADD a apple 3\n"
@@ -355,10 +379,9 @@ static const struct command fid_commands[] = {
         .arguments = ARGUMENTS(SKETCH, {.name = "count",
                                         .type = REDIS_ARGUMENT_INTEGER,
                                         .meaning = "How many",
-                                        .range = "1 to 1048576"}),
+                                        .limits = &range_listed}),
         .replies = REPLIES(
             {.when = "always", .resp2 = "array: items and estimates in turn, the largest first"}),
-        .errors = ERRORS({ERROR_LISTED, "`count` is out of range"}),
         .details = "If the sketch was made without TOP, the list is empty.",
         .example = "> FID.RESERVE a TOP 10\n"
                    "OK\n"
@@ -381,6 +404,7 @@ const struct value_type fid_type = {
     .create_word = "RESERVE",
     .options = options,
     .default_options = default_options,
+    .contradiction = contradiction,
     .planned_bytes = planned_bytes,
     .repeat = repeat,
     .info_fields = info_fields,

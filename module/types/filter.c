@@ -58,14 +58,13 @@ static int add(redis_context *context, redis_string **arguments, int count, bool
         if (items.answers[i] != LETHE_ANSWER_REFUSED) {
             bool is_fresh = items.answers[i] == LETHE_ANSWER_FRESH;
             is_changed = is_changed || is_fresh || type->filter->counts_duplicates;
-            redis.ReplyWithLongLong(context, is_fresh);
+            redis.ReplyWithBool(context, is_fresh);
         } else {
             reply_error(context, reason);
         }
     }
     items_give(&items);
-    char event[EVENT_BYTES];
-    finish_change(context, &change, arguments[1], is_changed ? event_of(type, "add", event) : NULL);
+    finish_change(context, &change, arguments[1], is_changed ? EVENT_ADD : EVENT_NONE);
     return REDIS_OK;
 }
 
@@ -89,7 +88,7 @@ static int test(redis_context *context, redis_string **arguments, int count, boo
     }
     if (is_array) redis.ReplyWithArray(context, (long)items.count);
     for (size_t i = 0; i < items.count; i++)
-        redis.ReplyWithLongLong(context, filter != NULL && items.answers[i] != 0);
+        redis.ReplyWithBool(context, filter != NULL && items.answers[i] != 0);
     items_give(&items);
     redis.CloseKey(opened.key);
     return REDIS_OK;
@@ -120,15 +119,13 @@ static int remove_items(redis_context *context, redis_string **arguments, int co
     for (size_t i = 0; i < items.count; i++) {
         bool is_removed = filter != NULL && items.answers[i] != 0;
         is_changed = is_changed || is_removed;
-        redis.ReplyWithLongLong(context, is_removed);
+        redis.ReplyWithBool(context, is_removed);
     }
     items_give(&items);
-    char event[EVENT_BYTES];
     if (filter == NULL) {
         redis.CloseKey(change.opened.key);
     } else {
-        finish_change(context, &change, arguments[1],
-                      is_changed ? event_of(type, "remove", event) : NULL);
+        finish_change(context, &change, arguments[1], is_changed ? EVENT_REMOVE : EVENT_NONE);
     }
     return REDIS_OK;
 }

@@ -28,8 +28,9 @@ const struct command filter_commands[] = {
         .summary = "Adds an item",
         .complexity = "O(1)",
         .arguments = ARGUMENTS(FILTER, ITEM),
-        .replies = REPLIES({.when = "it was not there", .resp2 = "1"},
-                           {.when = "it was there already, or seems so", .resp2 = "0"}),
+        .replies =
+            REPLIES({.when = "it was not there", .resp2 = "1", .resp3 = "true"},
+                    {.when = "it was there already, or seems so", .resp2 = "0", .resp3 = "false"}),
         .errors = ERRORS(ADD_ERRORS),
         .details =
             "A {noun} that does not exist is made with the defaults. An item that was never added "
@@ -51,7 +52,9 @@ const struct command filter_commands[] = {
         .arguments = ARGUMENTS(FILTER, ITEMS),
         .replies =
             REPLIES({.when = "always",
-                     .resp2 = "array: per item 1 if it was not there, 0 if it was, or an error"}),
+                     .resp2 = "array: per item 1 if it was not there, 0 if it was, or an error",
+                     .resp3 = "array: per item true if it was not there, false if it was, or an "
+                              "error"}),
         .errors = ERRORS(ADD_ERRORS),
         .details = "As {prefix}.ADD for each item, and faster. Where the {noun} has no room for "
                    "all, those "
@@ -71,8 +74,9 @@ const struct command filter_commands[] = {
         .summary = "Reports whether an item is there",
         .complexity = "O(1)",
         .arguments = ARGUMENTS(FILTER, ITEM),
-        .replies = REPLIES({.when = "it is there, or seems so", .resp2 = "1"},
-                           {.when = "it is not, or there is no such key", .resp2 = "0"}),
+        .replies =
+            REPLIES({.when = "it is there, or seems so", .resp2 = "1", .resp3 = "true"},
+                    {.when = "it is not, or there is no such key", .resp2 = "0", .resp3 = "false"}),
         .details =
             "An item that was never added is reported with the false-positive rate of the {noun}; "
             "one that was added always is.",
@@ -93,7 +97,9 @@ const struct command filter_commands[] = {
         .summary = "Reports whether items are there",
         .complexity = "O(number of items)",
         .arguments = ARGUMENTS(FILTER, ITEMS),
-        .replies = REPLIES({.when = "always", .resp2 = "array: per item 1 if it is there, or 0"}),
+        .replies = REPLIES({.when = "always",
+                            .resp2 = "array: per item 1 if it is there, or 0",
+                            .resp3 = "array: per item true if it is there, or false"}),
         .details = "As {prefix}.TEST for each item, and faster.",
         .example = "> {prefix}.RESERVE a SEED 7\n"
                    "OK\n"
@@ -117,8 +123,8 @@ const struct command filter_removals[] = {
         .summary = "Removes an item that was added",
         .complexity = "O(1)",
         .arguments = ARGUMENTS(FILTER, ITEM),
-        .replies =
-            REPLIES({.when = "removed", .resp2 = "1"}, {.when = "it was not there", .resp2 = "0"}),
+        .replies = REPLIES({.when = "removed", .resp2 = "1", .resp3 = "true"},
+                           {.when = "it was not there", .resp2 = "0", .resp3 = "false"}),
         .details =
             "An item that was added twice is there until it was removed twice. To remove one that "
             "was never added may remove another, with the false-positive rate of the {noun}.",
@@ -139,7 +145,9 @@ const struct command filter_removals[] = {
         .summary = "Removes items that were added",
         .complexity = "O(number of items)",
         .arguments = ARGUMENTS(FILTER, ITEMS),
-        .replies = REPLIES({.when = "always", .resp2 = "array: per item 1 if removed, or 0"}),
+        .replies = REPLIES({.when = "always",
+                            .resp2 = "array: per item 1 if removed, or 0",
+                            .resp3 = "array: per item true if removed, or false"}),
         .details = "As {prefix}.REMOVE for each item, and faster.",
         .example = "> {prefix}.MADD a apple pear\n"
                    "1) (integer) 1\n"

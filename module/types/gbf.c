@@ -40,6 +40,8 @@ static_assert(sizeof(lethe_gaussian_spacing) == sizeof(int), "an OPTION_WORD is 
 
 #define FIELD(kind_, field_) .kind = kind_, .offset = offsetof(struct making, wanted.field_)
 
+static const uint32_t slot_bits[] = {1, 2, 3, 4, 5, 6, 7, 8, 32, 64, 0};
+
 static const struct option options[] = {
     OPTION_ROW_OF_CAPACITY(struct making, wanted.capacity,
                            "The number of items it is made for; not with SLOTS"),
@@ -65,8 +67,10 @@ static const struct option options[] = {
      FIELD(OPTION_SMALL, slot_bits),
      .least = 1,
      .most = 64,
+     .values = slot_bits,
+     .range = "1 to 8, 32 or 64",
      .fallback = "4",
-     .meaning = "The bits of a slot: 1 to 8, 32 or 64; with 1 it is a classical Bloom filter"},
+     .meaning = "The bits of a slot; with 1 it is a classical Bloom filter"},
     {.token = "SPACING",
      .name = "spacing",
      FIELD(OPTION_WORD, spacing),
@@ -81,6 +85,17 @@ static void default_options(void *wanted) {
     *(struct making *)wanted =
         (struct making){.wanted = LETHE_OPTIONS(lethe_gaussian_options, .seed = random_seed(),
                                                 .allocator = &module_allocator)};
+}
+
+static const char *contradiction(const void *making) {
+    const lethe_gaussian_options *wanted = &((const struct making *)making)->wanted;
+    lethe_gaussian_shape shape = LETHE_INIT(lethe_gaussian_shape);
+    if (wanted->slots == 0 && wanted->hashes != 0) return "HASHES is only given with SLOTS";
+    if (wanted->slots != 0 && wanted->capacity != 0) return "CAPACITY is not given with SLOTS";
+    if (wanted->slots != 0 && wanted->error != 0) return "ERROR is not given with SLOTS";
+    if (lethe_gaussian_plan(wanted, &shape) == LETHE_OK) return NULL;
+    return wanted->slots != 0 ? "SLOTS has no room for the bells of that many HASHES and BITS"
+                              : "CAPACITY and ERROR need more than 2^40 slots";
 }
 
 /* The smallest filter with the bells of this shape. */
@@ -207,8 +222,10 @@ static const struct info_field info_fields[] = {
     INFO_ROW("slot_bits", shape.slot_bits, "The bits of a slot"),
     INFO_ROW("spacing", spacing, "How the bells are spread: even or published"),
     INFO_ROW("capacity", shape.capacity, "The number of items it was made for"),
-    INFO_ROW("error_target", shape.error,
-             "The false-positive rate that was asked for, of the Bloom filter inside"),
+    INFO_ROW(
+        "error_target", shape.error,
+        "The false-positive rate that the Bloom filter inside was planned for: what was asked for, "
+        "or less"),
     INFO_ROW("error_estimate", stats.error_estimate, "The false-positive rate now"),
     INFO_ROW("bloom_error_estimate", stats.bloom_error,
              "The false-positive rate now of the Bloom filter inside"),
@@ -291,6 +308,7 @@ const struct value_type gbf_type = {
     .create_word = "RESERVE",
     .options = options,
     .default_options = default_options,
+    .contradiction = contradiction,
     .write_options = write_options,
     .read_options = read_options,
     .planned_bytes = planned_bytes,

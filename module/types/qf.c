@@ -48,6 +48,16 @@ static void default_options(void *wanted) {
                                                       .allocator = &module_allocator);
 }
 
+static const char *contradiction(const void *wanted) {
+    const lethe_quotient_options *asked = wanted;
+    lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
+    if (lethe_quotient_plan(wanted, &shape) == LETHE_OK) return NULL;
+    /* What CAPACITY is if it is not given. */
+    uint64_t capacity = asked->capacity != 0 ? asked->capacity : 65536;
+    if (asked->grow_to != 0 && asked->grow_to < capacity) return "GROW is below CAPACITY";
+    return "CAPACITY, GROW and ERROR need more than 64 bits of an item's hash";
+}
+
 static bool read_options(struct effect_reader *reader, void *wanted) {
     lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
     return options_read(options, STEP_CREATE, reader, wanted) &&
@@ -194,7 +204,10 @@ static const struct info_field info_fields[] = {
     INFO_ROW("capacity", shape.capacity, "The number of different items it was made for"),
     INFO_ROW("grow_to", shape.grow_to,
              "The number of items up to which it doubles; 0: it does not grow"),
-    INFO_ROW("error_target", shape.error, "The false-positive rate that was asked for"),
+    INFO_ROW(
+        "error_target", shape.error,
+        "The false-positive rate that it was planned for: what was asked for, or less, since a "
+        "slot has a whole number of bits"),
     INFO_ROW("error_estimate", stats.error_estimate, "The false-positive rate now"),
     INFO_ROW("items", stats.distinct, "The number of different items"),
     INFO_ROW("total", stats.total,
@@ -246,6 +259,7 @@ const struct value_type qf_type = {
     .create_word = "RESERVE",
     .options = options,
     .default_options = default_options,
+    .contradiction = contradiction,
     .read_options = read_options,
     .planned_bytes = planned_bytes,
     .can_merge = can_merge,

@@ -149,11 +149,30 @@ static bool is_near(int64_t one_ms, int64_t other_ms) {
            difference_ms <= STAMP_TOLERANCE_MS && difference_ms >= -STAMP_TOLERANCE_MS;
 }
 
-bool clock_is_stamped(const struct value *value, const struct stamp *now) {
+static bool is_stamped(const struct value *value, const struct stamp *now) {
     const struct stamp *known = &value->stamp;
     return memcmp(known->host, now->host, CLOCK_HOST_BYTES) == 0 && known->boot == now->boot &&
            is_near(known->boot_skew_ms, now->boot_skew_ms) &&
            is_near(known->wall_skew_ms, now->wall_skew_ms);
+}
+
+/* Stamps count whole milliseconds, so one comparison in each is enough. */
+bool clock_needs_stamp(struct value *value, struct stamp *out) {
+    if (value->clock_ms < value->stamp_due_ms) return false;
+    /* The process may have had to wait between two readings of clocks; hardly three times in a
+     * row. */
+    for (int i = 0; i < 3; i++) {
+        *out = clock_stamp(value);
+        if (!is_stamped(value, out)) continue;
+        value->stamp_due_ms = value->clock_ms + 1;
+        return false;
+    }
+    return true;
+}
+
+void clock_set_stamp(struct value *value, const struct stamp *stamp) {
+    value->stamp = *stamp;
+    value->stamp_due_ms = 0;
 }
 
 /* By a clock that says now_ms and was skew_ms ahead of the value's. */

@@ -10,13 +10,19 @@
  *         never by themselves. It works for a millisecond at a time, so that a thousand values
  *         cause no pause.
  * THREADS A value may be released in a background thread. That only marks its ticket; the timer,
- *         in the main thread, removes it. */
+ *         in the main thread, removes it.
+ * SUMS    INFO has sums over all tables. Each ticket has what its value adds to them, and tickets
+ *         of values that have changed since are in a list of stale ones: a change costs a few
+ *         instructions, and INFO looks at those values only. A value that was removed from its key
+ *         is gone from the sums at once, whenever its memory is released. RENAME and MOVE remove it
+ *         too, and then give it another key, which brings it back. */
 #include "value/registry.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "change/effect.h"
+#include "change/listeners.h"
 #include "server/settings.h"
 #include "types.h"
 #include "value/transfer.h"
@@ -29,6 +35,12 @@ enum {
 
 struct ticket {
     struct ticket *next, *previous;
+    /* In the list of stale ones; NULL if it is not. */
+    struct ticket *next_stale, *previous_stale;
+    /* What its value has added to the sums. */
+    struct tally tally;
+    /* It is under no key. */
+    bool is_gone;
     atomic_bool is_dropped;
     bool is_large;
     int database;
@@ -40,8 +52,13 @@ struct ticket {
 struct registry_counts registry_counts;
 
 /* A ring, with this as its beginning, and the ticket that the timer comes to next. */
-static struct ticket ring = {.next = &ring, .previous = &ring};
+static struct ticket ring = {
+    .next = &ring, .previous = &ring, .next_stale = &ring, .previous_stale = &ring};
 static struct ticket *upcoming = &ring;
+
+static struct tally sums;
+/* With which INFO opens keys. */
+static redis_context *own_context;
 
 /* The key that was last removed from a database: an eviction is counted if it is of that key. */
 static redis_string *unlinked;
@@ -56,6 +73,61 @@ static void set_name(struct ticket *ticket, const redis_string *name, int databa
     memcpy(ticket->name, data, ticket->name_size);
 }
 
+/* --- Sums */
+
+static void set_tally(struct ticket *ticket, const struct tally *tally) {
+    const struct tally before = ticket->tally;
+    sums.tables += tally->tables - before.tables;
+    sums.fresh += tally->fresh - before.fresh;
+    sums.duplicates += tally->duplicates - before.duplicates;
+    sums.refused += tally->refused - before.refused;
+    sums.strained += tally->strained - before.strained;
+    ticket->tally = *tally;
+}
+
+static void make_stale(struct ticket *ticket) {
+    if (ticket->next_stale != NULL) return;
+    ticket->next_stale = &ring;
+    ticket->previous_stale = ring.previous_stale;
+    ring.previous_stale->next_stale = ticket;
+    ring.previous_stale = ticket;
+}
+
+static void make_fresh(struct ticket *ticket) {
+    if (ticket->next_stale == NULL) return;
+    ticket->previous_stale->next_stale = ticket->next_stale;
+    ticket->next_stale->previous_stale = ticket->previous_stale;
+    ticket->next_stale = ticket->previous_stale = NULL;
+}
+
+static void set_gone(struct ticket *ticket, bool is_gone) {
+    static const struct tally nothing;
+    if (is_gone == ticket->is_gone) return;
+    ticket->is_gone = is_gone;
+    registry_counts.gone += is_gone ? 1 : UINT64_MAX; /* one less */
+    if (is_gone) {
+        set_tally(ticket, &nothing);
+        make_fresh(ticket);
+    } else {
+        make_stale(ticket);
+    }
+}
+
+/* Takes over what a value that is under its key adds. */
+static void count_in(struct ticket *ticket, const struct value *value) {
+    struct tally tally = {0};
+    if (value->partial == NULL && value->type->tally != NULL) value->type->tally(value, &tally);
+    set_gone(ticket, false);
+    set_tally(ticket, &tally);
+    make_fresh(ticket);
+}
+
+void registry_touch(const struct value *value) {
+    if (value->ticket != NULL && !value->ticket->is_gone) make_stale(value->ticket);
+}
+
+/* --- Tickets */
+
 void registry_add(struct value *value, const redis_string *name, int database) {
     if (value->ticket == NULL) {
         struct ticket *ticket = redis.Alloc(sizeof *ticket);
@@ -66,6 +138,8 @@ void registry_add(struct value *value, const redis_string *name, int database) {
         registry_counts.values++;
     }
     set_name(value->ticket, name, database);
+    set_gone(value->ticket, false);
+    make_stale(value->ticket);
 }
 
 void registry_drop(struct value *value) {
@@ -74,6 +148,8 @@ void registry_drop(struct value *value) {
 }
 
 static void take_out(struct ticket *ticket) {
+    set_gone(ticket, true);
+    registry_counts.gone--;
     ticket->previous->next = ticket->next;
     ticket->next->previous = ticket->previous;
     if (upcoming == ticket) upcoming = ticket->next;
@@ -82,7 +158,7 @@ static void take_out(struct ticket *ticket) {
     registry_counts.values--;
 }
 
-void registry_note_unlink(const redis_string *name) {
+static void set_unlinked(const redis_string *name) {
     if (unlinked != NULL) redis.FreeString(NULL, unlinked);
     unlinked = NULL;
     if (name == NULL) return;
@@ -90,6 +166,15 @@ void registry_note_unlink(const redis_string *name) {
     const char *data = redis.StringPtrLen(name, &size);
     // cppcheck-suppress danglingLifetime
     unlinked = redis.CreateString(NULL, data, size);
+}
+
+void registry_note_replaced(const struct value *value) {
+    if (value->ticket != NULL) set_gone(value->ticket, true);
+}
+
+void registry_note_unlink(const redis_string *name, const struct value *value) {
+    set_unlinked(name);
+    registry_note_replaced(value);
 }
 
 /* Opens the key that a ticket names. NULL unless it holds the ticket's value. The caller closes
@@ -108,6 +193,20 @@ static redis_key *open_ticket(redis_context *context, const struct ticket *ticke
     if (key != NULL) redis.CloseKey(key);
     redis.FreeString(context, *name);
     return NULL;
+}
+
+struct tally registry_sums(void) {
+    for (struct ticket *ticket = ring.next_stale, *next; ticket != &ring; ticket = next) {
+        next = ticket->next_stale;
+        redis_string *name;
+        struct value *value;
+        redis_key *key = open_ticket(own_context, ticket, &name, &value);
+        if (key == NULL) continue; /* it is being loaded, or is about to be released */
+        count_in(ticket, value);
+        redis.CloseKey(key);
+        redis.FreeString(own_context, name);
+    }
+    return sums;
 }
 
 /* Warns once about a value that is becoming too large for a cluster to move. */
@@ -139,7 +238,7 @@ static void tick(redis_context *context, struct ticket *ticket) {
             effect_begin(&effect, value);
             effect_u8(&effect, 'W');
             if (value->type->end_due != NULL) value->type->end_due(value, &effect);
-            effect_send(&effect, context, name, value);
+            effect_send(&effect, context, name, value, EVENT_NONE);
             registry_counts.ticks++;
         }
         /* If a clock was set, or the value came from elsewhere: idle values must be right after
@@ -150,6 +249,7 @@ static void tick(redis_context *context, struct ticket *ticket) {
         value->bytes = bytes;
         warn_if_large(context, ticket, name, bytes);
     }
+    count_in(ticket, value);
     redis.CloseKey(key);
     redis.FreeString(context, name);
 }
@@ -171,6 +271,34 @@ static void tick_some(redis_context *context) {
     }
 }
 
+static void on_timer(redis_context *context, void *data);
+
+/* The next turn. The server's timers go by the wall clock. */
+static struct {
+    uint64_t timer;
+    int64_t ahead_ms; /* by how much the wall clock was ahead of the monotonic one */
+} next_turn;
+
+static int64_t wall_ahead_ms(void) {
+    return redis.Milliseconds() - (int64_t)(redis.MonotonicMicroseconds() / 1000);
+}
+
+static void set_timer(redis_context *context) {
+    next_turn.ahead_ms = wall_ahead_ms();
+    next_turn.timer = redis.CreateTimer(context, (long long)settings_tick_ms(), on_timer, NULL);
+}
+
+/* The server's own turn, by elapsed time. After the wall clock was set back, the timer would come
+ * as much later: leases would not end until then. */
+static void on_cron(redis_context *context, redis_event event, uint64_t kind, void *data) {
+    (void)event;
+    (void)kind;
+    (void)data;
+    if (wall_ahead_ms() >= next_turn.ahead_ms - (int64_t)settings_tick_ms()) return;
+    redis.StopTimer(context, next_turn.timer, NULL);
+    set_timer(context);
+}
+
 static void on_timer(redis_context *context, void *data) {
     (void)data;
     int flags = redis.GetContextFlags(context);
@@ -179,7 +307,7 @@ static void on_timer(redis_context *context, void *data) {
     bool must_wait = redis.AvoidReplicaTraffic != NULL && redis.AvoidReplicaTraffic() != 0;
     if ((flags & REDIS_FLAG_LOADING) == 0 && !must_wait) tick_some(context);
     transfer_tick();
-    redis.CreateTimer(context, (long long)settings_tick_ms(), on_timer, NULL);
+    set_timer(context);
 }
 
 /* A key got a new name, or a new value: if it is ours, the ticket follows. */
@@ -196,7 +324,7 @@ static int on_move(redis_context *context, int type, const char *event, redis_st
         registry_add(value, name, redis.GetSelectedDb(context));
         /* The payload's stamp is from when it was made, and the value's clock stood still until
          * it was restored. The same holds when the command is read from the log again. */
-        if (strcmp(event, "restore") == 0) value->stamp = (struct stamp){0};
+        if (strcmp(event, "restore") == 0) clock_set_stamp(value, &(struct stamp){0});
     }
     redis.CloseKey(key);
     return REDIS_OK;
@@ -206,7 +334,7 @@ static int on_eviction(redis_context *context, int type, const char *event, redi
     (void)type;
     (void)event;
     if (unlinked == NULL || redis.StringCompare(unlinked, name) != 0) return REDIS_OK;
-    registry_note_unlink(NULL);
+    set_unlinked(NULL);
     registry_counts.evicted++;
     redis.Log(
         context, "warning",
@@ -214,6 +342,17 @@ static int on_eviction(redis_context *context, int type, const char *event, redi
         "will be applied again. Use a maxmemory-policy that spares it (noeviction, volatile-*).",
         redis.StringPtrLen(name, NULL));
     return REDIS_OK;
+}
+
+/* FLUSHALL, FLUSHDB, and what comes before a whole file is loaded. */
+static void on_flush(redis_context *context, redis_event event, uint64_t kind, void *data) {
+    (void)context;
+    (void)event;
+    const redis_flush *flush = data;
+    if (kind != REDIS_FLUSH_BEGINS) return;
+    for (struct ticket *ticket = ring.next; ticket != &ring; ticket = ticket->next) {
+        if (flush->database < 0 || ticket->database == flush->database) set_gone(ticket, true);
+    }
 }
 
 static void on_swap(redis_context *context, redis_event event, uint64_t kind, void *data) {
@@ -254,6 +393,7 @@ static void on_loading(redis_context *context, redis_event event, uint64_t kind,
         clock_is_loading_own_file = kind != REDIS_LOADING_REPLICATION;
         return;
     }
+    listeners_may_have_come();
     if (kind == REDIS_LOADING_ENDED && clock_is_loading_own_file) catch_up_all(context);
     clock_is_loading_own_file = false;
 }
@@ -263,17 +403,22 @@ static void on_role(redis_context *context, redis_event event, uint64_t kind, vo
     (void)event;
     (void)data;
     clock_is_replica = kind == REDIS_ROLE_REPLICA;
+    listeners_may_have_come();
 }
 
 bool registry_start(redis_context *context) {
     const redis_event swap = {REDIS_EVENT_SWAP_DATABASES, 1}, loading = {REDIS_EVENT_LOADING, 1},
-                      role = {REDIS_EVENT_ROLE, 1};
+                      role = {REDIS_EVENT_ROLE, 1}, flush = {REDIS_EVENT_FLUSH, 1},
+                      cron = {REDIS_EVENT_CRON, 1};
+    own_context = redis.GetDetachedThreadSafeContext(context);
     bool is_started =
         redis.SubscribeToKeyspaceEvents(context, REDIS_NOTIFY_GENERIC, on_move) == REDIS_OK &&
         redis.SubscribeToKeyspaceEvents(context, REDIS_NOTIFY_EVICTED, on_eviction) == REDIS_OK &&
         redis.SubscribeToServerEvent(context, swap, on_swap) == REDIS_OK &&
+        redis.SubscribeToServerEvent(context, flush, on_flush) == REDIS_OK &&
         redis.SubscribeToServerEvent(context, loading, on_loading) == REDIS_OK &&
-        redis.SubscribeToServerEvent(context, role, on_role) == REDIS_OK;
-    if (is_started) redis.CreateTimer(context, (long long)settings_tick_ms(), on_timer, NULL);
+        redis.SubscribeToServerEvent(context, role, on_role) == REDIS_OK &&
+        redis.SubscribeToServerEvent(context, cron, on_cron) == REDIS_OK;
+    if (is_started) set_timer(context);
     return is_started;
 }

@@ -160,8 +160,7 @@ static size_t effort_of_value(redis_key_context *context, const void *value) {
 }
 
 static void note_unlink(redis_key_context *context, const void *value) {
-    (void)value;
-    registry_note_unlink(redis.GetKeyNameFromOptCtx(context));
+    registry_note_unlink(redis.GetKeyNameFromOptCtx(context), value);
 }
 
 /* --- Digests */

@@ -13,12 +13,15 @@
 #include <string.h>
 
 #include "change/change.h"
-#include "command/options.h"
+#include "command/ranges.h"
 #include "server/errors.h"
 #include "server/reply.h"
 #include "types.h"
 #include "value/registry.h"
 #include "value/value.h"
+
+const struct range range_piece = {.least = 0, .most = INT64_MAX};
+const struct range range_last = {.least = 0, .most = 1};
 
 enum { KEPT_US = 60 * 1000000, BUSY_US = 10 * 1000000 };
 
@@ -102,9 +105,10 @@ static int go_on_with_dump(redis_context *context, const struct value_type *type
 
 int dump_command(redis_context *context, redis_string **arguments, int count) {
     const struct value_type *type = type_of_command(arguments[0]);
-    uint64_t number;
+    int64_t number;
     if (count != 3) return redis.WrongArity(context);
-    if (!parse_count(arguments[2], &number)) return reply_error(context, ERROR_PIECE_NUMBER);
+    const char *problem = range_number(&range_piece, "number", arguments[2], &number);
+    if (problem != NULL) return reply_error(context, problem);
     struct opened opened;
     if (!open_value(context, arguments[1], type, OPEN_TO_READ, &opened)) return REDIS_OK;
     if (opened.value == NULL) {
@@ -112,7 +116,7 @@ int dump_command(redis_context *context, redis_string **arguments, int count) {
     } else if (number == 0) {
         begin_dump(context, opened.value, arguments[1]);
     } else {
-        go_on_with_dump(context, type, arguments[1], number);
+        go_on_with_dump(context, type, arguments[1], (uint64_t)number);
     }
     redis.CloseKey(opened.key);
     return REDIS_OK;
@@ -138,6 +142,7 @@ static int finish_load(redis_context *context, redis_string *name, struct opened
     registry_add(value, name, redis.GetSelectedDb(context));
     void *previous = NULL;
     redis.ModuleTypeReplaceValue(opened->key, *value->type->handle, value, &previous);
+    if (previous != NULL) registry_note_replaced(previous);
     value_release(previous);
     redis.CloseKey(opened->key);
     announce(context, name, "load");
@@ -173,12 +178,11 @@ static bool open_partial(redis_context *context, redis_string *name, const struc
 
 int load_command(redis_context *context, redis_string **arguments, int count) {
     const struct value_type *type = type_of_command(arguments[0]);
-    long long number, is_last;
+    int64_t number, is_last;
     if (count != 5) return redis.WrongArity(context);
-    if (redis.StringToLongLong(arguments[2], &number) != REDIS_OK || number < 0 ||
-        redis.StringToLongLong(arguments[3], &is_last) != REDIS_OK || is_last < 0 || is_last > 1) {
-        return reply_error(context, ERROR_PIECE_LAST);
-    }
+    const char *problem = range_number(&range_piece, "number", arguments[2], &number);
+    if (problem == NULL) problem = range_number(&range_last, "last", arguments[3], &is_last);
+    if (problem != NULL) return reply_error(context, problem);
     size_t size;
     const char *data = redis.StringPtrLen(arguments[4], &size);
     if (size == 0 || size > CHUNK_BYTES + CHUNK_TRAILER_BYTES ||

@@ -28,6 +28,7 @@ struct holding;
 struct info_field;
 struct option;
 struct ticket;
+struct tally;
 struct value_type;
 
 /* The head of every value. */
@@ -42,8 +43,10 @@ struct value {
     int64_t anchor_us;
     /* For how long it had been that time when the value was loaded. */
     uint64_t idle_ms;
-    /* What the log, the file and the replicas know. */
+    /* What the log, the file and the replicas know. It was compared with this host's clocks, and is
+     * not compared again before the value's clock is at that time: clock_set_stamp. */
     struct stamp stamp;
+    uint64_t stamp_due_ms;
 
     /* The pieces so far of a value that is being loaded; NULL: the value is whole. */
     struct chunks *partial;
@@ -84,6 +87,8 @@ struct value_type {
     const char *create_word;      /* PREFIX.RESERVE */
     const struct option *options; /* options.h */
     void (*default_options)(void *options);
+    /* * Which options are each in range but not together, as a sentence; NULL: none. */
+    const char *(*contradiction)(const void *options);
     /* * Where an effect does not carry the options as their table has them. */
     void (*write_options)(const void *options, struct effect *effect);
     /* * The steps that follow the one that makes a value, for what earlier versions do not know. */
@@ -109,6 +114,8 @@ struct value_type {
     /* PREFIX.INFO (command/info.h): its fields, and what fills the facts in which they are. */
     const struct info_field *info_fields;
     void (*gather_facts)(redis_context *context, const void *value, void *facts);
+    /* * What it adds to the sums of INFO (registry.h). */
+    void (*tally)(const void *value, struct tally *out);
 
     /* Calls value_from_snapshot: VALUE_TYPE_LOADER. */
     void *(*load_from_snapshot)(redis_io *io, int version);

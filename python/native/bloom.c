@@ -3,14 +3,6 @@
 
 #include "object.h"
 
-static lethe_status add(void *object, struct piece *piece) {
-    return lethe_bloom_add_batch(object, piece->hashes, piece->count);
-}
-
-static lethe_status test(void *object, struct piece *piece) {
-    return lethe_bloom_test_batch(object, piece->hashes, piece->count, piece->results);
-}
-
 static lethe_status add_and_test(void *object, struct piece *piece) {
     return lethe_bloom_add_and_test_batch(object, piece->hashes, piece->count, piece->results);
 }
@@ -31,7 +23,7 @@ const struct kind kind_bloom = {
     .name = "Bloom",
     .row = &structure_bloom,
     .options = options,
-    .operations = {[DO_ADD] = add, [DO_TEST] = test, [DO_ADD_AND_TEST] = add_and_test},
+    .operations = {[DO_ADD] = piece_add, [DO_TEST] = piece_test, [DO_ADD_AND_TEST] = add_and_test},
     .chunk = 4096,
 };
 
@@ -62,16 +54,8 @@ static PyObject *intersection_estimate(OBJECT_ARGUMENTS) {
 }
 
 static PyMethodDef methods[] = {
-    METHOD("add", object_add, "add(key)\n--\n\nAdds a key."),
-    METHOD("add_many", object_add_many, "add_many(keys)\n--\n\nAdds keys."),
-    METHOD("test", object_test, "test(key)\n--\n\nWhether a key seems to be there."),
-    METHOD("test_many", object_test_many,
-           "test_many(keys, out=None)\n--\n\nWhether each key seems to be there."),
-    METHOD("add_and_test", object_add_and_test,
-           "add_and_test(key)\n--\n\nAdds a key; whether it seemed to be there before."),
-    METHOD("add_and_test_many", object_add_and_test_many,
-           "add_and_test_many(keys, out=None)\n--\n\n"
-           "Adds keys; whether each seemed to be there before, repeats in the batch included."),
+    SET_METHODS(
+        "Adds keys; whether each seemed to be there before, repeats in the batch included."),
     METHOD("intersection_estimate", intersection_estimate,
            "intersection_estimate(other)\n--\n\nAbout how many keys are in both."),
     MERGE_METHOD("Adds every key of other, which must have the same shape and seed."),
@@ -83,9 +67,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    COMMON_SLOTS,
-    {Py_tp_methods, methods},
-    {Py_sq_contains, object_contains},
+    FILTER_SLOTS(methods),
     {Py_tp_doc, DOC("Bloom(*, capacity=65536, error=0.01, layout='classic', bits=None, "
                     "hashes=None, seed=None)\n"
                     "--\n\n"
@@ -97,7 +79,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec bloom_spec = {.name = "lethe.Bloom",
-                          .basicsize = sizeof(lethe_object),
-                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                          .slots = slots};
+PyType_Spec bloom_spec = OBJECT_SPEC("Bloom", slots);

@@ -200,9 +200,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    COMMON_SLOTS,
-    {Py_tp_methods, methods},
-    {Py_sq_contains, object_contains},
+    FILTER_SLOTS(methods),
     {Py_tp_doc,
      DOC("Cascade(folder, *, capacity=2**30, error=1e-3, memory_bytes=64 MiB, window_ms=0, "
          "...)\n--\n\n"
@@ -215,7 +213,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cascade_spec = {.name = "lethe.Cascade",
-                            .basicsize = sizeof(lethe_object),
-                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                            .slots = slots};
+PyType_Spec cascade_spec = OBJECT_SPEC("Cascade", slots);

@@ -3,14 +3,6 @@
 
 #include "object.h"
 
-static lethe_status add(void *object, struct piece *piece) {
-    return lethe_gaussian_add_batch(object, piece->hashes, piece->count);
-}
-
-static lethe_status test(void *object, struct piece *piece) {
-    return lethe_gaussian_test_batch(object, piece->hashes, piece->count, piece->results);
-}
-
 static lethe_status add_and_test(void *object, struct piece *piece) {
     return lethe_gaussian_add_and_test_batch(object, piece->hashes, piece->count, piece->results);
 }
@@ -35,7 +27,7 @@ const struct kind kind_gaussian = {
     .name = "Gaussian",
     .row = &structure_gaussian,
     .options = options,
-    .operations = {[DO_ADD] = add, [DO_TEST] = test, [DO_ADD_AND_TEST] = add_and_test},
+    .operations = {[DO_ADD] = piece_add, [DO_TEST] = piece_test, [DO_ADD_AND_TEST] = add_and_test},
     .chunk = 4096,
 };
 
@@ -72,16 +64,7 @@ static PyObject *promote(PyObject *class, PyObject *args, PyObject *keywords) {
 }
 
 static PyMethodDef methods[] = {
-    METHOD("add", object_add, "add(key)\n--\n\nAdds a key."),
-    METHOD("add_many", object_add_many, "add_many(keys)\n--\n\nAdds keys."),
-    METHOD("test", object_test, "test(key)\n--\n\nWhether a key seems to be there."),
-    METHOD("test_many", object_test_many,
-           "test_many(keys, out=None)\n--\n\nWhether each key seems to be there."),
-    METHOD("add_and_test", object_add_and_test,
-           "add_and_test(key)\n--\n\nAdds a key; whether it seemed to be there before."),
-    METHOD("add_and_test_many", object_add_and_test_many,
-           "add_and_test_many(keys, out=None)\n--\n\n"
-           "Adds keys; whether each seemed to be there before."),
+    SET_METHODS("Adds keys; whether each seemed to be there before."),
     SIMPLE_METHOD("extract", extract, "extract()\n--\n\nThe Bloom filter underneath, bit for bit."),
     {"promote", (PyCFunction)(void (*)(void))promote, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "promote(bloom, *, slot_bits=4, spacing='even', exponential='exact', deviation_cap=None)\n"
@@ -95,9 +78,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    COMMON_SLOTS,
-    {Py_tp_methods, methods},
-    {Py_sq_contains, object_contains},
+    FILTER_SLOTS(methods),
     {Py_tp_doc,
      DOC("Gaussian(*, capacity=65536, error=0.01, slots=None, hashes=None, slot_bits=4, "
          "spacing='even', exponential='exact', deviation_cap=None, seed=None)\n--\n\n"
@@ -106,7 +87,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec gaussian_spec = {.name = "lethe.Gaussian",
-                             .basicsize = sizeof(lethe_object),
-                             .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                             .slots = slots};
+PyType_Spec gaussian_spec = OBJECT_SPEC("Gaussian", slots);

@@ -91,7 +91,13 @@ PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     PyEval_RestoreThread(thread);
     Py_XDECREF(path);
     if (status != LETHE_OK) return errors_raise(status, kind->name, &detail, NULL);
-    return object_wrap(type, kind, made, kind->made_shared != NULL && kind->made_shared(options));
+    PyObject *object =
+        object_wrap(type, kind, made, kind->made_shared != NULL && kind->made_shared(options));
+    /* What opening mended, or what the caller should know. */
+    if (object != NULL && detail.text[0] != '\0' &&
+        PyErr_WarnEx(PyExc_RuntimeWarning, detail.text, 1) != 0)
+        Py_CLEAR(object);
+    return object;
 }
 
 /* Nobody else can know the object any more. What a parent opened is left alone: its files and

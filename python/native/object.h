@@ -23,6 +23,8 @@ enum operation { DO_ADD, DO_TEST, DO_ADD_AND_TEST, DO_REMOVE, DO_COUNT, OPERATIO
 
 /* Some keys of a batch. */
 struct piece {
+    /* Of the structure. */
+    const struct structure *row;
     const lethe_hash *hashes;
     size_t count;
     uint64_t now_ms;
@@ -32,6 +34,12 @@ struct piece {
     size_t done;
 };
 typedef lethe_status (*operation_function)(void *object, struct piece *piece);
+
+/* What the row has, where the batch is always tried as a whole. */
+lethe_status piece_add(void *object, struct piece *piece);
+lethe_status piece_test(void *object, struct piece *piece);
+lethe_status piece_remove(void *object, struct piece *piece);
+lethe_status piece_count(void *object, struct piece *piece);
 
 struct kind {
     /* "Bloom" */
@@ -124,6 +132,23 @@ extern PyGetSetDef object_properties[];
 /* The kind of a class of ours or of one derived from it. */
 const struct kind *object_kind_of(PyTypeObject *type);
 
+/* Of filters without time. */
+#define TEST_METHODS                                                                  \
+    METHOD("test", object_test, "test(key)\n--\n\nWhether a key seems to be there."), \
+        METHOD("test_many", object_test_many,                                         \
+               "test_many(keys, out=None)\n--\n\nWhether each key seems to be there.")
+#define SET_METHODS(add_and_test_many_doc_)                                                    \
+    METHOD("add", object_add, "add(key)\n--\n\nAdds a key."),                                  \
+        METHOD("add_many", object_add_many, "add_many(keys)\n--\n\nAdds keys."), TEST_METHODS, \
+        METHOD("add_and_test", object_add_and_test,                                            \
+               "add_and_test(key)\n--\n\nAdds a key; whether it seemed to be there before."),  \
+        METHOD("add_and_test_many", object_add_and_test_many,                                  \
+               "add_and_test_many(keys, out=None)\n--\n\n" add_and_test_many_doc_)
+#define FILTER_SLOTS(methods_)                 \
+    COMMON_SLOTS, {Py_tp_methods, methods_}, { \
+        Py_sq_contains, object_contains        \
+    }
+
 #define CLOSING_METHODS                                                           \
     SIMPLE_METHOD("close", object_close_method,                                   \
                   "close()\n--\n\nFrees what it holds. It may be closed twice."), \
@@ -151,6 +176,12 @@ const struct kind *object_kind_of(PyTypeObject *type);
 #define COMMON_SLOTS                                            \
     {Py_tp_new, object_new}, {Py_tp_dealloc, object_dealloc}, { \
         Py_tp_getset, object_properties                         \
+    }
+
+#define OBJECT_SPEC(name_, slots_)                                         \
+    {                                                                      \
+        .name = "lethe." name_, .basicsize = sizeof(lethe_object),         \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots_ \
     }
 
 #endif

@@ -26,12 +26,30 @@ static enum guard_use use_of(const lethe_object *self, enum operation operation)
     return self->is_shared ? GUARD_READ : operations[operation].use;
 }
 
+/* Through the row. */
+
+lethe_status piece_add(void *object, struct piece *piece) {
+    return piece->row->add(object, piece->hashes, piece->count, piece->now_ms);
+}
+
+lethe_status piece_test(void *object, struct piece *piece) {
+    return piece->row->test(object, piece->hashes, piece->count, piece->now_ms, piece->results);
+}
+
+lethe_status piece_remove(void *object, struct piece *piece) {
+    return piece->row->remove(object, piece->hashes, piece->count, piece->now_ms, piece->results);
+}
+
+lethe_status piece_count(void *object, struct piece *piece) {
+    return piece->row->count(object, piece->hashes, piece->count, piece->now_ms, piece->results);
+}
+
 /* One key. */
 
 static lethe_status settle_one(lethe_object *self, enum operation operation, lethe_hash hash,
                                uint64_t now_ms, void *result) {
     operation_function function = self->kind->operations[operation];
-    struct piece piece = {&hash, 1, now_ms, result, 1};
+    struct piece piece = {self->kind->row, &hash, 1, now_ms, result, 1};
     if (!self->kind->row->lives_in_folder) return function(self->object, &piece);
     PyThreadState *thread = PyEval_SaveThread();
     lethe_status status = function(self->object, &piece);
@@ -104,7 +122,8 @@ static lethe_status settle_all(struct batch *batch) {
     for (size_t first = 0; first < batch->keys.count; first += batch->room.most) {
         size_t left = batch->keys.count - first;
         size_t count = left < batch->room.most ? left : batch->room.most;
-        struct piece piece = {batch->hashes, count, batch->now_ms, results + first * item, count};
+        struct piece piece = {kind->row,     batch->hashes,          count,
+                              batch->now_ms, results + first * item, count};
         keys_hash(&batch->keys, batch->self->seed, first, count, &batch->room, batch->hashes);
         lethe_status status = function(batch->self->object, &piece);
         if (status != LETHE_OK && first_error == LETHE_OK) first_error = status;

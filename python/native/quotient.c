@@ -7,19 +7,6 @@ static lethe_status add(void *object, struct piece *piece) {
     return lethe_quotient_add_batch(object, piece->hashes, piece->count, piece->results);
 }
 
-static lethe_status test(void *object, struct piece *piece) {
-    return lethe_quotient_test_batch(object, piece->hashes, piece->count, piece->results);
-}
-
-static lethe_status remove_all(void *object, struct piece *piece) {
-    return structure_quotient.remove(object, piece->hashes, piece->count, piece->now_ms,
-                                     piece->results);
-}
-
-static lethe_status count_all(void *object, struct piece *piece) {
-    return lethe_quotient_count_batch(object, piece->hashes, piece->count, piece->results);
-}
-
 static const struct option options[] = {
     POSITIVE_OPTION(lethe_quotient_options, capacity, U64),
     OPTION(lethe_quotient_options, error, F64),
@@ -34,8 +21,10 @@ const struct kind kind_quotient = {
     .name = "Quotient",
     .row = &structure_quotient,
     .options = options,
-    .operations =
-        {[DO_ADD] = add, [DO_TEST] = test, [DO_REMOVE] = remove_all, [DO_COUNT] = count_all},
+    .operations = {[DO_ADD] = add,
+                   [DO_TEST] = piece_test,
+                   [DO_REMOVE] = piece_remove,
+                   [DO_COUNT] = piece_count},
     .chunk = 4096,
 };
 
@@ -80,9 +69,7 @@ static PyObject *halve_slots(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {
     METHOD("add", object_add, "add(key)\n--\n\nAdds a key once more."),
     METHOD("add_many", object_add_many, "add_many(keys)\n--\n\nAdds each key once more."),
-    METHOD("test", object_test, "test(key)\n--\n\nWhether a key seems to be there."),
-    METHOD("test_many", object_test_many,
-           "test_many(keys, out=None)\n--\n\nWhether each key seems to be there."),
+    TEST_METHODS,
     METHOD("count", object_count, "count(key)\n--\n\nHow often a key is there; never too low."),
     METHOD("count_many", object_count_many,
            "count_many(keys, out=None)\n--\n\nHow often each key is there; never too low."),
@@ -105,9 +92,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    COMMON_SLOTS,
-    {Py_tp_methods, methods},
-    {Py_sq_contains, object_contains},
+    FILTER_SLOTS(methods),
     {Py_tp_doc,
      DOC("Quotient(*, capacity=65536, error=0.01, slots=None, remainder_bits=None, grow_to=None, "
          "seed=None)\n--\n\n"
@@ -116,7 +101,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec quotient_spec = {.name = "lethe.Quotient",
-                             .basicsize = sizeof(lethe_object),
-                             .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                             .slots = slots};
+PyType_Spec quotient_spec = OBJECT_SPEC("Quotient", slots);

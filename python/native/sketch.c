@@ -10,10 +10,6 @@
 
 enum { CHUNK = 4096 };
 
-static lethe_status count_all(void *object, struct piece *piece) {
-    return lethe_sketch_count_batch(object, piece->hashes, piece->count, piece->results, NULL);
-}
-
 static const char *const kinds[] = {"count-min", "conservative", "count", "log", "fid", NULL};
 static const char *const removals[] = {"default", "none", "subtraction", "count-min", NULL};
 
@@ -37,7 +33,7 @@ const struct kind kind_sketch = {
     .name = "Sketch",
     .row = &structure_count_min,
     .options = options,
-    .operations = {[DO_COUNT] = count_all},
+    .operations = {[DO_COUNT] = piece_count},
     .chunk = CHUNK,
 };
 
@@ -301,7 +297,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec sketch_spec = {.name = "lethe.Sketch",
-                           .basicsize = sizeof(lethe_object),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                           .slots = slots};
+PyType_Spec sketch_spec = OBJECT_SPEC("Sketch", slots);

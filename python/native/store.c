@@ -276,7 +276,8 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      DOC("Store(folder, *, create=False, read_only=False, window_ms=None, error=None, ...)\n--\n\n"
          "Counters in a folder that apply every operation exactly once. Options are those of\n"
-         "lethe_store_options in lethe/store.h, with the same names; None keeps what the store "
+         "lethe_store_options in lethe/store_open.h, with the same names; None keeps what the "
+         "store "
          "has.\n"
          "Modes, True or False: exact, check_payload, event_time, forever, forgetful. Of a new "
          "store:\n"
@@ -285,10 +286,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec store_spec = {.name = "lethe.Store",
-                          .basicsize = sizeof(lethe_object),
-                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                          .slots = slots};
+PyType_Spec store_spec = OBJECT_SPEC("Store", slots);
 
 int store_start(PyObject *module, PyObject *outcomes) {
     outcome_class = Py_NewRef(outcomes);

@@ -9,19 +9,9 @@ static lethe_status window_add(void *object, struct piece *piece) {
                                   piece->results);
 }
 
-static lethe_status window_test(void *object, struct piece *piece) {
-    return structure_window.test(object, piece->hashes, piece->count, piece->now_ms,
-                                 piece->results);
-}
-
 static lethe_status window_add_and_test(void *object, struct piece *piece) {
     return lethe_window_add_and_test_batch(object, piece->hashes, piece->count, piece->now_ms,
                                            piece->results);
-}
-
-static lethe_status window_remove(void *object, struct piece *piece) {
-    return structure_window.remove(object, piece->hashes, piece->count, piece->now_ms,
-                                   piece->results);
 }
 
 static bool has_stripes(const void *options) {
@@ -50,9 +40,9 @@ const struct kind kind_window = {
     .row = &structure_window,
     .options = window_options,
     .operations = {[DO_ADD] = window_add,
-                   [DO_TEST] = window_test,
+                   [DO_TEST] = piece_test,
                    [DO_ADD_AND_TEST] = window_add_and_test,
-                   [DO_REMOVE] = window_remove},
+                   [DO_REMOVE] = piece_remove},
     .is_timed = true,
     .chunk = 4096,
     .made_shared = has_stripes,
@@ -69,11 +59,6 @@ static lethe_status forgetful_add(void *object, struct piece *piece) {
         if (status != LETHE_OK && first_error == LETHE_OK) first_error = status;
     }
     return first_error;
-}
-
-static lethe_status forgetful_test(void *object, struct piece *piece) {
-    return structure_forgetful.test(object, piece->hashes, piece->count, piece->now_ms,
-                                    piece->results);
 }
 
 static lethe_status forgetful_add_and_test(void *object, struct piece *piece) {
@@ -108,7 +93,7 @@ const struct kind kind_forgetful = {
     .row = &structure_forgetful,
     .options = forgetful_options,
     .operations = {[DO_ADD] = forgetful_add,
-                   [DO_TEST] = forgetful_test,
+                   [DO_TEST] = piece_test,
                    [DO_ADD_AND_TEST] = forgetful_add_and_test},
     .is_timed = true,
     .chunk = 4096,
@@ -162,9 +147,7 @@ static PyMethodDef forgetful_methods[] = {
 };
 
 static PyType_Slot window_slots[] = {
-    COMMON_SLOTS,
-    {Py_tp_methods, window_methods},
-    {Py_sq_contains, object_contains},
+    FILTER_SLOTS(window_methods),
     {Py_tp_doc,
      DOC("Window(*, window_ms=600000, error=1e-6, kind='quotient', policy='refuse', slack=0.25, "
          "capacity=None, max_memory_bytes=0, refresh_on_duplicate=False, stripes=0, "
@@ -178,9 +161,7 @@ static PyType_Slot window_slots[] = {
 };
 
 static PyType_Slot forgetful_slots[] = {
-    COMMON_SLOTS,
-    {Py_tp_methods, forgetful_methods},
-    {Py_sq_contains, object_contains},
+    FILTER_SLOTS(forgetful_methods),
     {Py_tp_doc,
      DOC("Forgetful(*, setting='elastic', window_ms=600000, error=1e-6, policy='refuse', "
          "slack=0.25, "
@@ -192,11 +173,5 @@ static PyType_Slot forgetful_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec window_spec = {.name = "lethe.Window",
-                           .basicsize = sizeof(lethe_object),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                           .slots = window_slots};
-PyType_Spec forgetful_spec = {.name = "lethe.Forgetful",
-                              .basicsize = sizeof(lethe_object),
-                              .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                              .slots = forgetful_slots};
+PyType_Spec window_spec = OBJECT_SPEC("Window", window_slots);
+PyType_Spec forgetful_spec = OBJECT_SPEC("Forgetful", forgetful_slots);

@@ -1,5 +1,5 @@
-"""Goal: what docs/python.md and the README show is what happens.
-Method: the sessions of the guide run in one interpreter; the README's sample runs."""
+"""Goal: what docs/python.md, docs/start/python.md and the README show is what happens.
+Method: the sessions of a page run in one interpreter; the README's sample runs."""
 
 import doctest
 import os
@@ -18,13 +18,14 @@ def blocks(path):
         return re.findall(r"^```python\n(.*?)^```$", file.read(), flags=re.DOTALL | re.MULTILINE)
 
 
-def test_the_guide(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page, least", [("docs/python.md", 5), ("docs/start/python.md", 4)])
+def test_the_guide(tmp_path, monkeypatch, page, least):
     monkeypatch.chdir(tmp_path)
-    sessions = [block for block in blocks("docs/python.md") if block.startswith(">>>")]
-    assert len(sessions) >= 5
+    sessions = [block for block in blocks(page) if block.startswith(">>>")]
+    assert len(sessions) >= least
     names = {}
     for session in sessions:
-        test = doctest.DocTestParser().get_doctest(session, names, "guide", "docs/python.md", 0)
+        test = doctest.DocTestParser().get_doctest(session, names, "guide", page, 0)
         runner = doctest.DocTestRunner()
         said = []
         runner.run(test, out=said.append, clear_globs=False)

@@ -22,14 +22,6 @@ export const OUTCOMES = [
 ];
 export const NOT_COUNTED = OUTCOMES.slice(2).map((outcome) => outcome.name);
 
-/* One sample of the table that is chosen. A server over Redis sends the same object for each
- * table. */
-export function choose(sample, name) {
-    if (!Array.isArray(sample.tables)) return sample;
-    const table = sample.tables.find((one) => one.name === name) ?? sample.tables[0] ?? {};
-    return {...sample, ...table};
-}
-
 /* So many of the last samples are kept as they came; of those before, only what charts show. */
 const WHOLE = 8;
 
@@ -112,8 +104,10 @@ export function notCounted(sample) {
                     .map((name) => `${exact(String(total(sample, name)))} ${name}`));
 }
 
-function lossText(lost) {
+function lossText(lost, target) {
     if (!Number.isFinite(lost)) return "";
+    if (lost === 0 && target > 0)
+        return "Since the server started, none can have been dropped wrongly.";
     if (lost === 0) return "None can have been dropped wrongly.";
     if (lost < 0.5) {
         return `The chance that any was dropped wrongly since the server started is ${
@@ -129,7 +123,7 @@ export function verdict(sample) {
     const {error_now: now, error_target: target, expected_lost: lost} = sample.window ?? {};
     const missed = notCounted(sample);
     const note = missed === "" ? "" : `Not counted, and reported to their senders: ${missed}.`;
-    const text = lossText(lost);
+    const text = lossText(lost, target);
     if (strain.length > 0) {
         const title = strain.length === 1 ? "One promise does not hold at the moment" :
                                             `${strain.length} promises do not hold at the moment`;

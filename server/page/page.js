@@ -7,10 +7,11 @@
  * tables. */
 
 import {clock, duration, rate} from "./format.js";
-import {choose, History, OUTCOMES} from "./model.js";
+import {History, OUTCOMES} from "./model.js";
 import {byId, put, setText, showCounters, showError, showHistory, showMachine, showOutcomes,
     showTiles, showVerdict, showWindow} from "./panels.js";
 import {Stream} from "./stream.js";
+import {lostText, showTable, Tables} from "./tables.js";
 import {Tip} from "./tip.js";
 import {Usage} from "./usage.js";
 
@@ -24,15 +25,18 @@ let level = "";
 let areas = null;
 let told_lost = false;
 
-const usage = new Usage(() => token);
-const stream = new Stream({onState: setState, onSample: take, token: () => token});
+const tables = new Tables(changeTable);
+const query = () => tables.query();
+const usage = new Usage(() => token, query);
+const stream = new Stream({onState: setState, onSample: take, token: () => token, query});
 
 const LINK = {
     connecting: "Connecting",
     live: "Live",
     paused: "Paused",
     token: "Token needed",
-    lost: "Server lost"
+    lost: "Server lost",
+    redis: "Redis lost"
 };
 
 function announce(text) {
@@ -44,17 +48,22 @@ function setState(now, details) {
     state = now;
     if (now === "lost") showLost(details);
     if (now === "token") askToken(details);
+    if (now === "redis") {
+        put("lost-title", "Redis is lost.");
+        put("lost-text", lostText(details));
+    }
     if (now === before) return;
     if (before === "live") history.gap();
     /* While the next attempt is made, the page still says that the server is lost. */
     const again = now === "connecting" && before === "lost";
-    byId("link").dataset.state = again ? "lost" : now;
+    byId("link").dataset.state = again || now === "redis" ? "lost" : now;
     put("link-text", again ? "Connecting again" : LINK[now]);
     const fine = now === "live" || (now === "connecting" && !again);
     document.title = fine ? "Lethe" : `${LINK[again ? "lost" : now]} – Lethe`;
     byId("panels").classList.toggle("stale", now !== "live" && now !== "paused");
     byId("ask").hidden = now !== "token";
-    byId("lost").hidden = !(now === "lost" || again);
+    byId("lost").hidden = !(now === "lost" || now === "redis" || again);
+    byId("retry").hidden = now === "redis";
     byId("pause").hidden = (now !== "live" && now !== "paused") || last === null;
     setText(byId("pause"), now === "paused" ? "Go on" : "Pause");
     byId("forget-token").hidden = token === "" || now === "token";
@@ -63,6 +72,7 @@ function setState(now, details) {
     else
         draw();
     if (now === "live" && before !== "live") announce("Connected: the numbers are live.");
+    if (now === "redis") announce("Redis is lost. The server tries again by itself.");
     if (now === "lost" && !told_lost)
         announce("The server is lost. The page tries again by itself.");
     told_lost = now === "lost" || again;
@@ -95,29 +105,37 @@ function askToken({status, reason}) {
 }
 
 function take(sample) {
-    showTables(sample);
-    last = choose(sample, byId("table").value);
-    history.add(last);
-    byId("panels").hidden = false;
-    byId("pause").hidden = false;
+    const shown = tables.take(sample);
+    if (tables.isGone(sample)) {
+        changeTable();
+        return;
+    }
+    byId("panels").hidden = !shown;
+    if (!shown) {
+        last = null;
+        return;
+    }
+    /* What is old is not drawn as if it were of now. */
+    const old = sample.redis?.is_lost === true;
+    last = old ? {...sample, time_ms: sample.redis.seen_ms} : sample;
+    if (!old) history.add(last);
+    byId("pause").hidden = old;
     draw();
-    usage.take(last);
+    if (!old) usage.take(last);
 }
 
-/* The choice of the table, for a server that shows those of Redis. */
-function showTables(sample) {
-    const names = (sample.tables ?? []).map((table) => table.name);
-    const select = byId("table");
-    byId("table-choice").hidden = names.length === 0;
-    if (names.join("\n") === [...select.options].map((option) => option.value).join("\n")) return;
-    const chosen = select.value;
-    select.replaceChildren(...names.map((name) => new Option(name, name)));
-    if (names.includes(chosen)) select.value = chosen;
+function changeTable() {
+    history.clear();
+    usage.clear();
+    last = null;
+    level = "";
+    stream.start();
 }
 
 function draw() {
     if (last === null) return;
-    put("about", `counting for ${duration(Math.max(last.uptime_s ?? 0, 1) * 1000)}`);
+    const doing = last.redis === undefined ? "counting" : `showing ${last.redis.shown}`;
+    put("about", `${doing} for ${duration(Math.max(last.uptime_s ?? 0, 1) * 1000)}`);
     const found = showVerdict(last, state === "live" || state === "paused");
     if (found.level !== "past") {
         if (found.level !== level && level !== "") announce(`${found.title}.`);
@@ -129,6 +147,7 @@ function draw() {
     showError(last);
     showCounters(last, history);
     showMachine(last, history);
+    showTable(last);
     showHistory(history);
 }
 
@@ -154,10 +173,6 @@ byId("ask-form").addEventListener("submit", (event) => {
     byId("token").value = "";
     byId("content").focus();
     stream.start();
-});
-byId("table").addEventListener("change", () => {
-    history.clear();
-    usage.clear();
 });
 byId("history").addEventListener("toggle", () => showHistory(history));
 byId("panels").addEventListener("toggle", draw, true);

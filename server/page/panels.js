@@ -98,6 +98,10 @@ export function showTiles(sample, history) {
                                   "ids are compared exactly");
     put("tile-memory", bytes(sample.memory_bytes));
     put("tile-memory-more", `${bytes(window.memory_bytes)} of it for the window`);
+    const {open = "0", ended = "0", held = "0"} = sample.holds ?? {};
+    byId("tile-holds").hidden = open === "0" && ended === "0";
+    put("tile-held", exact(held));
+    put("tile-held-more", `by ${many(open, "open hold")}`);
     put("tile-disk", bytes(sample.disk_bytes));
     put("tile-disk-more",
         Number.isFinite(sample.fold_age_s) && sample.fold_age_s >= 0 ?
@@ -159,7 +163,10 @@ export function showWindow(sample) {
     const ages = slices(all.filter(({ids}) => ids !== "0"));
     const most = ages.reduce((top, one) => (BigInt(one.ids) > top ? BigInt(one.ids) : top), 0n);
     const oldest = ages.length === 0 ? 0 : Math.max(ages[ages.length - 1].to_ms, 1000);
-    const oldestText = ages.length === 0 ? "" : ` The oldest was counted ${duration(oldest)} ago.`;
+    /* A table knows the age of its oldest id only roughly. */
+    const oldestText = ages.length === 0 ? "" :
+        sample.table === undefined       ? ` The oldest was counted ${duration(oldest)} ago.` :
+                                           ` None was counted more than ${duration(oldest)} ago.`;
     put("window-text",
         `${many(window.ids ?? 0, "id")} of the last ${
             duration(window.window_ms)}: a retry within ` +
@@ -228,7 +235,7 @@ function showLedger(ledger) {
     drawShare(box.firstChild, full, full > 0.9 ? "age-0 over" : "age-0");
 }
 
-function showFacts(box, facts) {
+export function showFacts(box, facts) {
     const known = facts.filter(([, value]) => value !== "" && value !== "–");
     while (box.children.length > known.length) box.lastChild.remove();
     while (box.children.length < known.length) {
@@ -244,7 +251,7 @@ function showFacts(box, facts) {
 
 export function showKey(node, entry) {
     const {text, bytes: raw} = keyText(entry);
-    setText(node, text);
+    setText(node, entry.is_cut ? `${text}…` : text);
     node.title = raw ? `${text} (bytes that are not UTF-8)` : text;
     node.classList.toggle("raw", raw);
 }
@@ -324,7 +331,7 @@ export function showHistory(history) {
     setRows(byId("history-rows"), samples,
         (row) => {
             cell(row, "th");
-            for (let i = 0; i < 6; i++) cell(row);
+            for (let i = 0; i < 6; i++) cell(row, "td", i > 3 ? "of-store" : "");
         },
         (row, one) => {
             [clock(one.time_ms), rate(one.rate?.applied), rate(one.rate?.duplicate),

@@ -9,7 +9,7 @@
  *       hundred open pages do not return to a restarted server in the same instant.
  *
  * States: connecting, live, paused, token (the server wants one), lost (with a reason, and when the
- * next attempt is). */
+ * next attempt is), redis (the server answers, and has lost Redis). */
 
 const INTERVAL_MS = 1000;
 const SILENT_MS = 6000;
@@ -51,9 +51,10 @@ async function readLines(body, onLine) {
 }
 
 export class Stream {
-    /* onState(state, details), onSample(object); token is a function, asked at each attempt. */
-    constructor({onState, onSample, token}) {
-        Object.assign(this, {onState, onSample, token});
+    /* onState(state, details), onSample(object); token and query, what the address ends with, are
+     * functions, asked at each attempt. */
+    constructor({onState, onSample, token, query}) {
+        Object.assign(this, {onState, onSample, token, query});
         this.attempt = 0;
         this.failures = 0;
         this.abort = null;
@@ -86,7 +87,7 @@ export class Stream {
         this.silence(attempt);
         let reason = "It has ended the connection.";
         try {
-            const response = await fetch(`/v1/live?interval=${INTERVAL_MS}`,
+            const response = await fetch(`/v1/live?interval=${INTERVAL_MS}${this.query()}`,
                 {headers: headers(this.token()), signal: abort.signal, cache: "no-store"});
             if (attempt !== this.attempt) return;
             if (response.status === 401 || response.status === 403) {
@@ -113,8 +114,9 @@ export class Stream {
         const sample = JSON.parse(line);
         this.silence(attempt);
         this.failures = 0;
-        this.onState("live", {});
-        this.onSample(sample);
+        const lost = sample.redis?.is_lost === true;
+        this.onState(lost ? "redis" : "live", sample.redis ?? {});
+        if (attempt === this.attempt) this.onSample(sample);
     }
 
     silence(attempt) {

@@ -8,6 +8,7 @@ import {drawBars, roundUp} from "./chart.js";
 import {ratio, whole} from "./model.js";
 import {byId, cell, put, setRows, setText} from "./panels.js";
 import {headers, problemOf} from "./stream.js";
+import {escaped} from "./tables.js";
 import {Tip} from "./tip.js";
 
 const EVERY_MS = 3000;
@@ -30,8 +31,10 @@ function lengthOf(period) {
 }
 
 export class Usage {
-    constructor(token) {
+    /* token and query, what addresses end with, are functions. */
+    constructor(token, query) {
         this.token = token;
+        this.query = query;
         this.top = [];
         this.rows = [];
         this.answered = false;
@@ -49,6 +52,7 @@ export class Usage {
         this.top = [];
         this.rows = [];
         this.answered = false;
+        this.asked_ms = 0;
         this.key.replaceChildren();
         this.by.replaceChildren();
     }
@@ -92,15 +96,10 @@ export class Usage {
         if (chosen !== undefined) this.key.value = keyIdentity(chosen);
     }
 
-    /* The key's bytes, each as %NN where it must be: it may be no UTF-8. */
     address(entry) {
         const from = (this.now_ms ?? Date.now()) - (MOST_BARS - 1) * lengthOf(this.by.value);
-        const key = typeof entry.key_base64 === "string" ?
-            [...atob(entry.key_base64)]
-                .map((byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`)
-                .join("") :
-            encodeURIComponent(entry.key);
-        return `/v1/usage?by=${this.by.value}&key=${key}&from=${new Date(from).toISOString()}`;
+        return `/v1/usage?by=${this.by.value}&key=${escaped(entry)}` +
+            `&from=${new Date(from).toISOString()}${this.query()}`;
     }
 
     async ask() {
@@ -111,13 +110,18 @@ export class Usage {
             return;
         }
         this.busy = true;
+        const query = this.query();
         try {
             const response = await fetch(
                 this.address(entry), {headers: headers(this.token()), cache: "no-store"});
-            if (response.ok)
-                this.show(entry, await response.json());
-            else
-                put("usage-text", await problemOf(response));
+            const answer = response.ok ? await response.json() : await problemOf(response);
+            /* Meanwhile another table may have been chosen. */
+            if (query === this.query()) {
+                if (response.ok)
+                    this.show(entry, answer);
+                else
+                    put("usage-text", answer);
+            }
         } catch {
             /* A lost server is the stream's business; the bars stay. */
         }

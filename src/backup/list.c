@@ -131,9 +131,7 @@ static lethe_status load(void *context, lethe_source source) {
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, type, VERSION, NULL, &decoder);
     if (status != LETHE_OK) return status;
-    status = get_all(decoder, out);
-    lethe_status end = lethe_decoder_end(decoder);
-    return status == LETHE_OK ? end : status;
+    return lethe_decoder_end_after(decoder, get_all(decoder, out));
 }
 
 bool lethe_backup_list_path(const char *backups, uint64_t number, char out[LETHE_OS_PATH_BYTES]) {

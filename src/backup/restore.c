@@ -32,7 +32,8 @@ static void remove_half(const char *folder) {
 
 /* Whether it is a part that is moved before the root. */
 static bool is_part(const char *name) {
-    static const char *const names[] = {RESTORING, "ledger", "acknowledged", "fold.sst"};
+    static const char *const names[] = {RESTORING, "ledger", "acknowledged", "fold.sst",
+                                        "fold-upper.sst"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return strncmp(name, "run-", 4) == 0 || strncmp(name, "log-", 4) == 0;
@@ -65,6 +66,17 @@ static bool remove_remains(const char *folder) {
     if (status != LETHE_OK || !remains.are_gone) return false;
     remove_half(folder); /* last: it shows that the others are remains */
     return lethe_os_path(half, "%s/" RESTORING, folder) && !lethe_os_exists(half);
+}
+
+/* A store among the backups would be in the way of those who look after them. */
+static lethe_status refuse_among(const char *backups, const char *folder, lethe_detail *detail) {
+    bool is_within;
+    lethe_status status = lethe_os_is_within(folder, backups, &is_within);
+    if (status != LETHE_OK) return lethe_detail_of_file(detail, status, "look at", folder);
+    if (!is_within) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EINVAL,
+                             "%s is in the folder of the backups; name a folder outside of it",
+                             folder);
 }
 
 /* Makes the folder ready, or refuses it. */
@@ -248,7 +260,8 @@ lethe_status lethe_backup_restore(const lethe_backup_kind *kind, const char *bac
     }
     if (status == LETHE_OK) status = choose(backups, &numbers, &number, detail);
     if (status == LETHE_OK) {
-        status = read_list(kind, backups, number, &contents, detail);
+        status = refuse_among(backups, folder, detail);
+        if (status == LETHE_OK) status = read_list(kind, backups, number, &contents, detail);
         if (status == LETHE_OK) status = restore(kind, backups, &contents, folder, detail);
         if (status == LETHE_ECORRUPT)
             status = name_another(kind, backups, &numbers, number, status, detail);

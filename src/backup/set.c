@@ -24,7 +24,15 @@
 #include "os/file.h"
 #include "os/folder.h"
 
-enum { FIRST_PAUSE_MS = 1, LONGEST_PAUSE_MS = 50, PATIENCE_MS = 20000, PIECE_BYTES = 1 << 16 };
+/* An attempt may take long: a disk that stalls for a while is no reason to give up. So on a slow
+ * disk, beside a busy writer, giving up may take as long as these attempts. */
+enum {
+    FIRST_PAUSE_MS = 1,
+    LONGEST_PAUSE_MS = 50,
+    PATIENCE_MS = 20000,
+    FEWEST_ATTEMPTS = 8,
+    PIECE_BYTES = 1 << 16
+};
 
 static bool path_of(const lethe_set *set, const char *name, char out[LETHE_OS_PATH_BYTES]) {
     return lethe_os_path(out, "%s/%s", set->folder, name);
@@ -228,11 +236,11 @@ static lethe_status take(lethe_set *set, const char *folder, lethe_set_gather ga
 lethe_status lethe_set_take(lethe_set *set, const char *folder, lethe_set_gather gather,
                             lethe_detail *detail) {
     uint64_t begun_ms = lethe_os_boot_ms(), pause_ms = FIRST_PAUSE_MS;
-    for (;;) {
+    for (unsigned attempts = 1;; attempts++) {
         lethe_status status = take(set, folder, gather, detail);
         if (status != LETHE_OK) return status;
         if (!set->is_torn && lethe_set_is_current(set)) return LETHE_OK;
-        if (lethe_os_boot_ms() - begun_ms > PATIENCE_MS) {
+        if (attempts >= FEWEST_ATTEMPTS && lethe_os_boot_ms() - begun_ms > PATIENCE_MS) {
             return lethe_detail_fill(detail, LETHE_EBUSY,
                                      "%s changes faster than it can be read; try again later",
                                      folder);

@@ -6,6 +6,7 @@
 #ifndef LETHE_CORE_BITS_H
 #define LETHE_CORE_BITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -110,6 +111,12 @@ static inline uint64_t lethe_deposit64(uint64_t word, uint64_t mask) {
 #else
     return lethe_deposit64_portable(word, mask);
 #endif
+}
+
+/* Whether what the last of the words has beyond this many bits is zero. */
+static inline bool lethe_bits_end_clean(const uint64_t *words, uint64_t bits) {
+    unsigned used = bits % 64;
+    return used == 0 || words[bits / 64] >> used == 0;
 }
 
 /* A word as it lies in a little-endian file, and back. */

@@ -64,6 +64,34 @@ uint64_t lethe_decoder_left(const lethe_decoder *decoder);
 lethe_status lethe_decoder_status(const lethe_decoder *decoder);
 /* Frees the decoder. LETHE_OK only when the whole payload was read and its checksum is right. */
 LETHE_MUST_CHECK lethe_status lethe_decoder_end(lethe_decoder *decoder);
+/* The same for a loader that has come to `status`: returns that if it is an error. */
+LETHE_MUST_CHECK static inline lethe_status lethe_decoder_end_after(lethe_decoder *decoder,
+                                                                    lethe_status status) {
+    lethe_status ended = lethe_decoder_end(decoder);
+    return status != LETHE_OK ? status : ended;
+}
+
+/* Defines TYPE_load for a structure whose frame is read by
+ *     get_(lethe_decoder *, const lethe_allocator *, TYPE **out)
+ * On error, get_ may leave an object at *out, which TYPE_free takes. */
+#define LETHE_DEFINE_LOAD(type_, frame_type_, newest_version_, get_)                        \
+    lethe_status type_##_load(lethe_source source, const lethe_allocator *allocator,        \
+                              type_ **out) {                                                \
+        if (out == NULL) return LETHE_EINVAL;                                               \
+        *out = NULL;                                                                        \
+        lethe_decoder *decoder;                                                             \
+        lethe_status status =                                                               \
+            lethe_decoder_begin(source, frame_type_, newest_version_, allocator, &decoder); \
+        if (status != LETHE_OK) return status;                                              \
+        type_ *made = NULL;                                                                 \
+        status = lethe_decoder_end_after(decoder, get_(decoder, allocator, &made));         \
+        if (status == LETHE_OK) {                                                           \
+            *out = made;                                                                    \
+        } else {                                                                            \
+            type_##_free(made);                                                             \
+        }                                                                                   \
+        return status;                                                                      \
+    }
 
 /* XXH3-64 of size bytes, for what has a checksum without a frame. Cost: some 10 GB/s. */
 uint64_t lethe_checksum(uint64_t seed, const void *data, size_t size);

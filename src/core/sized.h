@@ -41,4 +41,13 @@ LETHE_MUST_CHECK lethe_status lethe_sized_give(const void *ours, void *theirs, s
 #define LETHE_GIVE(ours, theirs, last_field) \
     lethe_sized_give((ours), (theirs), sizeof *(ours), LETHE_SIZE_WITH((ours), last_field))
 
+/* Defines TYPE_plan by TYPE_plan_options, which takes the options and computes the shape. */
+#define LETHE_DEFINE_PLAN(type_, last_field_of_shape_)                                      \
+    lethe_status type_##_plan(const type_##_options *options, type_##_shape *out) {         \
+        type_##_options taken;                                                              \
+        type_##_shape shape;                                                                \
+        lethe_status status = type_##_plan_options(options, &taken, &shape);                \
+        return status == LETHE_OK ? LETHE_GIVE(&shape, out, last_field_of_shape_) : status; \
+    }
+
 #endif

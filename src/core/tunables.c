@@ -3,13 +3,16 @@
 
 lethe_tunables lethe_tune = {
     .fold_after_bytes = (uint64_t)96 << 20,
+    .fold_split_keys = (uint64_t)1 << 15,
     .first_commit = 1,
     .first_stamp = 2,
     .stamp_limit = (uint64_t)1 << 31,
     .store_log_bytes = (uint64_t)8 << 20,
     .store_buffer_bytes = (uint64_t)64 << 20,
+    .simple_operations = 64,
     .ledger_checkpoint_ids = (uint64_t)8 << 20,
     .index_tail_ids = (uint64_t)1 << 18,
+    .index_threads = 1,
     .index_memory_bytes = (uint64_t)256 << 20,
     .fill_thread_ids = (uint64_t)1 << 16,
     .cascade_obsolete_bytes = (uint64_t)32 << 20,

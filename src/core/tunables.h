@@ -10,14 +10,19 @@
 
 typedef struct lethe_tunables {
     uint64_t fold_after_bytes;   /* of changes that the counters on disk don't have */
+    uint64_t fold_split_keys;    /* of a fold, from which on two threads sort and write it */
     uint64_t first_commit;       /* the number of a new store's first */
     uint64_t first_stamp;        /* of a store's first commit since it was opened: see counters.h */
     uint64_t stamp_limit;        /* from which on stamps begin again */
     uint64_t store_log_bytes;    /* of RocksDB's own log, after which it writes tables */
     uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see disk/options.c */
-    uint64_t fill_thread_ids;    /* of a log whose window a thread fills: see ids/fill.h */
+    uint64_t fill_thread_ids;    /* of a log whose window threads fill: see ids/fill.h */
+    uint64_t fill_threads;       /* that do; 0: as many as there are CPUs */
+    uint64_t fill_round_ids;     /* that they share at a time; 0: as many as there is room for */
     uint64_t index_tail_ids;     /* not sorted yet, of an index: see ids/index.h */
+    uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */
     uint64_t index_memory_bytes; /* of an index, after which its runs go to files, about */
+    uint64_t simple_operations;  /* in a row, to be decided as such: see operations/submit.c */
     uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */
     uint64_t cascade_table_homes;    /* of one table in memory; 0: as the memory allows */
     uint64_t cascade_log_file_bytes; /* after which a new file begins; 0: as the memory allows */

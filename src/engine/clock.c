@@ -30,6 +30,11 @@ static uint64_t carry_on(const lethe_state *state, const unsigned char boot_id[1
     return wall_ms > state->clock_ms ? wall_ms : state->clock_ms;
 }
 
+bool lethe_clock_knows_boot(const lethe_state *state) {
+    static const unsigned char unknown[16] = {0};
+    return memcmp(state->boot_id, unknown, 16) != 0;
+}
+
 void lethe_clock_start(lethe_clock *clock, lethe_state *state, bool by_events) {
     unsigned char boot_id[16];
     lethe_os_boot_id(boot_id);

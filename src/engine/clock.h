@@ -31,6 +31,9 @@ typedef struct lethe_clock {
 
 /* Starts the clock where the store's state stopped. */
 void lethe_clock_start(lethe_clock *clock, lethe_state *state, bool by_events);
+/* After the start: whether the system says which start of the machine this is. If not, the wall
+ * clock decides how much time has passed whenever the store is opened. */
+bool lethe_clock_knows_boot(const lethe_state *state);
 
 /* The store's time now. */
 uint64_t lethe_clock_now(const lethe_clock *clock, const lethe_state *state);

@@ -4,6 +4,8 @@
  *         log, starts its threads, and commits the settings: the first proof that the store can be
  *         written. A reader makes a view (view.c).
  * I1      A store that can't be opened is left as it was. */
+#include <stdatomic.h>
+
 #include "core/allocator.h"
 #include "core/detail.h"
 #include "core/sized.h"
@@ -24,14 +26,18 @@ static void fill_defaults(lethe_store *store, const lethe_store_options *options
     store->allocator = filled->allocator;
 }
 
+void lethe_engine_default_settings(lethe_store_options *options) {
+    if (options->window_ms == 0) options->window_ms = DEFAULT_WINDOW_MS;
+    if (options->error == 0) options->error = DEFAULT_ERROR;
+}
+
 /* What the options leave open stays as it was; a new store gets the defaults. */
 static void resolve_settings(lethe_store *store) {
     lethe_store_options *options = &store->options;
     lethe_state *state = &store->state;
     if (options->window_ms == 0) options->window_ms = state->window_ms;
-    if (options->window_ms == 0) options->window_ms = DEFAULT_WINDOW_MS;
     if (options->error == 0) options->error = state->error;
-    if (options->error == 0) options->error = DEFAULT_ERROR;
+    lethe_engine_default_settings(options);
     lethe_ids_plan(&store->ids, options->window_ms);
 }
 
@@ -51,8 +57,20 @@ static void resolve_known_from(lethe_store *store) {
     if (!store->options.event_time || window_says_so) state->known_from_ms = 0;
 }
 
+/* Refuses what only a store that is there already can be asked for. */
+static lethe_status check_new(const lethe_store_options *options, lethe_detail *detail) {
+    if (options->sketch_bytes == 0 && options->sketch_top != 0) {
+        return lethe_detail_fill(detail, LETHE_EINVAL,
+                                 "a store of exact counters lists no most frequent keys; give the "
+                                 "size of a sketch as well");
+    }
+    return lethe_meters_check_new(options, detail);
+}
+
 /* Gives a new store its secret, and its kind of values. */
 static lethe_status found_store(lethe_store *store, lethe_detail *detail) {
+    lethe_status status = check_new(&store->options, detail);
+    if (status != LETHE_OK) return status;
     store->state =
         (lethe_state){.seed = store->options.seed, .commit = lethe_tune.first_commit - 1};
     if (store->options.seed == 0 &&
@@ -64,11 +82,6 @@ static lethe_status found_store(lethe_store *store, lethe_detail *detail) {
     if (store->options.scale > 0) store->state.scale = (uint32_t)store->options.scale;
     store->state.sketch_bytes = store->options.sketch_bytes;
     store->state.sketch_top = store->options.sketch_top;
-    if (store->state.sketch_bytes == 0 && store->options.sketch_top != 0) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "a store of exact counters lists no most frequent keys; give the "
-                                 "size of a sketch as well");
-    }
     if (store->state.sketch_top == 0 && store->state.sketch_bytes != 0) {
         store->state.sketch_top = DEFAULT_SKETCH_TOP;
     }
@@ -141,6 +154,18 @@ static lethe_status open_values(lethe_store *store, lethe_detail *detail) {
     return status;
 }
 
+/* What whoever opened the store should know, unless there is something worse to say. */
+static void note_clock(lethe_store *store) {
+    bool by_age = !store->options.event_time && store->options.forever != LETHE_SWITCH_ON;
+    if (!by_age || lethe_clock_knows_boot(&store->state)) return;
+    if (store->notice.text[0] != '\0') return;
+    (void)lethe_detail_fill(&store->notice, LETHE_OK,
+                            "/proc/sys/kernel/random/boot_id cannot be read, so the wall clock "
+                            "decides how old ids are: if it is set ahead before the store is "
+                            "opened again, events can count twice; make that file readable "
+                            "(systemd: no ProcSubset=pid)");
+}
+
 static lethe_status open_to_write(lethe_store *store, const char *folder, lethe_detail *detail) {
     lethe_status status = lethe_engine_resolve_modes(store, detail);
     if (status != LETHE_OK) return status;
@@ -163,6 +188,7 @@ static lethe_status open_to_write(lethe_store *store, const char *folder, lethe_
     if (status == LETHE_OK) status = start_threads(store, detail);
     if (status == LETHE_OK) status = commit_settings(store, detail);
     lethe_engine_leave(store);
+    if (status == LETHE_OK) note_clock(store);
     return status;
 }
 
@@ -179,8 +205,12 @@ lethe_status lethe_engine_read(lethe_store *store, lethe_detail *detail) {
 
 static lethe_status open_store(lethe_store *store, const char *folder, lethe_detail *detail) {
     if (store->options.read_only) return lethe_engine_view(store, folder, detail);
-    lethe_status status = lethe_disk_open(folder, LETHE_DISK_WRITE, store->options.create,
-                                          lethe_log_inspect, &store->disk, detail);
+    lethe_status status = LETHE_OK;
+    if (store->options.create && !lethe_disk_exists(folder)) /* before its folder is made */
+        status = check_new(&store->options, detail);
+    if (status != LETHE_OK) return status;
+    status = lethe_disk_open(folder, LETHE_DISK_WRITE, store->options.create, lethe_log_inspect,
+                             &store->disk, detail);
     if (status == LETHE_OK) status = load_state(store, detail);
     return status == LETHE_OK ? open_to_write(store, folder, detail) : status;
 }
@@ -210,6 +240,11 @@ static void free_store(lethe_store *store) {
     lethe_release(allocator, store, sizeof *store);
 }
 
+static uint64_t next_opening(void) {
+    static _Atomic uint64_t last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
 lethe_status lethe_store_open(const char *folder, const lethe_store_options *options,
                               lethe_store **out, lethe_detail *detail) {
     if (out != NULL) *out = NULL;
@@ -231,6 +266,7 @@ lethe_status lethe_store_open(const char *folder, const lethe_store_options *opt
     lethe_store *store = lethe_alloc_zeroed(taken.allocator, sizeof *store);
     if (store == NULL) return lethe_detail_fill(detail, LETHE_ENOMEM, "not enough memory");
     fill_defaults(store, &taken);
+    store->opening = next_opening();
     lethe_os_lock_init(&store->turn);
     lethe_os_lock_init(&store->lock);
     lethe_os_condition_init(&store->log.work);

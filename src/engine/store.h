@@ -34,6 +34,8 @@ struct lethe_store {
     /* With defaults filled in. A mode is LETHE_SWITCH_ON or LETHE_SWITCH_KEEP, which is 0. */
     lethe_store_options options;
     const lethe_allocator *allocator;
+    /* No other opening of a store in this process has the same number. */
+    uint64_t opening;
 
     /* Whoever holds the turn is next to take the lock: see lethe_engine_enter. */
     lethe_os_lock turn;
@@ -61,11 +63,6 @@ struct lethe_store {
     uint64_t view_fingerprint;
 };
 
-/* Whether groups know their ids until these are durable: the ledger has them only then. */
-static inline bool lethe_engine_keeps_pending(const lethe_store *store) {
-    return store->ids.ledger != NULL;
-}
-
 /* Takes the lock, in turn. Deciding holds it nearly all the time, and takes it again as soon as it
  * gave it up. Without turns the committing thread would get it only when nothing more can be
  * decided before a commit. */
@@ -85,6 +82,10 @@ void lethe_engine_remark(lethe_store *store, const lethe_detail *detail);
 void lethe_engine_remark_late(lethe_store *store, lethe_status status, const lethe_detail *detail);
 /* Registers the first failure; nothing is committed after it. */
 void lethe_engine_fail(lethe_store *store, lethe_status status, const lethe_detail *detail);
+
+/* open.c */
+/* The W and the error of a new store, where they are 0. */
+void lethe_engine_default_settings(lethe_store_options *options);
 
 /* modes.c */
 LETHE_MUST_CHECK lethe_status lethe_engine_check_options(const lethe_store_options *options,

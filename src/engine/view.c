@@ -23,7 +23,9 @@
 #include "engine/store.h"
 #include "os/clock.h"
 
-enum { FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 80, PATIENCE_MS = 10000 };
+/* An attempt may take long: a disk that stalls for a while is no reason to give up. So on a slow
+ * disk, beside a busy writer, giving up may take as long as these attempts. */
+enum { FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 80, PATIENCE_MS = 10000, FEWEST_ATTEMPTS = 8 };
 
 static void drop(lethe_store *fresh) {
     lethe_values_close(&fresh->values);
@@ -56,7 +58,7 @@ static bool may_pass(lethe_status status) {
 static lethe_status look_until_sound(lethe_store *fresh, const char *folder,
                                      const lethe_state *seen, lethe_detail *detail) {
     uint64_t begun_ms = lethe_os_boot_ms(), pause_ms = FIRST_PAUSE_MS;
-    for (unsigned unchanged = 0;;) {
+    for (unsigned unchanged = 0, attempts = 1;; attempts++) {
         uint64_t before = fresh->view_fingerprint = lethe_disk_fingerprint(folder);
         lethe_status status = look(fresh, folder, seen, detail);
         if (status == LETHE_OK) {
@@ -67,7 +69,7 @@ static lethe_status look_until_sound(lethe_store *fresh, const char *folder,
         if (!may_pass(status)) return status;
         unchanged = lethe_disk_fingerprint(folder) == before ? unchanged + 1 : 0;
         if (unchanged == 2) return status;
-        if (lethe_os_boot_ms() - begun_ms > PATIENCE_MS) {
+        if (attempts >= FEWEST_ATTEMPTS && lethe_os_boot_ms() - begun_ms > PATIENCE_MS) {
             return lethe_detail_fill(detail, LETHE_EBUSY,
                                      "%s changes faster than it can be read; try again later",
                                      folder);

@@ -9,10 +9,11 @@
 #include "core/bytes.h"
 #include "core/codec.h"
 #include "core/detail.h"
+#include "filter/bloom/frame.h"
 #include "opencl/gaussian.h"
 
-/* docs/format/gaussian.md and docs/format/bloom.md */
-enum { VERSION = 1, ADDITIONS_AT = 40, BLOOM_FIELD_BYTES = 56 };
+/* docs/format/gaussian.md */
+enum { VERSION = 1, ADDITIONS_AT = 40 };
 
 /* Reads a buffer of the device into memory of its own, which the caller releases. */
 static lethe_status fetch(lethe_opencl_gaussian *filter, struct lethe_opencl_job *job,
@@ -74,17 +75,17 @@ static lethe_status make_bloom(lethe_opencl_gaussian *filter, const unsigned cha
     const lethe_allocator *allocator = filter->device->allocator;
     lethe_memory_writer frame = {0};
     lethe_encoder *encoder;
-    lethe_status status = lethe_encoder_begin(lethe_sink_to_memory(&frame), "BLOM", VERSION,
-                                              BLOOM_FIELD_BYTES + bytes, allocator, &encoder);
+    const lethe_bloom_shape shape = {.size = sizeof shape,
+                                     .layout = LETHE_BLOOM_CLASSIC,
+                                     .hashes = filter->hashes,
+                                     .bits = filter->range,
+                                     .seed = filter->seed,
+                                     .capacity = filter->capacity,
+                                     .error = filter->error,
+                                     .memory_bytes = bytes};
+    lethe_status status = lethe_bloom_frame_begin(lethe_sink_to_memory(&frame), &shape,
+                                                  filter->additions, allocator, &encoder);
     if (status == LETHE_OK) {
-        lethe_encoder_put_u32(encoder, LETHE_BLOOM_CLASSIC);
-        lethe_encoder_put_u32(encoder, filter->hashes);
-        lethe_encoder_put_u64(encoder, filter->range);
-        lethe_encoder_put_u64(encoder, filter->seed);
-        lethe_encoder_put_u64(encoder, filter->capacity);
-        lethe_encoder_put_f64(encoder, filter->error);
-        lethe_encoder_put_u64(encoder, filter->additions);
-        lethe_encoder_put_u64(encoder, 0);
         lethe_encoder_put_bytes(encoder, bits, bytes);
         status = lethe_encoder_end(encoder);
     }

@@ -1,8 +1,10 @@
-/* os/thread.c - POSIX threads and condition variables on a clock that nobody can set. */
+/* os/thread.c - POSIX threads, condition variables on a clock that nobody can set, and how many
+ * CPUs there are. */
 #include "os/thread.h"
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 lethe_status lethe_os_thread_start(lethe_os_thread *thread, void *(*main)(void *context),
                                    void *context) {
@@ -16,6 +18,11 @@ lethe_status lethe_os_thread_start(lethe_os_thread *thread, void *(*main)(void *
 
 void lethe_os_thread_join(lethe_os_thread *thread) {
     (void)pthread_join(thread->thread, NULL);
+}
+
+unsigned lethe_os_cpus(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 1 ? (unsigned)count : 1;
 }
 
 void lethe_os_condition_init(lethe_os_condition *condition) {

@@ -18,6 +18,9 @@ LETHE_MUST_CHECK lethe_status lethe_os_thread_start(lethe_os_thread *thread,
                                                     void *(*main)(void *context), void *context);
 void lethe_os_thread_join(lethe_os_thread *thread);
 
+/* How many threads can run at once, at least 1. */
+unsigned lethe_os_cpus(void);
+
 /* Something to wait for while holding a lock, which is given up meanwhile. */
 typedef struct lethe_os_condition {
     pthread_cond_t condition;

@@ -48,11 +48,16 @@ LETHE_INLINE uint64_t lethe_cell_full(unsigned size) {
     return UINT64_MAX >> (64 - (8u << size));
 }
 
-/* value + weight, or full. */
+LETHE_INLINE uint64_t least_of(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* value + weight, or full; value is at most full. With counters below 64 bits, a weight beyond full
+ * is as good as full, and the sum of two such numbers cannot overflow. */
 LETHE_INLINE uint64_t grown(uint64_t value, uint64_t weight, unsigned size) {
-    uint64_t sum = value + weight;
-    bool is_full = size == 3 ? sum < value : sum > lethe_cell_full(size) || sum < value;
-    return is_full ? lethe_cell_full(size) : sum;
+    uint64_t full = lethe_cell_full(size);
+    if (size == 3) return value + weight < value ? full : value + weight;
+    return least_of(value + least_of(weight, full), full);
 }
 
 /* value - weight, except that a full counter stays full. The caller knows that value >= weight. */
@@ -60,15 +65,22 @@ LETHE_INLINE uint64_t shrunk(uint64_t value, uint64_t weight, unsigned size) {
     return value == lethe_cell_full(size) ? value : value - weight;
 }
 
-LETHE_INLINE uint64_t least_of(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
+/* Does something for each row, in copies one after the other where the depth is a constant. The
+ * compiler would not do that of itself: to it, an atomic load or store is a call. */
+#define FOR_EACH_ROW(row, depth, statement)                                                 \
+    do {                                                                                    \
+        if (__builtin_constant_p(depth)) {                                                  \
+            _Pragma("GCC unroll 4") for (uint32_t row = 0; row < (depth); row++) statement; \
+        } else {                                                                            \
+            for (uint32_t row = 0; row < (depth); row++)                                    \
+                statement;                                                                  \
+        }                                                                                   \
+    } while (0)
 
 LETHE_INLINE uint64_t least_counter(const void *cells, const uint32_t *at, uint32_t depth,
                                     unsigned size) {
     uint64_t least = UINT64_MAX;
-    for (uint32_t row = 0; row < depth; row++)
-        least = least_of(least, lethe_cell_get(cells, at[row], size));
+    FOR_EACH_ROW(row, depth, least = least_of(least, lethe_cell_get(cells, at[row], size)));
     return least;
 }
 

@@ -279,9 +279,7 @@ static lethe_status load_as(lethe_source source, bool query_only, const lethe_al
     const char *type = query_only ? EXPORT_TYPE : TYPE;
     lethe_status status = lethe_decoder_begin(source, type, NEWEST_VERSION, allocator, &decoder);
     if (status != LETHE_OK) return status;
-    status = get_sketch(decoder, query_only, allocator, out);
-    lethe_status ended = lethe_decoder_end(decoder);
-    if (status == LETHE_OK) status = ended;
+    status = lethe_decoder_end_after(decoder, get_sketch(decoder, query_only, allocator, out));
     if (status != LETHE_OK) {
         lethe_sketch_free(*out);
         *out = NULL;

@@ -32,30 +32,48 @@
 
 /* The tables: each operation for each size of counters. The common depths are constants. */
 
+LETHE_INLINE bool is_common(const struct lethe_sketch_core *core, bool with_is) {
+    return __builtin_expect(
+        core->depth == COMMON_DEPTH && (!with_is || core->is_depth == COMMON_DEPTH), true);
+}
+
 LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
                             chunk_work *work, unsigned size, bool with_is, bool with_ds) {
-    if (core->depth == COMMON_DEPTH && (!with_is || core->is_depth == COMMON_DEPTH)) {
+    if (is_common(core, with_is)) {
         drive(core, batch, work, COMMON_DEPTH, size, with_is ? COMMON_DEPTH : 0, with_ds);
     } else {
         drive(core, batch, work, core->depth, size, with_is ? core->is_depth : 0, with_ds);
     }
 }
 
-LETHE_INLINE void drive_any_one(struct lethe_sketch_core *core,
-                                const struct lethe_sketch_batch *batch, chunk_work *work,
-                                unsigned size, bool with_is, bool with_ds) {
-    if (core->depth == COMMON_DEPTH && (!with_is || core->is_depth == COMMON_DEPTH)) {
-        drive_one(core, batch, work, COMMON_DEPTH, size, with_is ? COMMON_DEPTH : 0, with_ds);
-    } else {
-        drive_one(core, batch, work, core->depth, size, with_is ? core->is_depth : 0, with_ds);
-    }
+LETHE_INLINE void one_common(struct lethe_sketch_core *core, struct one one, chunk_work *work,
+                             unsigned size, bool with_is, bool with_ds) {
+    uint32_t at[COMMON_DEPTH], is_at[COMMON_DEPTH];
+    drive_one(core, &one, at, is_at, work, COMMON_DEPTH, size, with_is ? COMMON_DEPTH : 0, with_ds);
 }
 
-/* The batch of a single key, for functions whose arguments are these. */
-#define ONE_TO_CHANGE(...)                                           \
-    (const struct lethe_sketch_batch) {                              \
-        .hashes = &hash, .weights = &weight, .count = 1, __VA_ARGS__ \
-    }
+LETHE_INLINE void one_of_any_depth(struct lethe_sketch_core *core, struct one one, chunk_work *work,
+                                   unsigned size, bool with_is, bool with_ds) {
+    uint32_t at[LETHE_SKETCH_MAX_DEPTH], is_at[LETHE_SKETCH_MAX_DEPTH];
+    drive_one(core, &one, at, is_at, work, core->depth, size, with_is ? core->is_depth : 0,
+              with_ds);
+}
+
+/* A single key as a batch. */
+LETHE_NOINLINE bool change_as_batch(struct lethe_sketch_core *core, lethe_hash hash,
+                                    uint64_t weight,
+                                    void (*change)(struct lethe_sketch_core *core,
+                                                   const struct lethe_sketch_batch *batch)) {
+    uint8_t flag = 0;
+    change(core, &(const struct lethe_sketch_batch){
+                     .hashes = &hash, .weights = &weight, .count = 1, .flags = &flag});
+    return flag;
+}
+
+/* Below, name_one is the operation on a single key, and name_other what it does in sketches of
+ * other depths. That one is a function apart: inside, it would make the common case longer. What is
+ * rare, to add a key to a DS part at another depth, goes as a batch of one key, as each copy of
+ * these functions takes long to compile. */
 
 /* Counting writes nothing to the core. It reads only the fields that a writer never changes, so it
  * works on a copy of those and can share drive_any with the writing operations. */
@@ -64,69 +82,109 @@ LETHE_INLINE void drive_any_one(struct lethe_sketch_core *core,
         .cells = (core)->cells, .width = (core)->width, .depth = (core)->depth, \
         .scale = (core)->scale                                                  \
     }
-#define COUNT(name, work, size)                                                       \
-    static void name(const struct lethe_sketch_core *core,                            \
-                     const struct lethe_sketch_batch *batch) {                        \
-        struct lethe_sketch_core reading = FOR_READING(core);                         \
-        drive_any(&reading, batch, work, size, false, false);                         \
-    }                                                                                 \
-    static uint64_t name##_one(const struct lethe_sketch_core *core, lethe_hash hash, \
-                               bool *saturated) {                                     \
-        struct lethe_sketch_core reading = FOR_READING(core);                         \
-        uint64_t count;                                                               \
-        uint8_t flag = 0;                                                             \
-        const struct lethe_sketch_batch batch = {                                     \
-            .hashes = &hash, .count = 1, .counts = &count, .flags = &flag};           \
-        drive_any_one(&reading, &batch, work, size, false, false);                    \
-        *saturated = flag;                                                            \
-        return count;                                                                 \
+#define COUNT(name, work, size)                                                                 \
+    static void name(const struct lethe_sketch_core *core,                                      \
+                     const struct lethe_sketch_batch *batch) {                                  \
+        struct lethe_sketch_core reading = FOR_READING(core);                                   \
+        drive_any(&reading, batch, work, size, false, false);                                   \
+    }                                                                                           \
+    LETHE_NOINLINE uint64_t name##_other(const struct lethe_sketch_core *core, lethe_hash hash, \
+                                         bool *saturated) {                                     \
+        struct lethe_sketch_core reading = FOR_READING(core);                                   \
+        uint64_t count;                                                                         \
+        uint8_t flag;                                                                           \
+        one_of_any_depth(&reading, (struct one){hash, 0, &count, &flag}, work, size, false,     \
+                         false);                                                                \
+        if (saturated != NULL) *saturated = flag;                                               \
+        return count;                                                                           \
+    }                                                                                           \
+    static uint64_t name##_one(const struct lethe_sketch_core *core, lethe_hash hash,           \
+                               bool *saturated) {                                               \
+        if (!is_common(core, false)) return name##_other(core, hash, saturated);                \
+        struct lethe_sketch_core reading = FOR_READING(core);                                   \
+        uint64_t count;                                                                         \
+        uint8_t flag;                                                                           \
+        one_common(&reading, (struct one){hash, 0, &count, &flag}, work, size, false, false);   \
+        if (saturated != NULL) *saturated = flag;                                               \
+        return count;                                                                           \
     }
-#define REMOVE(name, work, size, with_is, with_ds)                                             \
-    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
-        drive_any(core, batch, work, size, with_is, with_ds);                                  \
-    }                                                                                          \
-    static bool name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) { \
-        uint8_t flag = 0;                                                                      \
-        drive_any_one(core, &ONE_TO_CHANGE(.flags = &flag), work, size, with_is, with_ds);     \
-        return flag;                                                                           \
+#define REMOVE(name, work, size, with_is, with_ds)                                               \
+    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) {   \
+        drive_any(core, batch, work, size, with_is, with_ds);                                    \
+    }                                                                                            \
+    LETHE_NOINLINE bool name##_other(struct lethe_sketch_core *core, lethe_hash hash,            \
+                                     uint64_t weight) {                                          \
+        uint8_t flag;                                                                            \
+        one_of_any_depth(core, (struct one){hash, weight, NULL, &flag}, work, size, with_is,     \
+                         with_ds);                                                               \
+        return flag;                                                                             \
+    }                                                                                            \
+    static bool name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) {   \
+        if (!is_common(core, with_is)) return name##_other(core, hash, weight);                  \
+        uint8_t flag;                                                                            \
+        one_common(core, (struct one){hash, weight, NULL, &flag}, work, size, with_is, with_ds); \
+        return flag;                                                                             \
     }
-#define ADD(name, work, size, with_is, with_ds)                                                \
-    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
-        add_batch_total(core, batch);                                                          \
-        drive_any(core, batch, work, size, with_is, with_ds);                                  \
-    }                                                                                          \
-    static void name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) { \
-        add_total(core, weight);                                                               \
-        drive_any_one(core, &ONE_TO_CHANGE(.counts = NULL), work, size, with_is, with_ds);     \
+#define ADD(name, work, size)                                                                     \
+    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) {    \
+        add_batch_total(core, batch);                                                             \
+        drive_any(core, batch, work, size, false, false);                                         \
+    }                                                                                             \
+    LETHE_NOINLINE void name##_other(struct lethe_sketch_core *core, lethe_hash hash,             \
+                                     uint64_t weight) {                                           \
+        one_of_any_depth(core, (struct one){hash, weight, NULL, NULL}, work, size, false, false); \
+    }                                                                                             \
+    static void name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) {    \
+        add_total(core, weight);                                                                  \
+        if (is_common(core, false)) {                                                             \
+            one_common(core, (struct one){hash, weight, NULL, NULL}, work, size, false, false);   \
+        } else {                                                                                  \
+            name##_other(core, hash, weight);                                                     \
+        }                                                                                         \
     }
 /* With or without a DS part, depending on the sketch. */
-#define ADD_RAISING(name, work, size, with_is)                                                 \
-    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) { \
-        add_batch_total(core, batch);                                                          \
-        if (core->ds != NULL) {                                                                \
-            drive_any(core, batch, work, size, with_is, true);                                 \
-        } else {                                                                               \
-            drive_any(core, batch, work, size, with_is, false);                                \
-        }                                                                                      \
-    }                                                                                          \
-    static void name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) { \
-        add_total(core, weight);                                                               \
-        if (core->ds != NULL) {                                                                \
-            drive_any_one(core, &ONE_TO_CHANGE(.counts = NULL), work, size, with_is, true);    \
-        } else {                                                                               \
-            drive_any_one(core, &ONE_TO_CHANGE(.counts = NULL), work, size, with_is, false);   \
-        }                                                                                      \
+#define ADD_RAISING(name, work, size, with_is)                                                    \
+    static void name(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch) {    \
+        add_batch_total(core, batch);                                                             \
+        if (core->ds != NULL) {                                                                   \
+            drive_any(core, batch, work, size, with_is, true);                                    \
+        } else {                                                                                  \
+            drive_any(core, batch, work, size, with_is, false);                                   \
+        }                                                                                         \
+    }                                                                                             \
+    LETHE_NOINLINE void name##_other(struct lethe_sketch_core *core, lethe_hash hash,             \
+                                     uint64_t weight) {                                           \
+        one_of_any_depth(core, (struct one){hash, weight, NULL, NULL}, work, size, with_is,       \
+                         false);                                                                  \
+    }                                                                                             \
+    LETHE_NOINLINE void name##_with_ds(struct lethe_sketch_core *core, lethe_hash hash,           \
+                                       uint64_t weight) {                                         \
+        one_common(core, (struct one){hash, weight, NULL, NULL}, work, size, with_is, true);      \
+    }                                                                                             \
+    static void name##_one(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight) {    \
+        if (core->ds != NULL && !is_common(core, with_is)) {                                      \
+            (void)change_as_batch(core, hash, weight, name);                                      \
+            return;                                                                               \
+        }                                                                                         \
+        add_total(core, weight);                                                                  \
+        if (core->ds != NULL) {                                                                   \
+            name##_with_ds(core, hash, weight);                                                   \
+        } else if (is_common(core, with_is)) {                                                    \
+            one_common(core, (struct one){hash, weight, NULL, NULL}, work, size, with_is, false); \
+        } else {                                                                                  \
+            name##_other(core, hash, weight);                                                     \
+        }                                                                                         \
     }
 
 #define OPERATIONS_OF_SIZE(size)                                                \
-    ADD(count_min_add_##size, count_min_add_chunk, size, false, false)          \
+    ADD(count_min_add_##size, count_min_add_chunk, size)                        \
     REMOVE(count_min_remove_##size, count_min_remove_chunk, size, false, false) \
     COUNT(least_count_##size, least_count_chunk, size)                          \
     ADD_RAISING(conservative_add_##size, raise_add_chunk, size, false)          \
     REMOVE(conservative_remove_##size, raise_remove_chunk, size, false, true)   \
     ADD_RAISING(fid_add_##size, raise_add_chunk, size, true)                    \
     REMOVE(fid_remove_##size, raise_remove_chunk, size, true, true)             \
-    ADD(signed_add_##size, signed_add_chunk, size, false, false)                \
+    ADD(signed_add_##size, signed_add_chunk, size)                              \
     REMOVE(signed_remove_##size, signed_remove_chunk, size, false, false)       \
     COUNT(signed_count_##size, signed_count_chunk, size)
 

@@ -26,6 +26,13 @@ LETHE_INLINE void place_part(const lethe_hash *hashes, size_t count, uint32_t wi
     }
 }
 
+LETHE_INLINE void place_one(lethe_hash hash, uint32_t width, uint32_t depth, uint32_t *at) {
+    lethe_place_rows(hash, width, 0, at);
+    for (uint32_t row = LETHE_PLACE_ROWS; row < depth; row += LETHE_PLACE_ROWS)
+        lethe_place_rows(lethe_place_group(hash, row / LETHE_PLACE_ROWS), width, row * width,
+                         at + row);
+}
+
 /* Whether prefetching a part pays. A part that fits in the second-level cache is there as fast
  * as it can be prefetched. */
 LETHE_INLINE bool is_large(uint32_t width, uint32_t depth, unsigned size) {
@@ -66,9 +73,11 @@ LETHE_INLINE void prepare(const struct lethe_sketch_core *core,
         prefetch_part(core->is, chunk->is_at, chunk->count, chunk->is_stride, is_depth, size);
 }
 
-typedef void chunk_work(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
-                        const struct chunk *chunk, uint32_t depth, unsigned size, uint32_t is_depth,
-                        bool with_ds);
+/* What is done to the keys of a chunk. */
+#define CHUNK_ARGUMENTS                                                     \
+    struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch, \
+        const struct chunk *chunk, uint32_t depth, unsigned size, uint32_t is_depth, bool with_ds
+typedef void chunk_work(CHUNK_ARGUMENTS);
 
 /* Works through a batch, one chunk after the chunk that is being fetched. */
 LETHE_INLINE void drive(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
@@ -79,32 +88,40 @@ LETHE_INLINE void drive(struct lethe_sketch_core *core, const struct lethe_sketc
     POSITIONS(first_is, CHUNK);
     POSITIONS(second_is, CHUNK);
     struct chunk chunks[2] = {{.at = first, .is_at = first_is}, {.at = second, .is_at = second_is}};
-    if (batch->count == 0) return;
-    prepare(core, batch, &chunks[0], 0, depth, size, is_depth, with_ds);
-    unsigned now = 0;
-    for (size_t next = CHUNK; next < batch->count; next += CHUNK) {
-        prepare(core, batch, &chunks[1 - now], next, depth, size, is_depth, with_ds);
-        work(core, batch, &chunks[now], depth, size, is_depth, with_ds);
-        now = 1 - now;
+    /* One round more than there are chunks. This way the two inlined functions are in the machine
+     * code once. */
+    for (size_t next = 0; next < batch->count + CHUNK; next += CHUNK) {
+        struct chunk *coming = &chunks[next / CHUNK % 2], *here = &chunks[1 - next / CHUNK % 2];
+        if (next < batch->count) prepare(core, batch, coming, next, depth, size, is_depth, with_ds);
+        if (next > 0) work(core, batch, here, depth, size, is_depth, with_ds);
     }
-    work(core, batch, &chunks[now], depth, size, is_depth, with_ds);
 }
 
-/* Works on the only key of a batch. */
-LETHE_INLINE void drive_one(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
-                            chunk_work *work, uint32_t depth, unsigned size, uint32_t is_depth,
-                            bool with_ds) {
-    POSITIONS(at, 1);
-    POSITIONS(is_at, 1);
-    struct chunk chunk = {.at = at,
-                          .is_at = is_at,
-                          .count = 1,
-                          .stride = stride_of(depth),
-                          .is_stride = stride_of(is_depth)};
-    place_part(batch->hashes, 1, core->width, depth, at, chunk.stride);
-    if (is_depth > 0)
-        place_part(batch->hashes, 1, core->is_width, is_depth, is_at, chunk.is_stride);
-    work(core, batch, &chunk, depth, size, is_depth, with_ds);
+/* A single key: its weight, and where the results go, as in a batch. */
+struct one {
+    lethe_hash hash;
+    uint64_t weight;
+    uint64_t *count;
+    uint8_t *flag;
+};
+
+/* Works on a single key. at and is_at have room for its positions, of whole groups of rows. */
+LETHE_INLINE void drive_one(struct lethe_sketch_core *core, const struct one *one, uint32_t *at,
+                            uint32_t *is_at, chunk_work *work, uint32_t depth, unsigned size,
+                            uint32_t is_depth, bool with_ds) {
+    const struct chunk chunk = {.at = at,
+                                .is_at = is_at,
+                                .count = 1,
+                                .stride = stride_of(depth),
+                                .is_stride = stride_of(is_depth)};
+    const struct lethe_sketch_batch batch = {.hashes = &one->hash,
+                                             .weights = &one->weight,
+                                             .count = 1,
+                                             .counts = one->count,
+                                             .flags = one->flag};
+    place_one(one->hash, core->width, depth, at);
+    if (is_depth > 0) place_one(one->hash, core->is_width, is_depth, is_at);
+    work(core, &batch, &chunk, depth, size, is_depth, with_ds);
 }
 
 LETHE_INLINE uint64_t weight_of(const struct lethe_sketch_batch *batch, size_t i) {

@@ -1,29 +1,34 @@
 /* sketch/hot_least.inc.h - the kinds whose answer is the least counter; part of
  * sketch/hot.inc.h. */
 
+LETHE_INLINE uint64_t grow_cell(void *cells, uint32_t at, uint64_t weight, unsigned size) {
+    uint64_t value = grown(lethe_cell_get(cells, at, size), weight, size);
+    lethe_cell_set(cells, at, size, value);
+    return value;
+}
+
+/* Adds weight to all counters of a key and returns the least of them. */
+LETHE_INLINE uint64_t grow_counters(void *cells, const uint32_t *at, uint64_t weight,
+                                    uint32_t depth, unsigned size) {
+    uint64_t least = UINT64_MAX;
+    FOR_EACH_ROW(row, depth, least = least_of(least, grow_cell(cells, at[row], weight, size)));
+    return least;
+}
+
 /* count-min: every counter of the key grows. */
 
-LETHE_INLINE void count_min_add_chunk(struct lethe_sketch_core *core,
-                                      const struct lethe_sketch_batch *batch,
-                                      const struct chunk *chunk, uint32_t depth, unsigned size,
-                                      uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void count_min_add_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
+    void *const cells = core->cells; /* no store below changes it, which the compiler cannot know */
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
-        uint64_t weight = weight_of(batch, chunk->first + i), least = UINT64_MAX;
-        for (uint32_t row = 0; row < depth; row++) {
-            uint64_t value = grown(lethe_cell_get(core->cells, at[row], size), weight, size);
-            lethe_cell_set(core->cells, at[row], size, value);
-            least = least_of(least, value);
-        }
+        uint64_t weight = weight_of(batch, chunk->first + i);
+        uint64_t least = grow_counters(cells, at, weight, depth, size);
         if (batch->counts != NULL) batch->counts[chunk->first + i] = least;
     }
 }
 
-LETHE_INLINE void count_min_remove_chunk(struct lethe_sketch_core *core,
-                                         const struct lethe_sketch_batch *batch,
-                                         const struct chunk *chunk, uint32_t depth, unsigned size,
-                                         uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void count_min_remove_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
@@ -41,10 +46,7 @@ LETHE_INLINE void count_min_remove_chunk(struct lethe_sketch_core *core,
     }
 }
 
-LETHE_INLINE void least_count_chunk(struct lethe_sketch_core *core,
-                                    const struct lethe_sketch_batch *batch,
-                                    const struct chunk *chunk, uint32_t depth, unsigned size,
-                                    uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void least_count_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         uint64_t least = least_counter(core->cells, chunk->at + i * chunk->stride, depth, size);
@@ -62,36 +64,33 @@ LETHE_INLINE void least_count_chunk(struct lethe_sketch_core *core,
  * nothing. */
 LETHE_INLINE uint64_t is_add(struct lethe_sketch_core *core, const uint32_t *at, uint64_t weight,
                              uint32_t is_depth, unsigned size) {
-    uint64_t least = UINT64_MAX;
-    for (uint32_t row = 0; row < is_depth; row++) {
-        uint64_t value = grown(lethe_cell_get(core->is, at[row], size), weight, size);
-        lethe_cell_set(core->is, at[row], size, value);
-        least = least_of(least, value);
-    }
+    uint64_t least = grow_counters(core->is, at, weight, is_depth, size);
     return least == lethe_cell_full(size) ? UINT64_MAX : least;
 }
 
-LETHE_INLINE void raise_add_chunk(struct lethe_sketch_core *core,
-                                  const struct lethe_sketch_batch *batch, const struct chunk *chunk,
-                                  uint32_t depth, unsigned size, uint32_t is_depth, bool with_ds) {
+/* Raises one counter to target, if it is below, and its DS counter by the rest of weight. */
+LETHE_INLINE void raise_cell(struct lethe_sketch_core *core, void *cells, uint32_t at,
+                             uint64_t target, uint64_t weight, unsigned size, bool with_ds) {
+    uint64_t old = lethe_cell_get(cells, at, size);
+    uint64_t value = old < target ? target : old;
+    lethe_cell_set(cells, at, size, value);
+    if (!with_ds) return;
+    uint64_t more = core->ds_is_count_min ? weight : weight - (value - old);
+    lethe_cell_set(core->ds, at, size, grown(lethe_cell_get(core->ds, at, size), more, size));
+}
+
+LETHE_INLINE void raise_add_chunk(CHUNK_ARGUMENTS) {
+    void *const cells = core->cells;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint64_t weight = weight_of(batch, chunk->first + i);
-        uint64_t least = least_counter(core->cells, at, depth, size);
+        uint64_t least = least_counter(cells, at, depth, size);
         uint64_t target = grown(least, weight, size);
         if (is_depth > 0) {
             const uint32_t *is_at = chunk->is_at + i * chunk->is_stride;
             target = least_of(target, is_add(core, is_at, weight, is_depth, size));
         }
-        for (uint32_t row = 0; row < depth; row++) {
-            uint64_t old = lethe_cell_get(core->cells, at[row], size);
-            uint64_t value = old < target ? target : old;
-            lethe_cell_set(core->cells, at[row], size, value);
-            if (!with_ds) continue;
-            uint64_t more = core->ds_is_count_min ? weight : weight - (value - old);
-            lethe_cell_set(core->ds, at[row], size,
-                           grown(lethe_cell_get(core->ds, at[row], size), more, size));
-        }
+        FOR_EACH_ROW(row, depth, raise_cell(core, cells, at[row], target, weight, size, with_ds));
         if (batch->counts != NULL)
             batch->counts[chunk->first + i] = target > least ? target : least;
     }
@@ -117,10 +116,7 @@ LETHE_INLINE uint64_t lower_cell(struct lethe_sketch_core *core, uint32_t at, ui
     return value;
 }
 
-LETHE_INLINE void raise_remove_chunk(struct lethe_sketch_core *core,
-                                     const struct lethe_sketch_batch *batch,
-                                     const struct chunk *chunk, uint32_t depth, unsigned size,
-                                     uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void raise_remove_chunk(CHUNK_ARGUMENTS) {
     (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride,

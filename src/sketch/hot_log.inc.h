@@ -22,9 +22,7 @@ LETHE_INLINE void change_level(struct lethe_sketch_core *core, void *cells, uint
                               : lethe_scale_lower(core->scale, level, -weight, chance));
 }
 
-LETHE_INLINE void log_add_chunk(struct lethe_sketch_core *core,
-                                const struct lethe_sketch_batch *batch, const struct chunk *chunk,
-                                uint32_t depth, unsigned size, uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void log_add_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
@@ -47,10 +45,7 @@ LETHE_INLINE void log_add_chunk(struct lethe_sketch_core *core,
     }
 }
 
-LETHE_INLINE void log_remove_chunk(struct lethe_sketch_core *core,
-                                   const struct lethe_sketch_batch *batch,
-                                   const struct chunk *chunk, uint32_t depth, unsigned size,
-                                   uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void log_remove_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
@@ -69,9 +64,7 @@ LETHE_INLINE void log_remove_chunk(struct lethe_sketch_core *core,
     }
 }
 
-LETHE_INLINE void log_count_chunk(struct lethe_sketch_core *core,
-                                  const struct lethe_sketch_batch *batch, const struct chunk *chunk,
-                                  uint32_t depth, unsigned size, uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void log_count_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         uint64_t level = least_counter(core->cells, chunk->at + i * chunk->stride, depth, size);

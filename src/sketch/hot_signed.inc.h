@@ -55,36 +55,41 @@ LETHE_INLINE int64_t median(int64_t *values, uint32_t count) {
     return middle_of(values[count / 2 - 1], values[count / 2]);
 }
 
+/* One counter as its row's sign says; *is_full becomes true if it is full. */
+LETHE_INLINE int64_t signed_value(const void *cells, uint32_t at, bool up, unsigned size,
+                                  bool *is_full) {
+    int64_t value = get_signed(cells, at, size), end = signed_full(size);
+    *is_full |= value == end || value == -end;
+    return up ? value : -value;
+}
+
 /* The estimate of a key, and whether one of its counters is full. */
 LETHE_INLINE uint64_t signed_estimate(const struct lethe_sketch_core *core, const uint32_t *at,
                                       uint32_t signs, uint32_t depth, unsigned size,
                                       bool *is_full) {
-    int64_t values[LETHE_SKETCH_MAX_DEPTH], end = signed_full(size);
+    int64_t values[LETHE_SKETCH_MAX_DEPTH];
     values[0] = 0; /* a depth is never 0, which the compiler cannot know */
-    *is_full = false;
-    for (uint32_t row = 0; row < depth; row++) {
-        int64_t value = get_signed(core->cells, at[row], size);
-        *is_full |= value == end || value == -end;
-        values[row] = signs >> row & 1 ? value : -value;
-    }
+    bool full = false;
+    FOR_EACH_ROW(row, depth,
+                 values[row] = signed_value(core->cells, at[row], signs >> row & 1, size, &full));
+    *is_full = full;
     int64_t estimate = median(values, depth);
     return estimate > 0 ? (uint64_t)estimate : 0;
+}
+
+LETHE_INLINE void move_cell(void *cells, uint32_t at, uint64_t weight, bool up, unsigned size) {
+    int64_t value = moved(get_signed(cells, at, size), weight, up, size);
+    lethe_cell_set(cells, at, size, (uint64_t)value);
 }
 
 /* Moves a key's counters up or down by weight, in each row as its sign says. */
 LETHE_INLINE void signed_move(struct lethe_sketch_core *core, const uint32_t *at, uint32_t signs,
                               uint64_t weight, uint32_t depth, unsigned size) {
-    for (uint32_t row = 0; row < depth; row++) {
-        int64_t value = get_signed(core->cells, at[row], size);
-        value = moved(value, weight, signs >> row & 1, size);
-        lethe_cell_set(core->cells, at[row], size, (uint64_t)value);
-    }
+    void *const cells = core->cells;
+    FOR_EACH_ROW(row, depth, move_cell(cells, at[row], weight, signs >> row & 1, size));
 }
 
-LETHE_INLINE void signed_add_chunk(struct lethe_sketch_core *core,
-                                   const struct lethe_sketch_batch *batch,
-                                   const struct chunk *chunk, uint32_t depth, unsigned size,
-                                   uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void signed_add_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
@@ -98,10 +103,7 @@ LETHE_INLINE void signed_add_chunk(struct lethe_sketch_core *core,
 }
 
 /* An estimate may be below the truth, so only what exceeds all that was added can't be right. */
-LETHE_INLINE void signed_remove_chunk(struct lethe_sketch_core *core,
-                                      const struct lethe_sketch_batch *batch,
-                                      const struct chunk *chunk, uint32_t depth, unsigned size,
-                                      uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void signed_remove_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
@@ -117,10 +119,7 @@ LETHE_INLINE void signed_remove_chunk(struct lethe_sketch_core *core,
     }
 }
 
-LETHE_INLINE void signed_count_chunk(struct lethe_sketch_core *core,
-                                     const struct lethe_sketch_batch *batch,
-                                     const struct chunk *chunk, uint32_t depth, unsigned size,
-                                     uint32_t is_depth, bool with_ds) {
+LETHE_INLINE void signed_count_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
     for (size_t i = 0; i < chunk->count; i++) {
         uint32_t signs = lethe_place_signs(batch->hashes[chunk->first + i]);

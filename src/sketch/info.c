@@ -40,8 +40,35 @@ uint64_t lethe_sketch_total(const lethe_sketch *sketch) {
     return sketch != NULL ? sketch->core.total : 0;
 }
 
+/* Counters in blocks at equal distances: their places come from hashes, so that any choice is as
+ * good, and in blocks fewer pages are touched. */
+static void look_at(const lethe_sketch *sketch, uint64_t looked_at, lethe_sketch_stats *stats) {
+    const uint64_t block = 4096;
+    uint64_t blocks = (looked_at + block - 1) / block;
+    uint64_t counters = lethe_sketch_counters(&sketch->shape);
+    uint64_t distance = looked_at < counters ? counters / blocks : block;
+    for (uint64_t i = 0; i < looked_at; i++) {
+        uint64_t place = i / block * distance + i % block;
+        uint64_t counter =
+            lethe_sketch_get_counter(sketch->core.cells, place, sketch->shape.counter_bits);
+        stats->counters_used += counter != 0;
+        uint64_t size = size_of(sketch, counter);
+        stats->counters_saturated += size == sketch->core.max;
+        if (size > stats->counter_highest) stats->counter_highest = size;
+    }
+}
+
+static uint64_t scaled(uint64_t found, uint64_t looked_at, uint64_t counters) {
+    return (uint64_t)((double)found * ((double)counters / (double)looked_at) + 0.5);
+}
+
 lethe_status lethe_sketch_info(const lethe_sketch *sketch, lethe_sketch_stats *out) {
-    if (sketch == NULL) return LETHE_EINVAL;
+    return lethe_sketch_estimate(sketch, UINT64_MAX, out);
+}
+
+lethe_status lethe_sketch_estimate(const lethe_sketch *sketch, uint64_t most_counters,
+                                   lethe_sketch_stats *out) {
+    if (sketch == NULL || most_counters == 0) return LETHE_EINVAL;
     const lethe_sketch_shape *shape = &sketch->shape;
     lethe_sketch_stats stats = {
         .size = sizeof stats,
@@ -51,16 +78,17 @@ lethe_status lethe_sketch_info(const lethe_sketch *sketch, lethe_sketch_stats *o
         .top_listed = sketch->top != NULL ? lethe_top_count(sketch->top) : 0,
     };
     if (stats.top_listed > shape->top) stats.top_listed = shape->top;
-    for (uint64_t i = 0; i < lethe_sketch_counters(shape); i++) {
-        uint64_t counter = lethe_sketch_get_counter(sketch->core.cells, i, shape->counter_bits);
-        stats.counters_used += counter != 0;
-        uint64_t size = size_of(sketch, counter);
-        stats.counters_saturated += size == sketch->core.max;
-        if (size > stats.counter_highest) stats.counter_highest = size;
+    uint64_t counters = lethe_sketch_counters(shape);
+    uint64_t looked_at = most_counters < counters ? most_counters : counters;
+    look_at(sketch, looked_at, &stats);
+    if (looked_at < counters) {
+        stats.counters_used = scaled(stats.counters_used, looked_at, counters);
+        stats.counters_saturated = scaled(stats.counters_saturated, looked_at, counters);
     }
     stats.error_above = shape->epsilon * (double)sketch->core.total;
     if (shape->kind == LETHE_SKETCH_COUNT) {
-        stats.error_above = shape->epsilon * sqrt(second_moment(sketch));
+        /* Only all counters together say more than that the L2 norm is at most the total. */
+        if (looked_at == counters) stats.error_above = shape->epsilon * sqrt(second_moment(sketch));
         stats.error_below = stats.error_above;
     }
     if (shape->kind == LETHE_SKETCH_LOG) {

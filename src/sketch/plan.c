@@ -214,9 +214,4 @@ lethe_status lethe_sketch_plan_options(const lethe_sketch_options *options,
     return plan_shape(taken, shape);
 }
 
-lethe_status lethe_sketch_plan(const lethe_sketch_options *options, lethe_sketch_shape *out) {
-    lethe_sketch_options taken;
-    lethe_sketch_shape shape;
-    lethe_status status = lethe_sketch_plan_options(options, &taken, &shape);
-    return status == LETHE_OK ? LETHE_GIVE(&shape, out, query_memory_bytes) : status;
-}
+LETHE_DEFINE_PLAN(lethe_sketch, query_memory_bytes)

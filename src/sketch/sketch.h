@@ -56,7 +56,8 @@ struct lethe_sketch_operations {
     void (*remove)(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch);
     void (*count)(const struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch);
 
-    /* The same for a single key. remove_one returns whether it was done, count_one the estimate. */
+    /* The same for a single key. remove_one returns whether it was done, count_one the estimate;
+     * saturated may be NULL. */
     void (*add_one)(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight);
     bool (*remove_one)(struct lethe_sketch_core *core, lethe_hash hash, uint64_t weight);
     uint64_t (*count_one)(const struct lethe_sketch_core *core, lethe_hash hash, bool *saturated);

@@ -246,11 +246,9 @@ lethe_status lethe_sketch_count_batch(const lethe_sketch *sketch, const lethe_ha
 }
 
 uint64_t lethe_sketch_count_hash(const lethe_sketch *sketch, lethe_hash hash, bool *saturated) {
-    bool is_full = false;
-    uint64_t count =
-        sketch != NULL ? sketch->operations->count_one(&sketch->core, hash, &is_full) : 0;
-    if (saturated != NULL) *saturated = is_full;
-    return count;
+    if (sketch != NULL) return sketch->operations->count_one(&sketch->core, hash, saturated);
+    if (saturated != NULL) *saturated = false;
+    return 0;
 }
 
 uint64_t lethe_sketch_count(const lethe_sketch *sketch, const void *key, size_t size,

@@ -127,3 +127,23 @@ lethe_status lethe_window_add_batch(lethe_window *window, const lethe_hash *ids,
                                     uint64_t now_ms, uint8_t *added) {
     return run_batch(window, stripe_add_batch, ids, count, now_ms, added);
 }
+
+lethe_status lethe_window_add_runs(lethe_window *window, const lethe_hash *ids,
+                                   const lethe_window_run *runs, size_t run_count,
+                                   const lethe_crew *crew) {
+    if (window == NULL || (runs == NULL && run_count > 0)) return LETHE_EINVAL;
+    if (crew != NULL && crew->run == NULL) return LETHE_EINVAL;
+    for (size_t i = 0; i < run_count; i++) {
+        if (ids == NULL && runs[i].count > 0) return LETHE_EINVAL;
+    }
+    if (window->is_plain && crew != NULL)
+        return lethe_chain_add_runs(&window->stripes[0].chain, ids, runs, run_count, crew);
+    lethe_status first = LETHE_OK;
+    for (size_t i = 0; i < run_count; i++) {
+        lethe_status status =
+            lethe_window_add_batch(window, ids, runs[i].count, runs[i].now_ms, NULL);
+        if (first == LETHE_OK) first = status;
+        if (ids != NULL) ids += runs[i].count;
+    }
+    return first;
+}

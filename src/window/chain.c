@@ -134,6 +134,15 @@ lethe_status lethe_chain_add(lethe_chain *chain, lethe_hash id, uint64_t now_ms)
 lethe_status lethe_chain_add_batch(lethe_chain *chain, const lethe_hash *ids, size_t count,
                                    uint64_t now_ms, uint8_t *added) {
     advance(chain, now_ms);
+    return lethe_chain_add_now(chain, ids, count, added);
+}
+
+void lethe_chain_follow(lethe_chain *chain, uint64_t now_ms) {
+    advance(chain, now_ms);
+}
+
+lethe_status lethe_chain_add_now(lethe_chain *chain, const lethe_hash *ids, size_t count,
+                                 uint8_t *added) {
     if (added != NULL && count > 0) memset(added, 1, count);
     lethe_status first = LETHE_OK;
     const lethe_part *newest = NULL; /* the newest part when note_repeats last ran */
@@ -296,7 +305,10 @@ lethe_window_stats lethe_chain_info(const lethe_chain *chain, uint64_t now_ms) {
                                   ? chain->peak_memory_bytes
                                   : stats.memory_bytes;
     if (stats.error_estimate > stats.error_target) stats.strain |= LETHE_STRAIN_ERROR;
-    if (chain->is_capped) stats.strain |= LETHE_STRAIN_MEMORY;
+    /* A refill may have gone beyond the cap. */
+    bool is_beyond = chain->options.max_memory_bytes != 0 &&
+                     lethe_chain_living_bytes(chain) > chain->options.max_memory_bytes;
+    if (chain->is_capped || is_beyond) stats.strain |= LETHE_STRAIN_MEMORY;
     if (now_ms < chain->clock_ms) stats.strain |= LETHE_STRAIN_CLOCK;
     return stats;
 }

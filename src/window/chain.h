@@ -12,6 +12,9 @@
  * eighth of all ids that are remembered, so at most about ten of them are alive at once. */
 enum { LETHE_CHAIN_MAX_PARTS = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX_GRAVES = 64 };
 
+/* The most ids that a chain can be told to expect. */
+#define LETHE_CHAIN_MAX_HINT (UINT64_C(1) << 36)
+
 /* One slab of expired parts is freed per this many calls. */
 enum { LETHE_CHAIN_CALLS_A_DIG = 256 };
 
@@ -59,6 +62,9 @@ typedef struct lethe_chain {
 
     /* Before this period, an id may have entries in more than one part. */
     uint64_t repeats_until;
+
+    /* Whether the ids that are added now were accepted before: chain_refill.c. Not saved. */
+    bool is_refilling;
 } lethe_chain;
 
 /* Checks options and fills in their defaults. Pure. Errors: LETHE_EINVAL. */
@@ -92,6 +98,9 @@ void lethe_chain_note_peak(lethe_chain *chain);
 LETHE_MUST_CHECK lethe_status lethe_chain_make_room(lethe_chain *chain);
 /* Takes an empty part back that make_room has just made. */
 void lethe_chain_drop_newest(lethe_chain *chain);
+/* Makes a part the newest; LETHE_ENOMEM if it can't be made. */
+LETHE_MUST_CHECK lethe_status lethe_chain_put_part(lethe_chain *chain,
+                                                   const struct lethe_part_shape *shape);
 /* Follows the clock into a later period. */
 void lethe_chain_begin_period(lethe_chain *chain);
 /* Continues the sweep of the parts by a small piece. When it is called depends only on the
@@ -99,6 +108,16 @@ void lethe_chain_begin_period(lethe_chain *chain);
 void lethe_chain_sweep(lethe_chain *chain);
 /* Frees at most budget slabs of expired parts; true if none is left. */
 bool lethe_chain_dig(lethe_chain *chain, unsigned budget);
+
+/* Refilling, in chain_refill.c. */
+
+/* As lethe_window_refill, for a chain without ids. Errors, with nothing changed: LETHE_EFULL,
+ * LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_chain_refill(lethe_chain *chain, uint64_t ids);
+/* While it lasts: makes a part for a few ids more, whether the cap leaves room for it or not.
+ * Errors: LETHE_EFULL (far beyond the cap), LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_chain_open_beyond(lethe_chain *chain, uint64_t alive,
+                                                      double share);
 
 /* The operations, as lethe/window.h describes them. */
 
@@ -108,6 +127,14 @@ LETHE_MUST_CHECK lethe_status lethe_chain_add(lethe_chain *chain, lethe_hash id,
 /* added may be NULL. */
 LETHE_MUST_CHECK lethe_status lethe_chain_add_batch(lethe_chain *chain, const lethe_hash *ids,
                                                     size_t count, uint64_t now_ms, uint8_t *added);
+/* Its two steps: follows the clock, and adds ids at the time that it shows. */
+void lethe_chain_follow(lethe_chain *chain, uint64_t now_ms);
+LETHE_MUST_CHECK lethe_status lethe_chain_add_now(lethe_chain *chain, const lethe_hash *ids,
+                                                  size_t count, uint8_t *added);
+/* In lanes.c. crew is not NULL. */
+LETHE_MUST_CHECK lethe_status lethe_chain_add_runs(lethe_chain *chain, const lethe_hash *ids,
+                                                   const lethe_window_run *runs, size_t run_count,
+                                                   const lethe_crew *crew);
 LETHE_MUST_CHECK lethe_status lethe_chain_add_and_test(lethe_chain *chain, lethe_hash id,
                                                        uint64_t now_ms, lethe_answer *answer);
 LETHE_MUST_CHECK lethe_status lethe_chain_add_and_test_batch(lethe_chain *chain,

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/allocator.h"
+#include "window/growth.h"
 
 #define MAX_WINDOW_MS (UINT64_C(30) * 24 * 3600 * 1000)
 #define MIN_WINDOW_MS 1000
@@ -12,29 +13,15 @@
 #define DEFAULT_ERROR 1e-6
 #define DEFAULT_SLACK 0.25
 
-/* A part's capacity, relative to the ids at the rate it is made for. */
-#define HEADROOM 1.1
-/* The share of e that the first part gets if the capacity was given. */
-#define HINTED_SHARE 0.995
-/* The share of the rest of e for a part that suffices for the load, and for a smaller one. */
-#define LARGE_SHARE 0.62
-#define SMALL_SHARE 0.04
-/* The share of e for a part when nothing is left. */
-#define LEAST_SHARE 1e-4
-/* The error of a part with the longest remainders. */
-#define LEAST_ERROR 5e-16
 /* Bits of memory per id with the shortest remainders. */
 #define SHORTEST_BITS 11.0
 
 enum {
-    MIN_CAPACITY = 1024,
-    MAX_GROWTH = 4,
+    MIN_CAPACITY = LETHE_GROWTH_MIN_CAPACITY,
     SHRINK_FACTOR = 8,
-    MIN_DEGRADED_BITS = 7,
+    MIN_DEGRADED_BITS = LETHE_GROWTH_SHORTEST_BITS,
     MIN_REOPENED = 64
 };
-
-#define MAX_HINT (UINT64_C(1) << 36)
 
 lethe_status lethe_chain_plan(const lethe_window_options *options, lethe_window_options *out) {
     lethe_window_options plan = *options;
@@ -46,21 +33,11 @@ lethe_status lethe_chain_plan(const lethe_window_options *options, lethe_window_
     /* Written so that a NaN is refused as well. */
     bool valid = plan.error >= 1e-12 && plan.error <= 0.1 && plan.slack >= 0.02 &&
                  plan.slack <= 1 && plan.window_ms >= MIN_WINDOW_MS &&
-                 plan.window_ms <= MAX_WINDOW_MS && plan.capacity <= MAX_HINT &&
+                 plan.window_ms <= MAX_WINDOW_MS && plan.capacity <= LETHE_CHAIN_MAX_HINT &&
                  (plan.policy == LETHE_POLICY_REFUSE || plan.policy == LETHE_POLICY_DEGRADE);
     if (!valid) return LETHE_EINVAL;
     *out = plan;
     return LETHE_OK;
-}
-
-/* The number of periods in a window. Each period costs every block one bit, and shortens the
- * time for which ids are remembered beyond W. About thirty is the cheapest; only a smaller slack
- * needs more. */
-static unsigned generations_for(double slack) {
-    unsigned generations = 30;
-    while (1.0 / generations > slack)
-        generations = 2 * generations + 2;
-    return generations;
 }
 
 uint64_t lethe_chain_start_of(const lethe_chain *chain, uint64_t period) {
@@ -176,7 +153,12 @@ static double forecast(const lethe_chain *chain) {
     double elapsed = (double)elapsed_ms * chain->generations / (double)chain->options.window_ms;
     if (elapsed < 0.11) elapsed = 0.11; /* a shorter time says too little about the rate */
     double rate = fmax((double)chain->arrivals / elapsed, (double)chain->arrivals_before);
-    return rate * (chain->generations + 1) * HEADROOM;
+    return rate * (chain->generations + 1) * LETHE_GROWTH_HEADROOM;
+}
+
+static bool plan_part(const lethe_chain *chain, uint64_t capacity, double share,
+                      struct lethe_part_shape *shape) {
+    return lethe_part_plan(capacity, share, chain->generations, chain->options.one_line, shape);
 }
 
 /* Plans a part for fewer ids; LETHE_EFULL if so few are not worth a part. */
@@ -185,7 +167,7 @@ static lethe_status plan_smaller(const lethe_chain *chain, uint64_t capacity, do
     double fits = (double)room_bytes / (double)lethe_part_planned_bytes(shape);
     uint64_t smaller = (uint64_t)((double)capacity * fits * 0.98);
     if (smaller < MIN_CAPACITY || smaller < capacity / 16) return LETHE_EFULL;
-    if (!lethe_part_plan(smaller, share, chain->generations, shape)) return LETHE_EFULL;
+    if (!plan_part(chain, smaller, share, shape)) return LETHE_EFULL;
     return lethe_part_planned_bytes(shape) <= room_bytes ? LETHE_OK : LETHE_EFULL;
 }
 
@@ -194,7 +176,7 @@ static lethe_status plan_degraded(const lethe_chain *chain, uint64_t capacity, d
                                   uint64_t room_bytes, struct lethe_part_shape *shape) {
     while (shape->queue.bits > MIN_DEGRADED_BITS) {
         share *= 2; /* one bit less */
-        if (!lethe_part_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+        if (!plan_part(chain, capacity, share, shape)) return LETHE_EFULL;
         if (lethe_part_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     }
     return plan_smaller(chain, capacity, share, room_bytes, shape);
@@ -221,7 +203,7 @@ static lethe_status plan_rising(const lethe_chain *chain, uint64_t capacity, dou
         if (plan_smaller(chain, capacity, share, good_bytes, shape) == LETHE_OK) return LETHE_OK;
         uint64_t alive = alive_in_all(chain);
         if (capacity > alive) capacity = alive;
-        if (!lethe_part_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+        if (!plan_part(chain, capacity, share, shape)) return LETHE_EFULL;
         return plan_degraded(chain, capacity, share, room_bytes, shape);
     }
     /* Leave a portion of the room to the following parts, and more if these will have to be
@@ -236,7 +218,7 @@ static lethe_status plan_rising(const lethe_chain *chain, uint64_t capacity, dou
 static lethe_status plan_within(const lethe_chain *chain, uint64_t capacity, double share,
                                 struct lethe_part_shape *shape) {
     uint64_t cap = chain->options.max_memory_bytes, committed = lethe_chain_committed_bytes(chain);
-    if (!lethe_part_plan(capacity, share, chain->generations, shape)) return LETHE_EFULL;
+    if (!plan_part(chain, capacity, share, shape)) return LETHE_EFULL;
     if (cap == 0) return LETHE_OK;
     uint64_t room_bytes = cap > committed ? cap - committed : 0;
     if (chain->options.policy == LETHE_POLICY_DEGRADE) {
@@ -244,6 +226,16 @@ static lethe_status plan_within(const lethe_chain *chain, uint64_t capacity, dou
     }
     if (lethe_part_planned_bytes(shape) <= room_bytes) return LETHE_OK;
     return plan_smaller(chain, capacity, share, room_bytes, shape);
+}
+
+lethe_status lethe_chain_put_part(lethe_chain *chain, const struct lethe_part_shape *shape) {
+    lethe_chain_make_way(chain,
+                         lethe_chain_committed_bytes(chain) + lethe_part_planned_bytes(shape));
+    lethe_part *part = lethe_part_new(shape, chain->period, chain->options.allocator);
+    if (part == NULL) return LETHE_ENOMEM;
+    put_first(chain, part, chain->part_count);
+    chain->part_count++;
+    return LETHE_OK;
 }
 
 /* Makes a new part, which becomes the newest. */
@@ -255,14 +247,7 @@ static lethe_status open_part(lethe_chain *chain, uint64_t capacity, double shar
                     lethe_part_error(&shape, shape.capacity) > share * 1.001;
     /* A part with too high an error strains the window until it has expired. */
     chain->is_capped = is_short || (chain->is_capped && error_of_all(chain) > chain->options.error);
-    if (status != LETHE_OK) return status;
-    lethe_chain_make_way(chain,
-                         lethe_chain_committed_bytes(chain) + lethe_part_planned_bytes(&shape));
-    lethe_part *part = lethe_part_new(&shape, chain->period, chain->options.allocator);
-    if (part == NULL) return LETHE_ENOMEM;
-    put_first(chain, part, chain->part_count);
-    chain->part_count++;
-    return LETHE_OK;
+    return status == LETHE_OK ? lethe_chain_put_part(chain, &shape) : status;
 }
 
 /* Makes the emptiest of the older parts the newest, when no new part can be made. */
@@ -293,14 +278,10 @@ static lethe_status reopen_part(lethe_chain *chain) {
 
 /* Chooses the capacity and the error of a new part for the current load. */
 static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *out_share) {
-    double alive = (double)alive_in_all(chain);
-    double needed = forecast(chain), wanted = fmin(needed, MAX_GROWTH * alive);
-    wanted = fmax(wanted, fmax(alive / 8, MIN_CAPACITY));
-    double left = chain->options.error - error_of_all(chain);
-    double share = left * (wanted < needed ? SMALL_SHARE : LARGE_SHARE);
-    share = fmax(share, fmax(chain->options.error * LEAST_SHARE, LEAST_ERROR));
-    *capacity = (uint64_t)wanted;
-    *out_share = share;
+    struct lethe_growth next = lethe_growth_next((double)alive_in_all(chain), forecast(chain),
+                                                 chain->options.error, error_of_all(chain));
+    *capacity = next.capacity;
+    *out_share = next.share;
 }
 
 lethe_status lethe_chain_make_room(lethe_chain *chain) {
@@ -310,6 +291,8 @@ lethe_status lethe_chain_make_room(lethe_chain *chain) {
     choose_size(chain, &capacity, &share);
     lethe_status status = open_part(chain, capacity, share);
     if (status == LETHE_EFULL) status = reopen_part(chain);
+    if (status == LETHE_EFULL && chain->is_refilling)
+        status = lethe_chain_open_beyond(chain, alive, share);
     if (status == LETHE_EFULL) {
         chain->full_until = chain->period + 1;
         chain->full_alive = alive;
@@ -326,14 +309,11 @@ void lethe_chain_drop_newest(lethe_chain *chain) {
 
 lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *options) {
     *chain = (lethe_chain){.options = *options, .calls_until_dig = LETHE_CHAIN_CALLS_A_DIG};
-    chain->generations = generations_for(options->slack);
+    chain->generations = lethe_growth_generations(options->slack);
     lethe_chain_set_clock(chain, 0);
-    double hint = (double)options->capacity * (1 + 1.0 / chain->generations);
-    bool hinted = options->capacity > 0;
-    /* Ids arrive at random. Five standard deviations above the mean suffice for a steady load. */
-    uint64_t capacity = hinted ? (uint64_t)(hint + 5 * sqrt(hint)) + 64 : MIN_CAPACITY;
-    lethe_status status =
-        open_part(chain, capacity, options->error * (hinted ? HINTED_SHARE : SMALL_SHARE));
+    struct lethe_growth first =
+        lethe_growth_first(options->capacity, chain->generations, options->error);
+    lethe_status status = open_part(chain, first.capacity, first.share);
     if (status == LETHE_OK && chain->is_capped && options->policy == LETHE_POLICY_REFUSE) {
         status = LETHE_EFULL;
     }
@@ -375,9 +355,9 @@ static bool can_shrink(const lethe_chain *chain) {
 }
 
 /* Adds a new part if it would suit the load better than the newest. If that fails, the next period
- * tries again. */
+ * tries again. A chain that is being refilled has a part for all that is still to come. */
 static void adapt(lethe_chain *chain) {
-    if (!can_shrink(chain) && !can_improve(chain)) return;
+    if (chain->is_refilling || (!can_shrink(chain) && !can_improve(chain))) return;
     uint64_t capacity;
     double share;
     choose_size(chain, &capacity, &share);
@@ -400,11 +380,20 @@ static bool is_stale(const lethe_chain *chain) {
            lethe_part_is_urgent_at(newest, chain->period);
 }
 
-/* Replaces the newest part by an empty one of its shape. If memory for that is missing, the old
- * one stays and is swept. */
+/* Whether the newest part is larger than the cap. Only a refill makes such a part, and needs it. */
+static bool is_beyond_cap(const lethe_chain *chain) {
+    uint64_t cap = chain->options.max_memory_bytes;
+    return cap != 0 && !chain->is_refilling &&
+           lethe_part_planned_bytes(&chain->parts[0]->shape) > cap;
+}
+
+/* Replaces the newest part by an empty one of its shape, or by a small one if it is beyond the cap.
+ * If memory for that is missing, the old one stays and is swept. */
 static void renew(lethe_chain *chain) {
-    const struct lethe_part_shape *shape = &chain->parts[0]->shape;
-    lethe_part *part = lethe_part_new(shape, chain->period, chain->options.allocator);
+    struct lethe_part_shape shape = chain->parts[0]->shape;
+    struct lethe_growth first = lethe_growth_first(0, chain->generations, chain->options.error);
+    if (is_beyond_cap(chain) && !plan_part(chain, first.capacity, first.share, &shape)) return;
+    lethe_part *part = lethe_part_new(&shape, chain->period, chain->options.allocator);
     if (part == NULL) return;
     bury(chain, chain->parts[0]);
     chain->parts[0] = part;
@@ -416,7 +405,9 @@ void lethe_chain_begin_period(lethe_chain *chain) {
     lethe_chain_set_clock(chain, chain->clock_ms);
     chain->arrivals_before = chain->period == before + 1 ? chain->arrivals : 0;
     chain->arrivals = 0;
-    if (chain->period - before > chain->generations || is_stale(chain)) renew(chain);
+    bool has_shed =
+        is_beyond_cap(chain) && lethe_part_alive_at(chain->parts[0], chain->period) == 0;
+    if (chain->period - before > chain->generations || is_stale(chain) || has_shed) renew(chain);
     for (unsigned i = chain->part_count; i-- > 0;) {
         if (i > 0 && lethe_part_alive_at(chain->parts[i], chain->period) == 0) {
             retire(chain, i);

@@ -150,33 +150,20 @@ static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stri
     return status;
 }
 
-lethe_status lethe_window_load(lethe_source source, const lethe_allocator *allocator,
-                               lethe_window **out) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    lethe_decoder *decoder;
-    lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
-    if (status != LETHE_OK) return status;
+static lethe_status decode_window(lethe_decoder *decoder, const lethe_allocator *allocator,
+                                  lethe_window **out) {
     lethe_window_options options;
-    lethe_window *window = NULL;
-    status = decode_options(decoder, allocator, &options);
-    if (status == LETHE_OK) {
-        status = lethe_window_new_without_stripes(&options, &window);
-        if (status == LETHE_EINVAL) status = LETHE_ECORRUPT;
-    }
-    if (status == LETHE_OK) {
-        lethe_window_options share = lethe_window_stripe_options(window);
-        for (uint32_t i = 0; i < window->stripe_count && status == LETHE_OK; i++)
-            status = decode_stripe(window, &window->stripes[i], &share, decoder);
-    }
-    lethe_status ended = lethe_decoder_end(decoder);
-    if (status == LETHE_OK) status = ended;
-    if (status != LETHE_OK) {
-        lethe_window_free(window);
-        return status;
-    }
-    *out = window;
-    return LETHE_OK;
+    lethe_status status = decode_options(decoder, allocator, &options);
+    if (status != LETHE_OK) return status;
+    status = lethe_window_new_without_stripes(&options, out);
+    if (status != LETHE_OK) return status == LETHE_EINVAL ? LETHE_ECORRUPT : status;
+    lethe_window *window = *out;
+    lethe_window_options share = lethe_window_stripe_options(window);
+    for (uint32_t i = 0; i < window->stripe_count && status == LETHE_OK; i++)
+        status = decode_stripe(window, &window->stripes[i], &share, decoder);
+    return status;
 }
+
+LETHE_DEFINE_LOAD(lethe_window, TYPE, VERSION, decode_window)
 
 LETHE_DEFINE_FILE_FUNCTIONS(lethe_window)

@@ -40,8 +40,10 @@
 /* The slots of a block that are free on average when the part is at its capacity. With fewer, too
  * many additions would have to move another entry. */
 #define FREE_SLOTS 1.26
-/* Blocks of two cache lines are chosen only if they save more memory than this. */
+/* Blocks of two cache lines are chosen only if they save more memory than this; and than that where
+ * blocks of one line are preferred. */
 #define TWO_LINES_PENALTY 1.05
+#define ONE_LINE_PENALTY 1.1
 
 /* The periods that one lap of the sweep takes, and the age that no stamp reaches: two laps and one
  * period. */
@@ -66,12 +68,13 @@ static double blocks_for(const struct lethe_queue_shape *queue, double capacity,
 }
 
 /* The shape of blocks that takes the least memory. Returns how many blocks of it are needed. */
-static double choose_queue(double capacity, double error, unsigned generations,
+static double choose_queue(double capacity, double error, unsigned generations, bool one_line,
                            struct lethe_queue_shape *best) {
     static const unsigned sizes[] = {32, 64, 128};
     double least = INFINITY, best_blocks = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        double penalty = sizes[i] == 128 ? TWO_LINES_PENALTY : 1;
+        double two_lines = one_line ? ONE_LINE_PENALTY : TWO_LINES_PENALTY;
+        double penalty = sizes[i] == 128 ? two_lines : 1;
         for (unsigned bits = 1; bits <= LETHE_QUEUE_MAX_BITS; bits++) {
             struct lethe_queue_shape queue;
             if (!lethe_queue_plan(bits, generations, sizes[i], &queue)) continue;
@@ -88,11 +91,11 @@ static double choose_queue(double capacity, double error, unsigned generations,
 
 /* If there are several slabs, they have at least 2 MiB, the size of a huge page; without huge
  * pages every random access would miss the TLB too. All slabs have the same size. */
-bool lethe_part_plan(uint64_t capacity, double error, unsigned generations,
+bool lethe_part_plan(uint64_t capacity, double error, unsigned generations, bool one_line,
                      struct lethe_part_shape *out) {
     if (capacity == 0 || capacity > MAX_CAPACITY || !(error > 0)) return false;
     struct lethe_part_shape shape = {.capacity = capacity};
-    double total = choose_queue((double)capacity, error, generations, &shape.queue);
+    double total = choose_queue((double)capacity, error, generations, one_line, &shape.queue);
     if (total == 0 || total > 0x1p40) return false;
     uint64_t total_blocks = (uint64_t)total;
     shape.slabs = total_blocks * shape.queue.block_bytes / SLAB_BYTES;

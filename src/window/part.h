@@ -102,12 +102,13 @@ struct lethe_part_operations {
 };
 
 /* The shapes that lethe_part_plan chooses for errors of 1e-6, 1e-3 and 1e-12 if the capacity is
- * given. */
-enum { LETHE_PART_USUAL = 3 };
+ * given, and for 1e-12 with blocks of one line. */
+enum { LETHE_PART_USUAL = 4 };
 static const struct lethe_queue_shape lethe_part_usual[LETHE_PART_USUAL] = {
     {.bits = 25, .generations = 30, .block_bytes = 64, .slots = 18, .head_at = 56},
     {.bits = 16, .generations = 30, .block_bytes = 64, .slots = 27, .head_at = 54},
     {.bits = 47, .generations = 30, .block_bytes = 128, .slots = 20, .head_at = 119},
+    {.bits = 45, .generations = 30, .block_bytes = 64, .slots = 10, .head_at = 57},
 };
 
 /* For each instruction set: the operations on parts of each usual shape, and then of any shape. */
@@ -122,8 +123,9 @@ lethe_part_operations_for(const struct lethe_part_operations *set,
                           const struct lethe_queue_shape *shape);
 
 /* Plans a part for capacity living entries and at most that error. Slabs have 2 to 4 MiB; a
- * small part has one smaller slab. False if that is out of range. */
-bool lethe_part_plan(uint64_t capacity, double error, unsigned generations,
+ * small part has one smaller slab. one_line: see lethe_window_options. False if that is out of
+ * range. */
+bool lethe_part_plan(uint64_t capacity, double error, unsigned generations, bool one_line,
                      struct lethe_part_shape *out);
 
 /* Fills in the derived fields of a shape that was saved (bits, generations, block_bytes, slabs,

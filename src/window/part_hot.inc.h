@@ -70,6 +70,7 @@ static void sweep(lethe_part *part, uint64_t first, uint64_t count, uint64_t per
 OPERATIONS_FOR(first_usual, &lethe_part_usual[0])
 OPERATIONS_FOR(second_usual, &lethe_part_usual[1])
 OPERATIONS_FOR(third_usual, &lethe_part_usual[2])
+OPERATIONS_FOR(fourth_usual, &lethe_part_usual[3])
 OPERATIONS_FOR(any, NULL)
 
 #define OPERATIONS_OF(name)                                                                 \
@@ -82,4 +83,4 @@ OPERATIONS_FOR(any, NULL)
 
 const struct lethe_part_operations OPERATIONS[LETHE_PART_USUAL + 1] = {
     OPERATIONS_OF(first_usual), OPERATIONS_OF(second_usual), OPERATIONS_OF(third_usual),
-    OPERATIONS_OF(any)};
+    OPERATIONS_OF(fourth_usual), OPERATIONS_OF(any)};

@@ -34,37 +34,36 @@ LETHE_INLINE void lethe_queue_insert(const struct lethe_queue_shape *shape, unsi
     lethe_queue_put(shape, block, lethe_queue_turn(shape, head, number), remainder);
 }
 
-/* Removes entry number number, which is alive in period. Younger entries close the gap. */
-LETHE_INLINE void lethe_queue_remove(const struct lethe_queue_shape *shape, unsigned char *block,
-                                     uint64_t period, unsigned number) {
+/* Lets the entries that are younger than number, which is alive in period, close the gap that it
+ * leaves: the slot of the head is free then. Returns the ages without it. */
+LETHE_INLINE lethe_queue_ages lethe_queue_close_gap(const struct lethe_queue_shape *shape,
+                                                    unsigned char *block, uint64_t period,
+                                                    unsigned number, unsigned head) {
     lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
     ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
     unsigned position = lethe_queue_select(shape, ages, number);
     lethe_queue_ages below = ages & lethe_queue_below(shape, position);
-    unsigned head = lethe_queue_head(shape, block);
     for (unsigned i = number; i > 0; i--) {
         lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i - 1),
                          lethe_queue_turn(shape, head, i));
     }
     /* Its one is dropped, and the bits above move down. */
-    ages = below | (ages >> 1 & ~lethe_queue_below(shape, position));
+    return below | (ages >> 1 & ~lethe_queue_below(shape, position));
+}
+
+/* Removes entry number number, which is alive in period. */
+LETHE_INLINE void lethe_queue_remove(const struct lethe_queue_shape *shape, unsigned char *block,
+                                     uint64_t period, unsigned number) {
+    unsigned head = lethe_queue_head(shape, block);
+    lethe_queue_ages ages = lethe_queue_close_gap(shape, block, period, number, head);
     lethe_queue_write(shape, block, ages, lethe_queue_turn(shape, head, 1), period);
 }
 
-/* Removes entry number number, which is alive in period, and adds a youngest one: what the two
- * functions above would do, at once. */
+/* Removes entry number number, which is alive in period, and adds a youngest one, at once. */
 LETHE_INLINE void lethe_queue_replace(const struct lethe_queue_shape *shape, unsigned char *block,
                                       uint64_t period, unsigned number, uint64_t remainder) {
-    lethe_queue_ages ages = lethe_queue_ages_at(shape, block, period);
-    ages &= lethe_queue_below(shape, lethe_queue_end(shape, ages));
-    unsigned position = lethe_queue_select(shape, ages, number);
-    lethe_queue_ages below = ages & lethe_queue_below(shape, position);
     unsigned head = lethe_queue_head(shape, block);
-    for (unsigned i = number; i > 0; i--) {
-        lethe_queue_copy(shape, block, lethe_queue_turn(shape, head, i - 1),
-                         lethe_queue_turn(shape, head, i));
-    }
-    ages = below | (ages >> 1 & ~lethe_queue_below(shape, position));
+    lethe_queue_ages ages = lethe_queue_close_gap(shape, block, period, number, head);
     lethe_queue_write(shape, block, ages << 1 | 1, head, period);
     lethe_queue_put(shape, block, head, remainder);
 }

@@ -14,6 +14,17 @@
 #include "core/sized.h"
 #include "filter/forgetful/forgetful.h"
 
+/* What one stripe gets of so many ids. They fall on stripes at random: five standard deviations
+ * above the mean suffice. */
+static uint64_t share_of(const lethe_window *window, uint64_t ids) {
+    if (ids == 0 || window->stripe_count == 1) return ids;
+    double mean = (double)ids / (double)window->stripe_count;
+    double spread = mean;
+    for (int i = 0; i < 40; i++)
+        spread = (spread + mean / spread) / 2; /* the square root */
+    return (uint64_t)(mean + 5 * spread) + 1;
+}
+
 lethe_window_options lethe_window_stripe_options(const lethe_window *window) {
     lethe_window_options options = window->options;
     uint64_t count = window->stripe_count;
@@ -22,14 +33,7 @@ lethe_window_options lethe_window_stripe_options(const lethe_window *window) {
         options.max_memory_bytes = cap > fixed_bytes ? (cap - fixed_bytes) / count : 0;
         if (options.max_memory_bytes == 0) options.max_memory_bytes = 1; /* zero is no cap */
     }
-    if (options.capacity > 0 && count > 1) {
-        /* Ids fall on stripes at random. Five standard deviations above the mean suffice. */
-        double mean = (double)options.capacity / (double)count;
-        double spread = mean;
-        for (int i = 0; i < 40; i++)
-            spread = (spread + mean / spread) / 2; /* the square root */
-        options.capacity = (uint64_t)(mean + 5 * spread) + 1;
-    }
+    options.capacity = share_of(window, options.capacity);
     return options;
 }
 
@@ -193,6 +197,28 @@ lethe_status lethe_window_make_room(lethe_window *window, lethe_hash id, uint64_
     lethe_status status = lethe_forgetful_make_room(stripe->forgetful, now_ms);
     lethe_window_give(window, stripe);
     return status;
+}
+
+static bool is_empty(const lethe_window *window) {
+    for (uint32_t i = 0; i < window->stripe_count; i++) {
+        const lethe_chain *chain = &window->stripes[i].chain;
+        if (chain->part_count > 1 || chain->parts[0]->alive > 0) return false;
+    }
+    return true;
+}
+
+lethe_status lethe_window_refill(lethe_window *window, uint64_t ids) {
+    if (window == NULL || lethe_window_is_forgetful(window) || ids > LETHE_CHAIN_MAX_HINT)
+        return LETHE_EINVAL;
+    if (ids > 0 && !is_empty(window)) return LETHE_EINVAL;
+    uint64_t share = share_of(window, ids);
+    for (uint32_t i = 0; i < window->stripe_count; i++) {
+        struct lethe_window_stripe *stripe = lethe_window_take(window, i);
+        lethe_status status = lethe_chain_refill(&stripe->chain, share);
+        lethe_window_give(window, stripe);
+        if (status != LETHE_OK) return status;
+    }
+    return LETHE_OK;
 }
 
 lethe_status lethe_window_work(lethe_window *window, uint64_t now_ms, unsigned budget, bool *more) {

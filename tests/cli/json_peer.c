@@ -80,8 +80,11 @@ static void blank_number(char *text, size_t end) {
     while (from > 0 && text[from - 1] != '\0' &&
            strchr("0123456789+-.eE", text[from - 1]) != NULL) {
         from--;
+        /* A number begins with a minus that no exponent is before. */
+        if (text[from] == '-' && (from == 0 || (text[from - 1] | 0x20) != 'e')) break;
     }
     REQUIRE(from < end);
+    from += text[from] == '-'; /* what is before it may be a digit */
     memset(text + from, ' ', end - from);
     text[from] = '0';
 }

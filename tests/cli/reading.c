@@ -39,7 +39,7 @@ static void add_escaped(struct text *text, lethe_bytes bytes) {
     add(text, escaped, escape_write(bytes, escaped));
 }
 
-static void add_operation(struct text *text, const struct event_batch *batch, size_t place) {
+void add_operation(struct text *text, const struct event_batch *batch, size_t place) {
     const lethe_operation *operation = &batch->operations[place];
     add_format(text, "%" PRIu64 "|", batch->line_numbers[place]);
     add_escaped(text, operation->id);

@@ -26,6 +26,9 @@ void add_format(struct text *text, const char *format, ...) __attribute__((forma
 /* So many events, all of them right. */
 struct text many_lines(size_t count);
 
+/* Adds an operation of a batch, as a line. */
+void add_operation(struct text *text, const struct event_batch *batch, size_t place);
+
 /* What a reading gave. */
 struct reading {
     struct text text;

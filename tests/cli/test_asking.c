@@ -2,8 +2,9 @@
  *         cascade has every line that was answered: over runs, and whenever memory becomes full.
  * Method: ids with duplicates are asked about in batches of many sizes, in several runs on one
  *         folder, each of which ends with a checkpoint. Answers are compared with an exact set of
- *         all ids. Memory for none of the ids, for some, and for all. The errors are so small that
- *         none is expected. */
+ *         all ids. Memory for none of the ids, for some, and for all; with another thread that
+ *         adds, and without. The errors are so small that none is expected. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ struct world {
     uint32_t ids[MOST];
     lethe_hash hashes[MOST];
     uint64_t different, lines; /* lines of this run */
-    bool was_kept, was_given_up;
+    bool adds_beside, was_kept, was_given_up;
 };
 
 static void open_cascade(struct world *world, uint64_t memory_bytes, uint64_t capacity) {
@@ -58,6 +59,7 @@ static void ask(struct world *world, size_t count) {
     struct asking *asking = &world->asking;
     size_t done;
     if (asking_should_keep(asking, world->lines)) asking_keep(asking);
+    if (world->adds_beside) asking_begin_adding(asking);
     bool was_quick = asking_is_quick(asking);
     world->was_kept |= was_quick;
     draw(world, count);
@@ -70,6 +72,9 @@ static void ask(struct world *world, size_t count) {
     }
     world->was_given_up |= was_quick && !asking_is_quick(asking);
     world->lines += count;
+    /* Now and then the other thread may be as far behind as it likes. */
+    if (world->adds_beside && test_random_below(&world->random, 4) != 0) return;
+    assert_int_equal(asking_settle(asking), LETHE_OK);
     assert_int_equal(
         lethe_cascade_test_batch(asking->cascade, world->hashes, count, 0, world->answers),
         LETHE_OK);
@@ -81,7 +86,10 @@ static void run(struct world *world, uint64_t memory_bytes, uint64_t capacity) {
     open_cascade(world, memory_bytes, capacity);
     while (world->lines < ASKED)
         ask(world, 1 + test_random_below(&world->random, MOST));
+    double error = asking_error(&world->asking);
+    assert_int_equal(asking_end_adding(&world->asking), LETHE_OK);
     struct asking_facts facts = asking_facts_of(&world->asking);
+    assert_true(fabs(facts.error - error) <= error * 1e-9);
     assert_int_equal(facts.entries, world->different);
     assert_true(facts.error <= ERROR || capacity < world->different);
     assert_int_equal(lethe_cascade_checkpoint(world->asking.cascade, 1, NULL, 0), LETHE_OK);
@@ -89,11 +97,12 @@ static void run(struct world *world, uint64_t memory_bytes, uint64_t capacity) {
     assert_int_equal(lethe_cascade_close(world->asking.cascade, NULL), LETHE_OK);
 }
 
-/* Returns whether lines were kept in memory, and in *was_given_up whether they were given up. */
-static bool check(uint64_t memory_bytes, uint64_t capacity, bool *was_given_up) {
+static bool check_with(bool adds_beside, uint64_t memory_bytes, uint64_t capacity,
+                       bool *was_given_up) {
     struct world *world = calloc(1, sizeof *world);
     assert_non_null(world);
     world->random.state = 11;
+    world->adds_beside = adds_beside;
     assert_int_equal(temporary_make("test", world->folder), EXIT_DONE);
     for (int i = 0; i < RUNS; i++)
         run(world, memory_bytes, capacity);
@@ -101,6 +110,16 @@ static bool check(uint64_t memory_bytes, uint64_t capacity, bool *was_given_up) 
     bool was_kept = world->was_kept;
     *was_given_up = world->was_given_up;
     free(world);
+    return was_kept;
+}
+
+/* Returns whether lines were kept in memory, and in *was_given_up whether they were given up: the
+ * same with another thread that adds and without. */
+static bool check(uint64_t memory_bytes, uint64_t capacity, bool *was_given_up) {
+    bool was_given_up_beside;
+    bool was_kept = check_with(false, memory_bytes, capacity, was_given_up);
+    assert_int_equal(check_with(true, memory_bytes, capacity, &was_given_up_beside), was_kept);
+    assert_int_equal(was_given_up_beside, *was_given_up);
     return was_kept;
 }
 
@@ -142,11 +161,53 @@ static void a_few_lines_do_not_read_all(void **state) {
     free(world);
 }
 
+/* Hands some hashes over, from that of number `first` on. */
+static lethe_status put(struct adding *adding, uint64_t first, size_t count) {
+    lethe_hash *room = adding_room(adding, count);
+    assert_non_null(room);
+    for (size_t i = 0; i < count; i++)
+        room[i] = lethe_hash_u64(LETHE_DEFAULT_SEED, first + i);
+    return adding_put(adding, count);
+}
+
+/* A cascade that refuses one batch would take a smaller one after it. But what came later must not
+ * be there without what came before. */
+static void after_a_failure_nothing_is_added(void **state) {
+    (void)state;
+    enum { ROOM = 1000, FIRST = 10 };
+    struct world *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    assert_int_equal(temporary_make("test", world->folder), EXIT_DONE);
+    lethe_cascade_options options = LETHE_OPTIONS(
+        lethe_cascade_options, .capacity = ROOM, .error = ERROR, .refuse_over_capacity = true,
+        .memory_bytes = LETHE_CASCADE_MIN_MEMORY_BYTES, .durability = LETHE_CASCADE_CHECKPOINTED);
+    lethe_cascade *cascade;
+    assert_int_equal(lethe_cascade_open(world->folder, &options, &cascade, NULL), LETHE_OK);
+    struct adding *adding = adding_new(cascade);
+    assert_non_null(adding);
+    assert_int_equal(put(adding, 0, FIRST), LETHE_OK);
+    assert_int_equal(adding_wait(adding), LETHE_OK);
+    (void)put(adding, FIRST, 2 * ROOM); /* may know already */
+    for (size_t i = 0; i < 2 * ADDING_BATCHES; i++)
+        (void)put(adding, 3 * ROOM + i, 1);
+    assert_int_equal(adding_wait(adding), LETHE_EFULL);
+    assert_int_equal(put(adding, 4 * ROOM, 1), LETHE_EFULL);
+    assert_int_equal(adding_wait(adding), LETHE_EFULL);
+    adding_free(adding);
+    lethe_cascade_stats stats = LETHE_INIT(lethe_cascade_stats);
+    assert_int_equal(lethe_cascade_info(cascade, 0, &stats), LETHE_OK);
+    assert_int_equal(stats.entries, FIRST);
+    assert_int_equal(lethe_cascade_close(cascade, NULL), LETHE_OK);
+    temporary_remove(world->folder);
+    free(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_is_new_once),
         cmocka_unit_test(memory_gives_way_near_the_capacity),
         cmocka_unit_test(a_few_lines_do_not_read_all),
+        cmocka_unit_test(after_a_failure_nothing_is_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,6 +202,17 @@ def test_check_counts_what_is_only_in_the_log(lethe, tmp_path):
     assert health["changes"] > 0 and health["counters"] == 50
 
 
+def test_the_end_of_the_input_is_not_waited_for(lethe, tmp_path):
+    """The last events need not wait for more to come, as long as --sync allows. One of three runs is soon enough."""
+    took = []
+    for number in range(3):
+        (tmp_path / "f").write_text(f"id-{number}\tk\n")
+        begun = time.monotonic()
+        assert lethe("count", "--db", "d", "-q", "--sync", "10s", "--from-start", "f").returncode == DONE
+        took.append(time.monotonic() - begun)
+    assert min(took) < 10
+
+
 def test_full_disk_for_late_events(lethe):
     lines = b"a\tk\t1000000\nb\tk\t9000000\nc\tk\t1000001\nd\tk\t9000000\n"
     result = lethe("count", "--db", "d", "-q", "--window", "10m", "--fields", "id=1,key=2,time=3", "--time-unit", "ms", "--late-out", "/dev/full",
@@ -238,6 +249,30 @@ def test_window_at_its_cap(lethe, tmp_path):
     assert b"the window has reached its --memory" in result.stderr
     assert lethe("count", "--db", "d", "--exact", "-q", stdin=events).returncode == DONE
     assert lethe("list", "--db", "d").stdout == (tmp_path / "truth").read_bytes()
+
+
+@pytest.mark.parametrize("mode", [[], ["--exact"]])
+def test_window_at_its_cap_with_a_rising_error(lethe, tmp_path, mode):
+    """A store that was filled under a cap opens again with the same command. Warnings say what the summary says, and
+    advise nothing that is done already."""
+    (tmp_path / "e").write_text("".join(f"i{i}\tk\n" for i in range(60000)))
+    words = ["count", "--db", "d", *mode, "-q", "--json", "--memory", "256KiB", "--policy", "degrade", "--from-start", "e"]
+    applied = 0
+    for run in range(3):
+        result = lethe(*words)
+        assert result.returncode in (DONE, SKIPPED), result.stderr
+        summary = json.loads(result.stdout)
+        applied += summary["applied"]
+        assert run > 0 or summary["refused"] > 0
+        if summary["refused"] > 0:
+            assert b"give more --memory" in result.stderr and b"--policy" not in result.stderr
+        warned = re.search(rb"taken for a duplicate with probability ([0-9.e-]+)(%?),", result.stderr)
+        assert (warned is not None) == (summary["error_estimate"] > 1e-12)
+        if warned is not None:
+            said = float(warned[1]) / (100 if warned[2] else 1)
+            assert said == pytest.approx(summary["error_estimate"], rel=0.01)
+    assert mode or warned is not None
+    assert lethe("get", "--db", "d", "k").stdout == b"k\t%d\n" % applied
 
 
 def test_a_store_in_use(lethe, tmp_path):

@@ -15,6 +15,7 @@ import subprocess
 import pytest
 
 from conftest import BINARIES
+from sizes import sized
 from test_bad_input import BAD_DATA, DONE, ENVIRONMENT, USAGE
 
 
@@ -284,7 +285,10 @@ def compressed(lines, ends=True):
 RUNS = 60  # more than there is room for marks
 
 
-@pytest.mark.parametrize("way", ["grows", "has no newline at its end", "has a copy without a newline"])
+WAYS = ["grows", "has a copy without a newline", "has no newline at its end"]
+
+
+@pytest.mark.parametrize("way", sized(WAYS[:2], WAYS, WAYS))
 def test_a_compressed_file_keeps_its_mark(way, lethe, tmp_path):
     """With a window, too: marks of other files are not pushed out by run after run."""
     kept = numbered(b"kept", 1000)

@@ -62,6 +62,23 @@ def test_man_page(command):
         assert any(word in candidate for candidate in page_words), word
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_markdown(command):
+    """The page of the site says what the help says, in the same order."""
+    text, page = help_of(command), help_of(command, "markdown")
+    assert page.startswith(f"# {('lethe ' + command).strip()}\n")
+    assert re.findall(r"^(\S.*)$", text, re.MULTILINE)[-1] == "Exit status" and "\n## Exit status\n" in page
+    options = text.split("\nOptions\n")[1].split("\n\n")[0]
+    for option in re.findall(r"^  (?:-\w, )?--([\w-]+)", options, re.MULTILINE):
+        assert re.search(rf"^`(-\w, )?--{option}[ `]", page, re.MULTILINE), option
+    for name in re.findall(r"\]\((\S+)\.md\)", page):
+        assert name.replace("-", " ") in {("lethe " + one).strip().replace("-", " ") for one in COMMANDS}
+    # Without marks and escapes, every word of the help is there.
+    words = set(re.sub(r"\\(?=[^a-zA-Z0-9\s])|`", "", page).lower().split())
+    for word in re.findall(r"[\w%=|-]{4,}", text.replace("\nUsage\n", "\n").replace("\nDescription\n", "\n").lower()):
+        assert any(word in candidate for candidate in words), word
+
+
 def test_the_build_wrote_them(binaries):
     if not (binaries / "man").is_dir():
         pytest.skip("only lethe itself was built")
@@ -77,7 +94,7 @@ def test_the_build_wrote_them(binaries):
 # What is typed before the Tab key, and what must be offered then.
 OFFERS = {
     "lethe ": ["backup", "bench", "check", "claim", "count", "dedup", "del", "filter", "freq", "get", "give-up", "help",
-               "hold", "list", "paper", "restore", "sample", "serve", "set", "stat", "take", "top", "usage"],
+               "hold", "list", "paper", "plan", "restore", "sample", "serve", "set", "stat", "take", "top", "usage"],
     "lethe f": ["filter", "freq"],
     "lethe x": [],
     "lethe --v": ["--version"],
@@ -95,10 +112,13 @@ OFFERS = {
     "lethe filter test --": ["--binary", "--count", "--help", "--invert", "--quiet"],
     "lethe filter build --capacity ": [],
     "lethe help ": ["backup", "bench", "check", "claim", "count", "dedup", "del", "filter", "freq", "get", "give-up",
-                    "help", "hold", "list", "paper", "restore", "sample", "serve", "set", "stat", "take", "top", "usage"],
+                    "help", "hold", "list", "paper", "plan", "restore", "sample", "serve", "set", "stat", "take", "top", "usage"],
     "lethe help filter b": ["build"],
     "lethe paper fbf-9": ["fbf-9"],
     "lethe paper --fu": ["--full"],
+    "lethe plan --ra": ["--rate"],
+    "lethe plan --partition-by ": ["id", "key"],
+    "lethe plan --simulate scale-f": ["scale-failure"],
     "lethe bench window-m": ["window-memory"],
     "lethe bench --li": ["--list"],
     "lethe help filter --": [],

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "events/parse.h"
+#include "json_maker.h"
 #include "json_peer.h"
 #include "say/escape.h"
-#include "support/random.h"
 
 static struct event_format format_of(const char *fields) {
     struct event_format format;
@@ -349,122 +349,6 @@ static void blocks(void **state) {
     }
 }
 
-/* Random JSON: small names and values that are asked for, and all else that there is. */
-struct maker {
-    struct test_random random;
-    char *text;
-    size_t size, room;
-};
-
-static void put(struct maker *maker, const char *text) {
-    size_t size = strlen(text);
-    if (size > maker->room - maker->size) return;
-    memcpy(maker->text + maker->size, text, size);
-    maker->size += size;
-}
-
-static const char *pick(struct maker *maker, const char *const *choices, size_t count) {
-    return choices[test_random_below(&maker->random, count)];
-}
-
-#define PICK(maker, choices) pick(maker, choices, sizeof choices / sizeof choices[0])
-
-static void put_space(struct maker *maker) {
-    static const char *const spaces[] = {"", "", "", "", " ", "\t", "\r", "  \t"};
-    put(maker, PICK(maker, spaces));
-}
-
-static void put_string(struct maker *maker) {
-    static const char *const pieces[] = {"a",
-                                         "id",
-                                         "0123456789",
-                                         "a longer piece of text, of some length",
-                                         "\xc3\xa9",
-                                         "\\n",
-                                         "\\u0041",
-                                         "\\ud83d\\ude00",
-                                         "\\\"",
-                                         "\xf0\x9f\x98\x80",
-                                         "\\u0000",
-                                         "\\/",
-                                         "\xe2\x82\xac",
-                                         "}",
-                                         "]",
-                                         ",",
-                                         ":",
-                                         "{",
-                                         "\\\\"};
-    put(maker, "\"");
-    for (uint64_t i = test_random_below(&maker->random, 5); i > 0; i--)
-        put(maker, PICK(maker, pieces));
-    put(maker, "\"");
-}
-
-static void put_value(struct maker *maker, unsigned depth) {
-    static const char *const names[] = {"\"id\"", "\"key\"", "\"a\"", "\"b\"", "\"\\u0061\"",
-                                        "\"0\"",  "\"1\"",   "\"\"",  "\"x\"", "\"c\""};
-    static const char *const plain[] = {"true",
-                                        "false",
-                                        "null",
-                                        "0",
-                                        "-0",
-                                        "17",
-                                        "-5",
-                                        "1.5",
-                                        "1e5",
-                                        "2E-3",
-                                        "0.25",
-                                        "1e400",
-                                        "9223372036854775808",
-                                        "-1e-400",
-                                        "12345678901234567890"};
-    uint64_t kind = test_random_below(&maker->random, depth > 6 ? 2 : 4);
-    put_space(maker);
-    if (kind == 0) put(maker, PICK(maker, plain));
-    if (kind == 1) put_string(maker);
-    if (kind >= 2) {
-        put(maker, kind == 2 ? "{" : "[");
-        uint64_t count = test_random_below(&maker->random, 5);
-        for (uint64_t i = 0; i < count; i++) {
-            put_space(maker);
-            if (kind == 2 && test_random_below(&maker->random, 8) == 0)
-                put_string(maker);
-            else if (kind == 2)
-                put(maker, PICK(maker, names));
-            put_space(maker);
-            if (kind == 2) put(maker, ":");
-            put_value(maker, depth + 1);
-            if (i + 1 < count) put(maker, ",");
-        }
-        put_space(maker);
-        put(maker, kind == 2 ? "}" : "]");
-    }
-    put_space(maker);
-}
-
-/* Changes, takes out or doubles a byte. */
-static void damage(struct maker *maker) {
-    static const char bytes[] = "\"\\{}[]:,0-+.eEtfnu \t\r\x01\x1f\x7f\x80\xc3\xff";
-    size_t at = test_random_below(&maker->random, maker->size);
-    char *place = maker->text + at;
-    switch (test_random_below(&maker->random, 4)) {
-    case 0:
-        *place = bytes[test_random_below(&maker->random, sizeof bytes)];
-        break;
-    case 1:
-        memmove(place, place + 1, maker->size - at - 1);
-        maker->size--;
-        break;
-    case 2:
-        if (maker->size == maker->room) break;
-        memmove(place + 1, place, maker->size - at);
-        maker->size++;
-        break;
-    default:
-        maker->size = at;
-    }
-}
-
 static void made_up_lines(void **state) {
     (void)state;
     static const char *const fields[] = {"id=id,key=key,delta=a", "id=a.b,key=/a/0,delta=/b/1/a",
@@ -472,17 +356,17 @@ static void made_up_lines(void **state) {
     static char text[1 << 16];
     for (uint64_t seed = 1; seed <= 60000; seed++) {
         struct event_format format = format_of(fields[seed % 3]);
-        struct maker maker = {.random = {seed}, .text = text, .room = sizeof text};
-        put(&maker, "{\"id\":");
-        put_value(&maker, 1);
-        put(&maker, ",\"a\":");
-        put_value(&maker, 1);
-        put(&maker, ",\"b\":");
-        put_value(&maker, 1);
-        put(&maker, "}");
+        struct json_maker maker = {.random = {seed}, .text = text, .room = sizeof text};
+        json_put(&maker, "{\"id\":");
+        json_put_value(&maker, 1);
+        json_put(&maker, ",\"a\":");
+        json_put_value(&maker, 1);
+        json_put(&maker, ",\"b\":");
+        json_put_value(&maker, 1);
+        json_put(&maker, "}");
         json_compare(&format, text, maker.size);
         for (int i = 0; i < 3 && maker.size > 0; i++) {
-            damage(&maker);
+            json_damage(&maker);
             json_compare(&format, text, maker.size);
         }
     }

@@ -33,6 +33,17 @@ static struct file files[FILES_MOST];
 static char *paths[FILES_MOST];
 static char folder[] = "/tmp/lethe-test-merge-XXXXXX";
 static uint64_t random_state;
+/* Files are JSON, which has no header, and whose lines may be simple (events/simple.h). */
+static bool is_json;
+
+/* The number of a file's first event. */
+static size_t first_line(void) {
+    return is_json ? 1 : 2;
+}
+
+static struct event_options merge_options(void) {
+    return options_for(is_json ? EVENTS_JSONL : EVENTS_PLAIN, "id=id,key=key,time=time");
+}
 
 static size_t below(size_t limit) {
     random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -44,12 +55,15 @@ static void write_lines(size_t number, bool is_packed, bool has_pending) {
     struct file *file = &files[number];
     struct text text = {0};
     static char packed[1 << 16];
-    add_format(&text, "id\tkey\ttime\n");
+    add_format(&text, "%s", is_json ? "" : "id\tkey\ttime\n");
     for (size_t i = 0; i < file->count; i++) {
         if (file->lines[i].is_wrong) {
             add_format(&text, "wrong in %zu\n", number); /* no two files begin alike */
         } else {
-            add_format(&text, "%zu-%zu\tk\t%" PRIu64 "\n", number, i + 2, file->lines[i].time_ms);
+            add_format(&text,
+                       is_json ? "{\"id\":\"%zu-%zu\",\"key\":\"k\",\"time\":%" PRIu64 "}\n"
+                               : "%zu-%zu\tk\t%" PRIu64 "\n",
+                       number, i + first_line(), file->lines[i].time_ms);
         }
     }
     if (has_pending && !is_packed) add_format(&text, "pending\tk");
@@ -103,7 +117,7 @@ static void merge_by_model(size_t count) {
         }
         if (least == count) return;
         expected.files[expected.count] = least;
-        expected.lines[expected.count++] = 2 + at[least]++;
+        expected.lines[expected.count++] = first_line() + at[least]++;
     }
 }
 
@@ -149,7 +163,7 @@ static void take_events(const struct event_batch *batch) {
     for (size_t i = 0; i < batch->complaint_count; i++) {
         const struct event_complaint *complaint = &batch->complaints[i];
         const struct file *file = &files[batch->shares[complaint->share].input];
-        assert_true(file->lines[complaint->line - 2].is_wrong);
+        assert_true(file->lines[complaint->line - first_line()].is_wrong);
     }
     found.wrong += batch->unreadable;
 }
@@ -161,7 +175,7 @@ struct numbers {
 };
 static bool read_some(size_t count, size_t batch_limit, size_t most, struct resume_table *marks,
                       struct numbers *numbers) {
-    struct event_options options = options_for(EVENTS_PLAIN, "id=id,key=key,time=time");
+    struct event_options options = merge_options();
     options.last_line = false;
     options.merges = true;
     options.batch_limit = batch_limit;
@@ -214,6 +228,7 @@ static void as_the_model_says(void **state) {
     static const uint64_t spreads[] = {1, 1000, 100000};
     for (size_t trial = 0; trial < 60; trial++) {
         random_state = trial;
+        is_json = trial % 2 == 1;
         size_t count = 1 + below(trial % 3 == 0 ? EVENT_FILES_OPEN : 6);
         make_files(count, spreads[below(3)], 1 + below(50));
         merge_by_model(count);
@@ -232,6 +247,7 @@ static void as_the_model_says(void **state) {
         assert_int_equal(found.count, all);
         resume_free(&marks);
     }
+    is_json = false;
 }
 
 /* Files that follow each other are open one at a time, however many there are. */

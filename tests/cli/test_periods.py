@@ -40,10 +40,14 @@ def test_hostile_periods(words, message, lethe, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-def test_keep_without_periods(lethe):
+def test_keep_without_periods(lethe, tmp_path):
+    """A store that is not there is not made; one that is there may count in periods already."""
     result = lethe("count", "--db", "d", "--keep", "1d=3d", stdin=b"a\tk\n")
     assert result.returncode == USAGE and b"1d=3d is to keep" in result.stderr
+    assert not (tmp_path / "d").exists()
     assert lethe("count", "-q", "--db", "d", "--per", "1d", "--keep", "1d=3d", stdin=b"a\tk\n").returncode == DONE
+    assert lethe("count", "-q", "--db", "d", "--keep", "1d=5d", stdin=b"b\tk\n").returncode == DONE
+    assert lethe("count", "--db", "d", "--keep", "1h=5d", stdin=b"c\tk\n").returncode == USAGE
 
 
 def test_hostile_questions(lethe):

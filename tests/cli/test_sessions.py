@@ -11,7 +11,8 @@ from conftest import BINARIES, SOURCE
 
 HERE = SOURCE / "tests/cli"
 OWN = sorted(HERE.glob("*.md"))
-ELSEWHERE = {SOURCE / "docs/http.md"}  # needs a server: tests/server/test_http_docs.py
+# They need a server: tests/server/test_http_docs.py and test_tables.py run them.
+ELSEWHERE = {SOURCE / "docs/http.md", SOURCE / "docs/http-redis.md", SOURCE / "docs/start/http.md"}
 DOCUMENTS = [path for path in [SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md"))]
              if path.exists() and path not in ELSEWHERE and transcript.BLOCK.search(path.read_text(encoding="utf-8"))]
 

@@ -56,6 +56,25 @@ def test_a_period_that_was_dropped(lethe, count):
     assert (top.returncode, top.stdout, top.stderr) == (DONE, b"k\t1\n", b"")
 
 
+@pytest.mark.parametrize("zone, by, kept, begin", [
+    ("Europe/Berlin", "1d", "1d", "2024-01-04T00:00:00+01:00"), ("America/St_Johns", "1d", "1d", "2024-01-03T00:00:00-03:30"),
+    ("America/St_Johns", "1h", "1d", "2024-01-03T23:30:00-03:30"), ("UTC", "1d", "1d", "2024-01-04T00:00:00+00:00")])
+def test_what_is_kept_begins_in_the_zone(zone, by, kept, begin, lethe, count):
+    count(0, 100, "--per", by, "--zone", zone, "--keep", f"{by}={kept}")
+    top = lethe("top", "--db", "d", "--by", by, "--at", "2024-01-02")
+    assert top.returncode == NEGATIVE and f"per {by}, begins at {begin}\n".encode() in top.stderr, top.stderr
+    first = json.loads(lethe("usage", "--db", "d", "--by", by, "--json").stdout.splitlines()[0])
+    assert first["from"] == begin
+    assert lethe("top", "--db", "d", "--by", by, "--at", begin).returncode == DONE
+
+
+def test_what_is_whole_begins_in_the_zone(lethe, count):
+    count(0, 240, "--per", "1d", "--zone", "America/Denver")
+    count(240, 1, "--per", "1d,1mo")
+    top = lethe("top", "--db", "d", "--by", "1mo", "--at", "2024-01-05")
+    assert b"the first period that has all begins at 2024-02-01T00:00:00-07:00" in top.stderr
+
+
 # A zone, a day whose midnight clocks were put forward over, and the hour in UTC at which it begins.
 SHORT_DAYS = [("America/Asuncion", "2023-10-01", "2023-10-01T04:00:00Z"), ("Africa/Cairo", "2024-04-26", "2024-04-25T22:00:00Z"),
               ("America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z")]

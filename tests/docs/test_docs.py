@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def load(name):
+    if str(ROOT / "tools") not in sys.path:
+        sys.path.insert(0, str(ROOT / "tools"))
     spec = importlib.util.spec_from_file_location(name, ROOT / f"tools/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -99,6 +101,19 @@ def test_the_chart_is_drawn_from_its_results():
         assert results[field] != ""
 
 
+def test_the_chart_of_bytes_is_drawn_from_its_results():
+    sizes = load("bytes")
+    results = json.loads(sizes.RESULTS.read_text(encoding="utf-8"))
+    assert sizes.draw(results) == sizes.CHART.read_text(encoding="utf-8")
+    assert all(row["bytes_per_id"] > 0 for row in results["results"])
+
+
+def test_the_pictures_are_drawn_by_their_script():
+    pictures = load("pictures")
+    for name, draw in pictures.PICTURES.items():
+        assert draw() == (pictures.FOLDER / name).read_text(encoding="utf-8")
+
+
 def test_measuring_keeps_what_was_measured_and_where(tmp_path, monkeypatch):
     speed = load("speed")
     bench = tmp_path / "build/release/lethe-bench"
@@ -127,15 +142,16 @@ def test_measuring_keeps_what_was_measured_and_where(tmp_path, monkeypatch):
 def test_the_reference_has_every_function_and_its_description(tmp_path):
     for name in ("include", "docs", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    done = subprocess.run([tmp_path / "tools/docs.sh"], text=True, check=False, stdout=subprocess.PIPE,
+    done = subprocess.run([tmp_path / "tools/docs.sh", "api"], text=True, check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
-    assert (done.returncode, done.stdout) == (0, "build/docs/html/index.html\n")
+    assert (done.returncode, done.stdout) == (0, "build/docs/html/api/index.html\n")
     for header in (tmp_path / "include/lethe").glob("*.h"):
         functions = set(re.findall(r"^LETHE_API[^;]*?\b(lethe_\w+)\(", header.read_text(encoding="utf-8"),
                                    flags=re.MULTILINE))
         if not functions:
             continue
-        page = (tmp_path / f"build/docs/html/{header.stem}_8h.html").read_text(encoding="utf-8")
+        name = header.stem.replace("_", "__")  # as Doxygen writes it
+        page = (tmp_path / f"build/docs/html/api/{name}_8h.html").read_text(encoding="utf-8")
         described = set()
         for item in page.split('<div class="memitem">')[1:]:
             name = re.findall(r"lethe_\w+", item.split('class="memname"', 1)[1].split("</td>", 1)[0])[-1:]

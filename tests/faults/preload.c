@@ -15,6 +15,9 @@
  *                        synced: what a power cut would leave of it, under whatever name
  *   LETHE_FAULT_SHADOW   a folder that gets a copy of each file and a list of each folder as it is
  *                        synced: see preload_shadow.c
+ *   LETHE_FAULT_GATE     while there is a file of this name, no sync begins; one that waits makes
+ *                        NAME.met
+ *   LETHE_FAULT_SYNC_MS  so much longer does each sync take, on a disk that is slow
  *   LETHE_FAULT_COUNT    a file that gets the number of operations at the end */
 #include <dlfcn.h>
 #include <errno.h>
@@ -173,12 +176,26 @@ ssize_t pwrite64(int descriptor, const void *data, size_t size, off_t offset) {
     return pwrite(descriptor, data, size, offset);
 }
 
+static void wait_before_sync(void) {
+    const char *gate = getenv("LETHE_FAULT_GATE"), *slow = getenv("LETHE_FAULT_SYNC_MS");
+    char met[PATH_MAX];
+    if (slow != NULL) usleep((useconds_t)strtoul(slow, NULL, 10) * 1000);
+    if (gate == NULL || snprintf(met, sizeof met, "%s.met", gate) >= (int)sizeof met) return;
+    while (access(gate, F_OK) == 0) {
+        int descriptor = open_to_append(met);
+        if (descriptor >= 0) close(descriptor);
+        usleep(5000);
+    }
+}
+
 int fsync(int descriptor) {
+    wait_before_sync();
     int error = meet(ON_SYNC, descriptor);
     return error != 0 ? fail_sync(descriptor, error) : sync_and_note(descriptor, SYS_fsync);
 }
 
 int fdatasync(int descriptor) {
+    wait_before_sync();
     int error = meet(ON_SYNC, descriptor);
     return error != 0 ? fail_sync(descriptor, error) : sync_and_note(descriptor, SYS_fdatasync);
 }

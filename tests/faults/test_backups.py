@@ -21,7 +21,7 @@ import pytest
 from conftest import BINARIES, PRELOAD, SOURCE, sized
 
 DAMAGED, USAGE, ENVIRONMENT = 3, 2, 4
-EVENTS, KEYS = sized(50000, 200000, 600000), 37
+EVENTS, KEYS = sized(25000, 100000, 600000), 37
 MODES = {"plain": [], "event time": ["--fields", "id=1,key=2,delta=3,time=4"], "exact": ["--exact"],
          "payloads": ["--check-payload"], "forever": ["--forever", "--window", "1s", "--ledger-memory", "4MiB"],
          "sketch": ["--sketch", "64KiB", "--top", "100"], "forgetful": ["--window-kind", "forgetful", "--window", "1h"]}
@@ -53,8 +53,9 @@ def expect_prefix(totals, least, most):
     return count
 
 
-def start(words):
-    return subprocess.Popen([BINARIES / "lethe", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def start(words, environment=None):
+    return subprocess.Popen([BINARIES / "lethe", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            env=None if environment is None else {**os.environ, **environment})
 
 
 def wait_for(process, condition):
@@ -76,7 +77,8 @@ def test_beside_a_writer(mode, tmp_path):
     events, store, backups = make_events(tmp_path / "events", mode == "event time"), tmp_path / "store", tmp_path / "backups"
     draw, beside, made = random.Random(mode), 0, {}
     words = ["count", "-q", "--db", store, *MODES[mode], "--batch", 300, "--sync", "always"]
-    process = start([*words, events])
+    # A disk whose syncs take no time would let the writer end before there is a second backup.
+    process = start([*words, events], {"LD_PRELOAD": PRELOAD, "LETHE_FAULT_SYNC_MS": "5"})
     wait_for(process, (store / "data").exists)
     while process.poll() is None and len(made) < sized(4, 12, 60):
         is_stopped = beside < 3
@@ -120,7 +122,7 @@ def test_beside_a_writer(mode, tmp_path):
 def test_a_writer_that_is_killed_meanwhile(tmp_path):
     events, store, backups = make_events(tmp_path / "events"), tmp_path / "store", tmp_path / "backups"
     draw, seen = random.Random(5), 0
-    for _ in range(sized(4, 30, 300)):
+    for _ in range(sized(4, 15, 300)):
         process = start(["count", "-q", "--db", store, "--forever", "--ledger-memory", "4MiB", "--batch", 500, "--sync",
                          "always", events])
         wait_for(process, lambda: visible(store) > seen)
@@ -148,7 +150,7 @@ def test_a_writer_that_is_killed_meanwhile(tmp_path):
 def test_what_dedup_remembers(tmp_path):
     """The lines that were seen and how far files were read are of one moment: the restored folder goes on with the first
     line that is not in it, and prints every other one that was not seen."""
-    count = sized(300_000, 2_000_000, 8_000_000)
+    count = sized(150_000, 2_000_000, 8_000_000)
     lines = tmp_path / "lines"
     lines.write_text("".join(f"line {number * 7919 % (count // 2)}\n" for number in range(count)))
     expected = list(dict.fromkeys(lines.read_text().splitlines()))
@@ -295,6 +297,21 @@ def test_a_damaged_backup(tmp_path):
     assert "no other one there is sound" in run("restore", "--from", backups, "--db", tmp_path / "restored", code=DAMAGED)[2]
     run("backup", "-q", "--db", tmp_path / "store", "--to", backups)
     run("restore", "-q", "--from", backups, "--db", tmp_path / "restored")
+
+
+def test_no_store_among_the_backups(tmp_path):
+    backups = tmp_path / "backups"
+    run("backup", "-q", "--db", make_store(tmp_path, 10), "--to", backups)
+    before = sorted(backups.rglob("*"))
+    (tmp_path / "link").symlink_to(backups)
+    for folder in (backups / "store", backups / "contents" / "store", backups / "no" / "store", tmp_path / "link" / "store",
+                   tmp_path / "link", backups / ".." / "backups" / "store", backups):
+        errors = run("restore", "--from", backups, "--db", folder, code=USAGE)[2]
+        assert "is in the folder of the backups; name a folder outside of it" in errors, errors
+        assert sorted(backups.rglob("*")) == before
+    for folder in (tmp_path / "backups.restored", tmp_path / "x"):
+        run("restore", "-q", "--from", tmp_path / "link", "--db", folder)
+        expect_prefix(totals_of(folder), 10, 10)
 
 
 def test_no_name_in_a_list_leads_out(tmp_path):

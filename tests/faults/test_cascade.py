@@ -46,7 +46,7 @@ def test_killed_again_and_again(tmp_path, durability):
     draw = random.Random(durability)
     folder = tmp_path / "cascade"
     promised = kills = 0
-    while kills < sized(5, 40, 600):
+    while kills < sized(3, 40, 600):
         process = start(folder, durability, KEYS)
         try:
             output, errors = process.communicate(timeout=0.02 + draw.random() * 0.5)
@@ -79,7 +79,7 @@ def test_killed_at_each_write_and_sync(tmp_path, durability, power):
     assert process.returncode == 0, output.decode()
     total = int(count.read_text())
     assert total > 100  # else the faults were never met
-    for at in range(1, total + 1, max(1, total // sized(6, 15, total))):
+    for at in range(1, total + 1, max(1, total // sized(3, 15, total))):
         shutil.rmtree(folder)
         folder.mkdir()
         journal = tmp_path / "journal"

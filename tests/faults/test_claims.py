@@ -77,7 +77,7 @@ def test_killed_at_each_write_and_sync(claims, tmp_path, command, power):
     words = {"begin": ["begin", "--lease", "1h", "--token", "a", "work"], "done": ["done", "--token", "a", "--reply", "one", "work"]}[command]
     total = steps_of(Claims(claims.store.copy_to(tmp_path / "trial")), tmp_path, *words)
     assert total > 5
-    for at in range(1, total + 1, max(1, total // sized(6, 30, total))):
+    for at in range(1, total + 1, max(1, total // sized(4, 18, total))):
         trial = Claims(claims.store.copy_to(tmp_path / "trial"))
         journal = tmp_path / "journal"
         # What was there before is safe.

@@ -8,12 +8,14 @@ import itertools
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import time
 
 import pytest
 
 from conftest import Store, sized
+from kills import cut_power
 
 WORDS = ["--exact", "--window", "1h", "--batch", "200", "--sync", "always"]
 
@@ -30,7 +32,7 @@ def test_failed_operations(store, make_stream, tmp_path, action, phrase, kind):
     assert code == 0, errors
     total = int(count.read_text())
     assert total > 10, "the library of faults does not see what lethe writes"
-    step = max(1, total // sized(6, 15, total))
+    step = max(1, total // sized(4, 10, total))
     for at, times in itertools.product(range(1, total + 1, step), sized(["all"], ["all"], ["all", "1"])):
         trial = store.copy_to(tmp_path / "trial")
         faults = {"LETHE_FAULT_ON": kind, "LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": action}
@@ -82,6 +84,70 @@ def test_a_manifest_that_cannot_be_synced(store, make_stream, tmp_path, times):
         assert trial.totals() == dict(stream.truth), f"at {at} of {total}"
         assert trial.lethe("check")[0] == 0
     assert mended > 0
+
+
+MANY = ["--window", "1h", "--batch", "30000", "--sync", "always"]
+
+
+@pytest.fixture
+def many(tmp_path):
+    """So many counters that two threads write them to disk, as two tables, when the store is closed."""
+    path, truth = tmp_path / "many.tsv", {f"key-{number:06}": number % 7 + 1 for number in range(40000)}
+    path.write_text("".join(f"{number:08x}\tkey-{number:06}\t{number % 7 + 1}\n"
+                            for number in random.Random(27).sample(range(40000), 40000)))
+    return path, truth
+
+
+def test_two_tables_that_the_manifest_names_and_that_are_gone(store, many, tmp_path):
+    """As above, for a fold of two tables: RocksDB removes both."""
+    path, truth = many
+    count, faults = tmp_path / "count", {"LETHE_FAULT_ON": "sync", "LETHE_FAULT_NAME": "/MANIFEST"}
+    trial = store.copy_to(tmp_path / "trial")
+    assert trial.count(*MANY, str(path), faults={**faults, "LETHE_FAULT_COUNT": str(count)})[0] == 0
+    total, mended = int(count.read_text()), 0
+    for at in range(total - 1, total + 1):
+        trial = store.copy_to(tmp_path / "trial")
+        code, _, errors = trial.count(*MANY, str(path), faults={
+            **faults, "LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": "eio", "LETHE_FAULT_TIMES": "1"})
+        assert code in (0, 4), f"at {at} of {total}: {errors}"
+        mended += (trial.folder / "fold.sst").exists() and (trial.folder / "fold-upper.sst").exists()
+        assert trial.totals() == truth, f"at {at} of {total}"
+        copied = Store(tmp_path / "copied")
+        shutil.rmtree(copied.folder, ignore_errors=True)
+        code, _, errors = trial.lethe("backup", "--to", str(tmp_path / f"backup-{at}"))
+        assert code == 0, errors
+        code, _, errors = copied.lethe("restore", "--from", str(tmp_path / f"backup-{at}"))
+        assert code == 0, errors
+        assert copied.totals() == truth
+        code, summary, errors = trial.count("--from-start", *MANY, str(path))
+        assert (code, summary["applied"] + summary["duplicates"]) == (0, len(truth)), errors
+        assert not list(trial.folder.glob("fold*.sst"))
+        assert trial.totals() == truth, f"at {at} of {total}"
+        assert trial.lethe("check")[0] == 0
+    assert mended > 0
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["kill", "power-cut"])
+def test_killed_while_two_tables_are_written(store, many, tmp_path, power):
+    """At each of the last writes and syncs of a run, which are those of the fold."""
+    path, truth = many
+    count = tmp_path / "count"
+    trial = store.copy_to(tmp_path / "trial")
+    assert trial.count(*MANY, str(path), faults={"LETHE_FAULT_COUNT": str(count)})[0] == 0
+    total = int(count.read_text())
+    for at in range(total - sized(12, 30, 30), total + 1, sized(2, 1, 1)):
+        trial = store.copy_to(tmp_path / "trial")
+        journal = tmp_path / "journal"
+        journal.write_text("")
+        code, _, _ = trial.count(*MANY, str(path), faults={
+            "LETHE_FAULT_AT": str(at), "LETHE_FAULT_ACTION": "kill", "LETHE_FAULT_JOURNAL": str(journal)})
+        assert code in (0, -9)
+        if power:
+            cut_power(trial.folder, journal)
+        code, _, errors = trial.count("--from-start", *MANY, str(path))
+        assert code == 0, f"at {at} of {total}: {errors}"
+        assert not list(trial.folder.glob("fold*.sst"))
+        assert trial.totals() == truth, f"at {at} of {total}"
 
 
 def test_a_failure_at_the_close_is_not_hidden(store, make_stream, tmp_path):

@@ -40,7 +40,7 @@ def test_killed_at_each_write_and_sync(store, tmp_path, command, power):
     assert hold(store.copy_to(tmp_path / "trial"), *WORDS[command], faults={"LETHE_FAULT_COUNT": str(count)})[0] == 0
     total = int(count.read_text())
     assert total > 5
-    for at in range(1, total + 1, max(1, total // sized(6, 30, total))):
+    for at in range(1, total + 1, max(1, total // sized(4, 18, total))):
         trial = store.copy_to(tmp_path / "trial")
         journal = tmp_path / "journal"
         # What was there before is safe.

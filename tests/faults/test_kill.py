@@ -15,7 +15,7 @@ import pytest
 from conftest import sized
 from kills import cut_power, operations_of_a_run, run_killed, words_of
 
-KILLS = sized(36, 320, 1500)
+KILLS = sized(12, 100, 1500)
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--exact"),
         ("from-start", "--error=1e-9"), ("pipe", "--exact"), ("pipe", "--error=1e-9")]
 
@@ -46,7 +46,7 @@ def test_killed_at_each_write_and_sync(store, make_stream, tmp_path, mode, power
     words = [*mode.split(), "--window", "1h", "--batch", "200", "--sync", "always"]
     trial = store.copy_to(tmp_path / "trial")
     total = operations_of_a_run(trial, stream, words, tmp_path, {})
-    step = max(1, total // sized(6, 15, total))
+    step = max(1, total // sized(4, 15, total))
     for at in range(1, total + 1, step):
         trial = store.copy_to(tmp_path / "trial")
         journal = tmp_path / "journal"

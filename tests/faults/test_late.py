@@ -53,7 +53,7 @@ def test_killed_at_each_write_and_sync(way, place, tmp_path):
     total = int(count.read_text())
     assert total > 40, "the library of faults does not see what lethe writes"
     # Not at equal distances, which might always meet the same of a batch's writes.
-    for at in sorted(random.Random(7).sample(range(1, total + 1), min(total, sized(20, 40, total)))):
+    for at in sorted(random.Random(7).sample(range(1, total + 1), min(total, sized(12, 40, total)))):
         trial = tmp_path / f"trial-{at}"
         trial.mkdir()
         journal = tmp_path / "journal"

@@ -60,7 +60,7 @@ def test_killed_at_each_write_and_sync(way, how, tmp_path):
     assert Store(place / "store").totals() == truth
     total = int(count.read_text())
     assert total > 40, "the library of faults does not see what lethe writes"
-    for at in range(1, total + 1, max(1, total // sized(5, 40, total))):
+    for at in range(1, total + 1, max(1, total // sized(5, 24, total))):
         trial = tmp_path / f"trial-{at}"
         trial.mkdir()
         journal = tmp_path / "journal"

@@ -14,7 +14,7 @@ import pytest
 from conftest import sized
 from kills import cut_power, operations_of_a_run, run_killed, words_of
 
-KILLS = sized(12, 60, 500)
+KILLS = sized(5, 30, 500)
 KEYS = [f"key-{number}" for number in range(1, 401)]
 WAYS = [("resume", "--exact"), ("resume", "--error=1e-9"), ("from-start", "--error=1e-9"),
         ("pipe", "--exact")]
@@ -69,7 +69,7 @@ def test_killed_at_each_write_and_sync(empty, make_stream, tmp_path, power):
     clean = empty.copy_to(tmp_path / "clean")
     total = operations_of_a_run(clean, stream, WORDS, tmp_path, {})
     expected = state_of(clean)
-    step = max(1, total // sized(5, 15, total))
+    step = max(1, total // sized(3, 15, total))
     for at in range(1, total + 1, step):
         trial = empty.copy_to(tmp_path / "trial")
         journal = tmp_path / "journal"
@@ -97,7 +97,7 @@ def test_failed_operations(empty, make_stream, tmp_path, action):
     clean = empty.copy_to(tmp_path / "clean")
     total = operations_of_a_run(clean, stream, WORDS, tmp_path, {})
     expected = state_of(clean)
-    step = max(1, total // sized(5, 15, total))
+    step = max(1, total // sized(3, 15, total))
     for at in range(1, total + 1, step):
         trial = empty.copy_to(tmp_path / "trial")
         code, _, errors = trial.count(*WORDS, str(stream.path),

@@ -69,7 +69,7 @@ def test_cut_off_at_each_write_and_sync(kind, way, tmp_path):
     total = int(count.read_text())
     assert total > 20, "the library of faults does not see what lethe writes"
     reported = 0
-    for at in range(1, total + 1, max(1, total // sized(4, 40, total))):
+    for at in range(1, total + 1, max(1, total // sized(4, 24, total))):
         store = new_store(tmp_path / f"trial-{at}")
         journal.write_text("")
         _, _, told = store.count(*words, faults={

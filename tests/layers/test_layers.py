@@ -70,6 +70,8 @@ BROKEN = [
     # public headers
     ("include/lethe/a.h", '"core/bits.h"', "a public header may not include src/core/bits.h"),
     ("include/lethe/a.h", "<unistd.h>", "a public header may not include <unistd.h>"),
+    ("include/lethe/a.h", "<string_view>", "a public header may not include <string_view>"),
+    ("include/lethe/a.hpp", "<unistd.h>", "a public header may not include <unistd.h>"),
     ("include/lethe/a.h", "<xxhash.h>", "only src/core/hash* and src/core/codec*"),
     # outside of the library
     ("cli/a.c", '"core/bits.h"', "use the public headers <lethe/...>"),
@@ -146,6 +148,7 @@ ALLOWED = [
     ("include/lethe/a.h", '"lethe/bloom.h"'),
     ("include/lethe/a.h", "<lethe/bloom.h>"),
     ("include/lethe/a.h", "<stdint.h>"),
+    ("include/lethe/a.hpp", "<string_view>"),
     ("src/core/a.c", '"lethe/bloom.h"'),
     ("src/core/a.c", '"os/memory.h"'),
     ("src/core/a.c", "<immintrin.h>"),

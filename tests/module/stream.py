@@ -43,6 +43,7 @@ class Stream:
         for _ in range(count):
             words.append(self._bytes(int(self._line()[1:])))
             self._bytes(2)
+        words[0] = words[0].upper() # the letters of an effect's name say what it is called: test_events.py
         return words
 
     def commands(self, until, seconds=60):

@@ -150,8 +150,11 @@ def test_a_table_spread_by_key(server):
 
 def test_what_is_no_such_table(server):
     count(url_of(server), "--partitions", "4", stdin="a\tk\t1\n")
-    with pytest.raises(ValueError, match="spread by id"):
-        Spread(server.client, "t")
+    by_id = Spread(server.client, "t")
+    for refused in (lambda: by_id.take("k", 1, 5), lambda: by_id.hold("k", 1, 5), lambda: by_id.peek("k", 5),
+                    lambda: by_id.claim("i"), lambda: by_id.claimed(id=lambda: "i")):
+        with pytest.raises(ValueError, match="spread by id"):
+            refused()
     with pytest.raises(ValueError, match="there is no table"):
         Spread(server.client, "none")
     server.client.set("s", "something")

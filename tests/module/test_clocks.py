@@ -187,16 +187,16 @@ def test_the_wall_clock_goes_back_while_the_machine_is_started_again(start, cloc
 
 def test_a_stamp_is_sent_when_clocks_change_and_only_then(start, clock):
     """A value that stands still costs nothing, and one that is used no more than its effects."""
-    server = start(clock=clock)
+    server = start(clock=clock, **LOG) # somebody who listens
     server.client.config_set("lethe.tick-ms", 1)
-    create(server)
+    create(server, window=30 * 24 * HOUR) # no period ends meanwhile
     wait_for(lambda: effects(server) == 1)
     for i in range(20):
         assert add(server, i)
     sent = effects(server)
     assert sent == 21
     clock.set_wall(1000)
-    wait_for(lambda: effects(server) == 22, what="the timer to notice")
+    wait_for(lambda: effects(server) == 22, 20, "the timer to notice")
     clock.set_wall(1001) # the clocks are not read at one moment
     assert add(server, "more")
     assert effects(server) == 23

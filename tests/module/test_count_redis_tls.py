@@ -338,6 +338,10 @@ def test_databases(start):
     # After a lost connection too.
     feed = Feed(url + "/5", lines=lines)
     feed.write(0.5)
+    end = time.monotonic() + 60
+    while "db5" not in server.client.info("keyspace"):  # before its first contact it would give up
+        assert time.monotonic() < end
+        time.sleep(0.02)
     server.call("CLIENT", "KILL", "TYPE", "normal")
     feed.write(1)
     feed.finish()

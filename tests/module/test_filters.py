@@ -97,8 +97,8 @@ def test_a_large_one_goes_in_pieces(server, filters):
 
 def test_both_protocols(server, filters):
     server.call(filters.prefix + ".MADD", "f", "a", "b", "a")
-    for protocol in (2, 3):
-        assert raw(server, protocol, filters.prefix + ".MTEST f a z") == b"*2\r\n:1\r\n:0\r\n"
+    assert raw(server, 2, filters.prefix + ".MTEST f a z") == b"*2\r\n:1\r\n:0\r\n"
+    assert raw(server, 3, filters.prefix + ".MTEST f a z") == b"*2\r\n#t\r\n#f\r\n"
     assert raw(server, 3, filters.prefix + ".INFO f").startswith(b"%12\r\n")
     assert filters.field in raw(server, 3, filters.prefix + ".INFO f")
     assert raw(server, 2, filters.prefix + ".INFO f").startswith(b"*24\r\n")

@@ -297,15 +297,15 @@ def test_a_counter_that_is_removed_keeps_its_holds(server):
     assert settle(server, "a", 0)[0] == 1 and server.call("ONCE.GET", "t", "k") is None
 
 
-HOSTILE = [(["0", "LIMIT", 9, "LEASE", 5], "an amount is not"), (["-1", "LIMIT", 9, "LEASE", 5], "an amount is not"),
-           ([str(2**63), "LIMIT", 9, "LEASE", 5], "an amount is not"), ([str(LEAST), "LIMIT", 9, "LEASE", 5], "an amount is"),
-           ([1, "LIMIT", 9, "LEASE", 0], "a lease is not"), ([1, "LIMIT", 9, "LEASE", -5], "a lease is not"),
-           ([1, "LIMIT", 9, "LEASE", 100 * 366 * 86_400_000], "a lease is not"), ([1, "LIMIT", 9, "LEASE", "x"], "a lease is"),
-           ([1, "LIMIT", 2**63, "LEASE", 5], "a limit is not"), ([1, "LEASE", 5, "LEASE", 6], "syntax error"),
+HOSTILE = [(["0", "LIMIT", 9, "LEASE", 5], "of amount is out"), (["-1", "LIMIT", 9, "LEASE", 5], "of amount is out"),
+           ([str(2**63), "LIMIT", 9, "LEASE", 5], "of amount is out"), ([str(LEAST), "LIMIT", 9, "LEASE", 5], "of amount is out"),
+           ([1, "LIMIT", 9, "LEASE", 0], "of LEASE is out"), ([1, "LIMIT", 9, "LEASE", -5], "of LEASE is out"),
+           ([1, "LIMIT", 9, "LEASE", 100 * 366 * 86_400_000], "of LEASE is out"), ([1, "LIMIT", 9, "LEASE", "x"], "of LEASE is out"),
+           ([1, "LIMIT", 2**63, "LEASE", 5], "of LIMIT is out"), ([1, "LEASE", 5, "LEASE", 6], "syntax error"),
            ([1, "FLOOR", 0, "LEASE", 5], "syntax error"), ([1, "LIMIT", 9, "LIMIT", 8, "LEASE", 5], "syntax error"),
            ([1, "LIMIT", 9, "PER", "hour", "SLIDING", "LEASE", 5], "syntax error"),
            ([1, "LIMIT", 9, "PER", "day", "LEASE", 5], "does not count per that period"),
-           ([1, "LIMIT", 9, "PER", 0, "LEASE", 5], "a period is not"), ([1, "LIMIT", 9, "PER", "hour"], "syntax error"),
+           ([1, "LIMIT", 9, "PER", 0, "LEASE", 5], "of PER is out"), ([1, "LIMIT", 9, "PER", "hour"], "syntax error"),
            ([1, "LIMIT", 9, "NOCREATE", "MORE"], "syntax error"), ([1, *["LIMIT", 9] * 500, "LEASE", 5], "syntax error")]
 
 
@@ -321,7 +321,7 @@ def test_hostile_settlements_and_bounds_of_64_bits(server):
     hold(server, "a", MOST, MOST)
     assert hold(server, "b", 1, MOST)[0] == -1
     for actual in -1, 2**63, "x", "", LEAST:
-        assert "what is settled is not" in error_of(server, "ONCE.SETTLE", "t", "a", actual)
+        assert "of actual is out" in error_of(server, "ONCE.SETTLE", "t", "a", actual)
     assert "FORCE" in error_of(server, "ONCE.SETTLE", "t", "a", 1, "MORE")
     for command in "ONCE.SETTLE", "ONCE.RELEASE":
         words = [1] if command == "ONCE.SETTLE" else []

@@ -240,7 +240,7 @@ def attack_below_checksums(server, count, seed):
 
 
 def test_damage_below_the_checksums(server):
-    attack_below_checksums(server, 2000, 2)
+    attack_below_checksums(server, 800, 2)
 
 
 @pytest.mark.long

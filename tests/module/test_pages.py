@@ -2,6 +2,7 @@
 Method: every page's example is sent to a server and the replies compared; the rest is asked of the server."""
 
 import functools
+import importlib.util
 import json
 import re
 import shlex
@@ -31,6 +32,48 @@ def test_the_pages_are_up_to_date():
     script = SOURCE / "tools/command_pages.py"
     done = subprocess.run([sys.executable, "-B", script, "--check", PROGRAM], stdout=subprocess.PIPE, text=True)
     assert done.stdout == "" and done.returncode == 0, "run make commands"
+
+
+def leaves(arguments):
+    for argument in arguments:
+        yield argument
+        yield from leaves(argument.get("arguments", []))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_a_page_has_all_parts(page):
+    """Syntax, since, complexity, categories, arguments, replies in both protocols, errors, an example, and the
+    history of a command that was changed since it is there."""
+    name, text = page.stem.upper(), page.read_text()
+    description = described()[name]
+    assert text.startswith(f"# {name}\n") and f"```text\n{name}" in text
+    for row in ("Since", "Complexity", "ACL categories"):
+        assert re.search(rf"^\| {row} \| \S.* \|$", text, re.MULTILINE)
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert [one for one in headings if one not in ("Fields", "History")] == ["Arguments", "Replies", "Errors", "Example"]
+    assert ("History" in headings) == bool(description["history"])
+    assert ("Fields" in headings) == name.endswith(".INFO")
+    assert "| when | RESP2 | RESP3 |" in text and len(description["replies"]) >= 1
+    assert len(description["errors"]) >= 2 and page.stem.upper() in text.split("## Example")[1]
+    for argument in leaves(description["arguments"]):
+        has_value = argument["type"] not in ("pure-token", "block", "key")
+        assert argument["type"] == "block" or argument["meaning"]
+        if has_value and argument.get("optional") and not argument.get("multiple"):
+            assert argument["default"], argument
+        if argument["type"] in ("integer", "double"):
+            assert argument["range"], argument
+
+
+def test_a_page_has_the_history():
+    spec = importlib.util.spec_from_file_location("command_pages", SOURCE / "tools/command_pages.py")
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    command = described()["ONCE.INCRBY"]
+    plain = pages.page("ONCE.INCRBY", command | {"history": []})
+    changed = pages.page("ONCE.INCRBY", command | {"history": [
+        {"since": "0.2.0", "changes": "Takes NOCREATE"}, {"since": "1.0.0", "changes": "Replies in RESP3 are maps"}]})
+    assert changed == plain + ("\n## History\n\n| version | change |\n|---|---|\n| 0.2.0 | Takes NOCREATE. |\n"
+                               "| 1.0.0 | Replies in RESP3 are maps. |\n")
 
 
 def test_every_error_is_described():
@@ -77,6 +120,8 @@ class Link:
             return ["(nil)"]
         if kind == ",":
             return ['"' + rest + '"']
+        if kind == "#": # as version 2 of the protocol has it
+            return ["(integer) " + ("1" if rest == "t" else "0")]
         if kind == "$":
             return ['"' + self.reader.read(int(rest) + 2)[:-2].decode() + '"']
         assert kind in "*%", line
@@ -110,17 +155,20 @@ def test_the_examples_are_true(server, page, protocol):
     link = Link(server.port, protocol)
     steps = session(page)
     assert any(words[0].lower() == page.stem for words, _ in steps)
+    own = set() # kinds of replies of the page's own command
     for words, lines in steps:
+        link.kinds.clear()
         shown = link.ask(words)
+        own |= link.kinds if words[0].lower() == page.stem else set()
         if lines is None:
             assert not shown[0].startswith("(error)")
         else:
             assert shown == lines
     forms = " ".join(form[f"resp{protocol}"] for form in described()[page.stem.upper()]["replies"])
-    told = {"_": "null", "%": "map of", ",": "doubles"}
-    assert all(word in forms for kind, word in told.items() if kind in link.kinds)
+    told = {"_": "null", "%": "map of", ",": "doubles", "#": "true"}
+    assert all(word in forms for kind, word in told.items() if kind in own)
     if protocol == 2:
-        assert not link.kinds & set(told)
+        assert not own & set(told)
     link.close()
 
 
@@ -150,6 +198,8 @@ def flat_arguments(described_ones, told_ones):
 def test_command_docs_say_the_same(server, name):
     description, docs = described()[name], docs_of(server, name)
     assert docs["since"].decode() == description["since"]
+    assert [[word.decode() for word in entry] for entry in docs.get("history", [])] == [
+        [entry["since"], entry["changes"]] for entry in description["history"]]
     assert docs["complexity"].decode() == description["complexity"]
     summary = docs["summary"].decode()
     assert summary.startswith(description["summary"] + ". Reply: ")
@@ -179,7 +229,11 @@ def test_ranges_hold(server, name, argument):
     if argument["token"] in ("PER", "KEEP"):
         pytest.skip("they go together: test_meters.py")
     numbers = re.match(r"(\S+) to (\S+)", argument["range"])
-    if numbers is None:
+    if argument["token"] == "BITS": # numbers one by one
+        listed = [int(number) for number in re.findall(r"\d+", argument["range"])]
+        inside = [str(number) for number in listed]
+        outside = ["0", str(max(listed) + 1), str(max(listed) - 1), str(listed[-2] + 1), "x", "-8", "8.0", ""]
+    elif numbers is None:
         inside, outside = ["1", "-1"] if argument["type"] == "integer" else argument["range"].split(" or "), ["0", "x", ""]
     elif argument["type"] == "double":
         low, high = map(float, numbers.groups())
@@ -187,8 +241,8 @@ def test_ranges_hold(server, name, argument):
     else:
         low, high = map(int, numbers.groups())
         inside, outside = [str(low), str(high)], [str(low - 1), str(high + 1), "x", "1.5", ""]
-    expected = f"ERR the value of {argument['token']} is out of its range: {argument['range']}"
     for value in outside:
+        expected = f"ERR the value '{value}' of {argument['token']} is out of its range: {argument['range']}"
         # redis-py takes the first word off.
         assert error_of(server, name, "t", argument["token"], value) in (expected, expected[4:])
     for value in inside:

@@ -4,58 +4,25 @@ what the public headers promise.
 
 Method: install the build into a temporary prefix, move that prefix elsewhere (so that nothing
 works only because of a path written at build time), and build consumer/sample.c against it in
-each of those ways. Every binary must print the same lines, and a shared one must really load the
-shared library. What the library exports is compared with what the headers declare."""
+each of those ways. Every binary must print the same lines, without being told where libraries are,
+and a shared one must really load the shared library. What the library exports is compared with
+what the headers declare."""
 
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", HERE.parents[1]))
-BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release"))
-CMAKE = os.environ.get("CMAKE", "cmake")
-CC = os.environ.get("CC", "cc")
-HEADERS = sorted((SOURCE / "include/lethe").glob("*.h"))
-# The engine, the plug-in and what runs on devices are libraries of their own, and lethe.h does not include them.
-ENGINE_HEADERS = [header for header in HEADERS if header.name in ("claims.h", "holds.h", "store.h")]
-PLUGIN_HEADERS = [header for header in HEADERS if header.name == "leveldb.h"]
-DEVICE_HEADERS = [header for header in HEADERS if header.name == "opencl.h"]
-MAIN_HEADERS = [header for header in HEADERS if header not in ENGINE_HEADERS + PLUGIN_HEADERS + DEVICE_HEADERS]
-HAS_LEVELDB = (BUILD / "liblethe_leveldb.a").exists()
-HAS_OPENCL = (BUILD / "liblethe_opencl.a").exists()
-STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+from installation import (BUILD, CC, CMAKE, CPP_HEADERS, DEVICE_HEADERS, ENGINE_HEADERS, HAS_LEVELDB, HAS_OPENCL,
+                          HEADERS, HERE, MAIN_HEADERS, PLUGIN_HEADERS, SOURCE, STRICT, declared_functions,
+                          install, run, soversion, version)
+
 EXPECTED = "styx 1\nacheron 0\nadditions 1\n"
 ENGINE_EXPECTED = "applied 1\ncopies 1\nlikes 3\n"
 LEVELDB_EXPECTED = "styx: a river\nsty: not there\n"
 OPENCL_EXPECTED = r"(device: .*\n|there is no OpenCL device.*\n)styx: 3\nacheron: 0\n"
-
-
-def run(*command, **environment):
-    """Runs a command that must succeed and returns what it printed."""
-    result = subprocess.run([str(word) for word in command], text=True, check=False,
-                            env={**os.environ, **environment},
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stdout}"
-    return result.stdout
-
-
-def version():
-    text = (SOURCE / "include/lethe/version.h").read_text()
-    return re.search(r'LETHE_VERSION "([0-9.]+)"', text).group(1)
-
-
-def soversion():
-    major, minor, _ = version().split(".")
-    return f"0.{minor}" if major == "0" else major
-
-
-def install(prefix, destdir=""):
-    run(CMAKE, "--install", BUILD, "--prefix", prefix, DESTDIR=str(destdir))
 
 
 def files_below(folder):
@@ -63,35 +30,13 @@ def files_below(folder):
                   if not path.is_dir())
 
 
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    """Lethe, installed and then moved."""
-    folder = tmp_path_factory.mktemp("package")
-    install(folder / "first")
-    (folder / "first").rename(folder / "moved")
-    return folder / "moved"
-
-
-@pytest.fixture(scope="module")
-def libdir(prefix):
-    return next(prefix.rglob("liblethe.a")).parent
-
-
-@pytest.fixture(scope="module")
-def pkg_config(libdir):
-    def ask(*options, package="lethe"):
-        return run("pkg-config", *options, package,
-                   PKG_CONFIG_LIBDIR=str(libdir / "pkgconfig")).split()
-    return ask
-
-
 def needs_the_shared_library(program):
     return f"[liblethe.so.{soversion()}]" in run("readelf", "-d", program)
 
 
-def check_program(program, libdir, shared):
+def check_program(program, shared):
     assert needs_the_shared_library(program) == shared
-    assert run(program, LD_LIBRARY_PATH=str(libdir) if shared else "") == EXPECTED
+    assert run(program) == EXPECTED
 
 
 # What is installed
@@ -110,7 +55,7 @@ def test_all_parts_are_installed(prefix, libdir):
         assert name in installed
     assert [name for name in installed if name.startswith("include/")] == [
         f"include/lethe/{name}" for name in sorted(
-            [header.name for header in HEADERS] + ["leveldb.hpp"] * HAS_LEVELDB)]
+            [header.name for header in HEADERS + CPP_HEADERS] + ["leveldb.hpp"] * HAS_LEVELDB)]
     for name in ["liblethe_leveldb.a", f"liblethe_leveldb.so.{version()}",
                  "pkgconfig/lethe_leveldb.pc"] * HAS_LEVELDB:
         assert f"{lib}/{name}" in installed
@@ -132,7 +77,7 @@ def test_the_shared_library_is_versioned(libdir):
 
 
 def test_the_program_runs_where_it_was_moved_to(prefix):
-    assert version() in run(prefix / "bin/lethe", "--version", LD_LIBRARY_PATH="")
+    assert version() in run(prefix / "bin/lethe", "--version")
 
 
 def test_the_program_finds_its_benchmarks_there(prefix):
@@ -140,6 +85,21 @@ def test_the_program_finds_its_benchmarks_there(prefix):
     result = subprocess.run([prefix / "bin/lethe", "bench", "no-such-workload"], text=True,
                             check=False, stderr=subprocess.PIPE)
     assert (result.returncode, result.stderr[:12]) == (2, "lethe-bench:")
+
+
+def test_a_server_loads_the_installed_module(libdir, tmp_path):
+    module = libdir / "lethe/lethe.so"
+    assert os.access(module, os.X_OK)  # which Redis insists on
+    if shutil.which("redis-server"):
+        server = subprocess.Popen(["redis-server", "--port", "0", "--dir", tmp_path, "--save", "", "--unixsocket",
+                                   tmp_path / "socket", "--loadmodule", module], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            lines = iter(server.stdout.readline, "")
+            assert any("eady to accept connections" in line for line in lines)
+        finally:
+            server.kill()
+            server.communicate()
 
 
 def test_destdir_stages_the_same_files(prefix, tmp_path):
@@ -161,13 +121,13 @@ def test_no_path_of_the_build_is_installed(prefix):
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
 @pytest.mark.parametrize("compiler,standard", [
     (CC, "-std=c11"), (CC, "-std=c17"), ("clang", "-std=c17"), ("c++", "-std=c++17")])
-def test_a_program_builds_with_pkg_config(pkg_config, libdir, tmp_path, compiler, standard, shared):
+def test_a_program_builds_with_pkg_config(pkg_config, tmp_path, compiler, standard, shared):
     source = tmp_path / ("sample.cc" if "++" in standard else "sample.c")
     shutil.copy(HERE / "consumer/sample.c", source)
     mode = [] if shared else ["--static"]
     run(compiler, standard, *STRICT, "-o", tmp_path / "sample", source,
         *pkg_config(*mode, "--cflags", "--libs"), *([] if shared else ["-static"]))
-    check_program(tmp_path / "sample", libdir, shared)
+    check_program(tmp_path / "sample", shared)
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "static"])
@@ -179,7 +139,7 @@ def test_a_program_with_the_engine_builds_with_pkg_config(pkg_config, libdir, tm
                  for flag in flags]
     run(CC, "-std=c17", *STRICT, "-o", tmp_path / "engine", HERE / "consumer/engine.c", *flags)
     assert needs_the_shared_library(tmp_path / "engine") == shared or shared
-    printed = run(tmp_path / "engine", tmp_path / "store", LD_LIBRARY_PATH=str(libdir))
+    printed = run(tmp_path / "engine", tmp_path / "store")
     assert printed == ENGINE_EXPECTED
 
 
@@ -195,8 +155,7 @@ def test_the_example_of_leveldb_builds_with_pkg_config(pkg_config, libdir, tmp_p
                  for flag in flags]
     run(*compiler, *STRICT, "-o", tmp_path / "example", SOURCE / "examples" / source, *flags)
     for _ in range(2):
-        assert run(tmp_path / "example", tmp_path / "database",
-                   LD_LIBRARY_PATH=str(libdir) if shared else "") == LEVELDB_EXPECTED
+        assert run(tmp_path / "example", tmp_path / "database") == LEVELDB_EXPECTED
 
 
 @pytest.mark.skipif(not HAS_OPENCL, reason="built without OpenCL")
@@ -206,37 +165,91 @@ def test_the_example_of_opencl_builds_with_pkg_config(pkg_config, libdir, tmp_pa
     if not shared:  # our libraries static, the loader as it comes
         flags = [str(libdir / f"lib{flag[2:]}.a") if flag.startswith("-llethe") else flag for flag in flags]
     run(CC, "-std=c17", *STRICT, "-o", tmp_path / "example", SOURCE / "examples/opencl.c", *flags)
-    environment = {"LD_LIBRARY_PATH": str(libdir) if shared else "", "POCL_CACHE_DIR": str(BUILD / "pocl")}
+    environment = {"POCL_CACHE_DIR": str(BUILD / "pocl")}
     assert re.fullmatch(OPENCL_EXPECTED, run(tmp_path / "example", **environment))
     # Without a driver it says so, and the CPU answers.
     printed = run(tmp_path / "example", **environment, OCL_ICD_VENDORS=str(tmp_path))
     assert printed.startswith("there is no OpenCL device") and re.fullmatch(OPENCL_EXPECTED, printed)
 
 
+def needed_libraries(file):
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", file))
+
+
+def test_libraries_find_each_other_in_their_folder(libdir):
+    for name in ["liblethe_store.so"] + ["liblethe_leveldb.so"] * HAS_LEVELDB + ["liblethe_opencl.so"] * HAS_OPENCL:
+        text = run("readelf", "-d", libdir / name)
+        assert f"[liblethe.so.{soversion()}]" in text or "_store" not in name
+        assert "[$ORIGIN]" in text
+    assert "PATH)" not in run("readelf", "-d", libdir / "liblethe.so")
+
+
+@pytest.mark.parametrize("source, package, expected", [
+    ("consumer/engine.c", "lethe_store", ENGINE_EXPECTED),
+    ("../../examples/leveldb.c", "lethe_leveldb", LEVELDB_EXPECTED),
+    ("../../examples/leveldb.cc", "lethe_leveldb", LEVELDB_EXPECTED)])
+def test_a_program_that_needs_no_shared_library_at_all(pkg_config, tmp_path, source, package, expected):
+    if package == "lethe_leveldb" and not HAS_LEVELDB:
+        pytest.skip("built without LevelDB")
+    compiler = ["c++", "-std=c++17"] if source.endswith(".cc") else [CC, "-std=c17"]
+    run(*compiler, "-static", "-o", tmp_path / "program", HERE / source,
+        *pkg_config("--static", "--cflags", "--libs", package=package))
+    assert needed_libraries(tmp_path / "program") == []
+    assert run(tmp_path / "program", tmp_path / "folder") == expected
+
+
+def test_static_libraries_drag_in_no_shared_ones_of_others(prefix, tmp_path):
+    """What librocksdb.a would need is not asked of the program where RocksDB is shared."""
+    run(CMAKE, "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLETHE_EXAMPLES={SOURCE / 'examples'}")
+    run(CMAKE, "--build", tmp_path, "--target", "engine-static")
+    needed = needed_libraries(tmp_path / "engine-static")
+    assert any(name.startswith("librocksdb") for name in needed)
+    assert not any(name.startswith(("libsnappy", "libgflags", "liblz4")) for name in needed)
+
+
+def test_find_package_knows_its_components(prefix, tmp_path):
+    def configure(components):
+        (tmp_path / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.20)\nproject(asking LANGUAGES C)\n"
+            f"find_package(lethe REQUIRED COMPONENTS {components})\n")
+        return subprocess.run([CMAKE, "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+                              text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert configure("store").returncode == 0
+    refused = configure("store nonsense")
+    assert refused.returncode != 0 and "nonsense" in refused.stdout
+    # A library that is packaged by itself may be missing.
+    for file in prefix.rglob("lethe_store-targets*.cmake"):
+        file.rename(f"{file}.away")
+    try:
+        assert configure("store").returncode != 0
+        assert configure("").returncode == 0
+    finally:
+        for file in prefix.rglob("*.away"):
+            file.rename(str(file)[:-5])
+
+
 def test_pkg_config_tells_the_version(pkg_config):
     assert pkg_config("--modversion") == [version()]
 
 
-def test_programs_build_with_find_package(prefix, libdir, tmp_path):
+def test_programs_build_with_find_package(prefix, tmp_path):
     run(CMAKE, "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja",
         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLETHE_EXPECTED_VERSION={version()}",
         f"-DLETHE_EXAMPLES={SOURCE / 'examples'}",
         f"-DCMAKE_C_FLAGS={' '.join(STRICT)}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}")
     run(CMAKE, "--build", tmp_path)
     for language in ("c", "cc"):
-        check_program(tmp_path / f"{language}-shared", libdir, True)
-        check_program(tmp_path / f"{language}-static", libdir, False)
+        check_program(tmp_path / f"{language}-shared", True)
+        check_program(tmp_path / f"{language}-static", False)
     for number, kind in enumerate(("shared", "static")):
-        printed = run(tmp_path / f"engine-{kind}", tmp_path / f"store{number}",
-                      LD_LIBRARY_PATH=str(libdir))
+        printed = run(tmp_path / f"engine-{kind}", tmp_path / f"store{number}")
         assert printed == ENGINE_EXPECTED
         for language in ("c", "cc") if HAS_LEVELDB else ():
-            printed = run(tmp_path / f"leveldb-{language}-{kind}", tmp_path / f"{language}{number}",
-                          LD_LIBRARY_PATH=str(libdir))
+            printed = run(tmp_path / f"leveldb-{language}-{kind}", tmp_path / f"{language}{number}")
             assert printed == LEVELDB_EXPECTED
         if HAS_OPENCL:
-            printed = run(tmp_path / f"opencl-{kind}", LD_LIBRARY_PATH=str(libdir),
-                          POCL_CACHE_DIR=str(BUILD / "pocl"))
+            printed = run(tmp_path / f"opencl-{kind}", POCL_CACHE_DIR=str(BUILD / "pocl"))
             assert re.fullmatch(OPENCL_EXPECTED, printed)
 
 
@@ -272,14 +285,26 @@ def test_the_main_header_includes_all(prefix, tmp_path):
 
 # The symbols
 
-def declared_functions(headers):
-    names = []
-    for header in headers:
+# What callers may do wrong
+
+def test_every_function_that_can_refuse_is_given_something_to_refuse():
+    tests = [*(SOURCE / "tests/unit").glob("*.c"), *(SOURCE / "tests/leveldb").glob("*.c")]
+    text = "".join(test.read_text() for test in tests)
+    refused = set(re.findall(r"\bREFUS(?:AL|ED)\(\s*(\w+)\(", text))
+    refused |= set(re.findall(r"assert_int_equal\(\s*(lethe_\w+)\([^;]*?LETHE_EINVAL\)", text))
+    closers = {name for name in declared_functions(HEADERS) if name.endswith("_close")}
+    assert sorted(set(declared_functions(HEADERS, "lethe_status")) - closers - refused) == []
+
+
+def test_structs_that_may_grow_begin_with_their_size():
+    """Those that are passed one by one: options, and what a function fills in."""
+    for header in HEADERS:
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
-        text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
-        for declaration in re.findall(r"\bLETHE_API\b([^;]*);", text):
-            names.append(re.search(r"(\w+)\s*\(", declaration).group(1))
-    return sorted(names)
+        for name, fields in re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", text, flags=re.DOTALL):
+            may_grow = re.search(r"_(options|stats|shape|query|health|info|times|pruned)$", name) or name in (
+                "lethe_backup", "lethe_claim", "lethe_hold")
+            if may_grow:
+                assert fields.split(";")[0].strip() == "size_t size", f"{header.name}: {name}"
 
 
 def defined_symbols(*nm_options):

@@ -1,9 +1,10 @@
-"""Goal: the README's samples are true: its sessions print what it says, and so does its C program.
+"""Goal: the README's samples are true: its sessions print what it says, and so do its C program and that of
+docs/start/c.md.
 
 Method: type the commands of the ```console blocks into one shell, in an empty folder, and compare what is
 printed. Take the first ```c block and the ```text block that follows it, compile the first against the
-installed library as a reader would, run it, and compare with the second. Do the same with the examples,
-whose first comment shows what they print. A README without such blocks fails."""
+installed library as a reader would, run it, and compare with the second. A README without such blocks
+fails. (The examples are run by tests/package.)"""
 
 import os
 import pathlib
@@ -16,19 +17,19 @@ SOURCE = pathlib.Path(os.environ.get("LETHE_SOURCE_DIR", pathlib.Path(__file__).
 BUILD = pathlib.Path(os.environ.get("LETHE_BUILD_DIR", SOURCE / "build/release"))
 
 
-def blocks():
-    """The fenced blocks of the README, in order: [(language, text)]."""
-    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+def blocks(page="README.md"):
+    """The fenced blocks of a page, in order: [(language, text)]."""
+    text = (SOURCE / page).read_text(encoding="utf-8")
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def sample():
-    """The C sample and the output that the README shows for it."""
-    found = blocks()
+def sample(page):
+    """The C sample of a page and the output that it shows for it."""
+    found = blocks(page)
     languages = [language for language, _ in found]
-    assert "c" in languages, "README.md has no ```c block"
+    assert "c" in languages, f"{page} has no ```c block"
     at = languages.index("c")
-    assert "text" in languages[at:], "no ```text block follows README.md's ```c block"
+    assert "text" in languages[at:], f"no ```text block follows the ```c block of {page}"
     return found[at][1], found[languages.index("text", at)][1]
 
 
@@ -55,23 +56,16 @@ def build_and_run(libdir, source, folder, package, *arguments):
     run(os.environ.get("CC", "cc"), "-Wall", "-Wextra", "-Werror", "-o", folder / "program", source, *flags)
     (folder / "work").mkdir()
     result = subprocess.run([folder / "program", *arguments], cwd=folder / "work", text=True, check=False,
-                            env={**os.environ, "LD_LIBRARY_PATH": str(libdir)}, stdout=subprocess.PIPE)
+                            stdout=subprocess.PIPE)
     assert result.returncode == 0
     return result.stdout
 
 
-def test_the_c_sample_prints_what_the_readme_says(installed, tmp_path):
-    code, expected = sample()
+@pytest.mark.parametrize("page", ["README.md", "docs/start/c.md"])
+def test_the_c_sample_prints_what_its_page_says(installed, tmp_path, page):
+    code, expected = sample(page)
     (tmp_path / "sample.c").write_text(code)
     assert build_and_run(installed, tmp_path / "sample.c", tmp_path, "lethe_store") == expected
-
-
-@pytest.mark.parametrize("name, package", [("bloom", "lethe"), ("window", "lethe"), ("store", "lethe_store")])
-def test_an_example_prints_what_its_first_comment_says(installed, tmp_path, name, package):
-    source = SOURCE / f"examples/{name}.c"
-    expected = re.findall(r"^ \*     (.*)\n", source.read_text(encoding="utf-8").split("*/")[0], re.MULTILINE)
-    printed = build_and_run(installed, source, tmp_path, package, "folder")
-    assert printed.splitlines() == expected
 
 
 def test_the_sessions_print_what_the_readme_says(tmp_path):

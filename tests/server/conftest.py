@@ -84,3 +84,32 @@ def ended():
         if server.process.poll() is None:
             server.process.kill()
             server.process.wait()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts servers of Redis, with the module."""
+    from tables import Redis  # pylint: disable=import-outside-toplevel
+    started = []
+
+    def run(**options):
+        started.append(Redis(tmp_path / f"redis-{len(started)}", **options))
+        return started[-1].start()
+    yield run
+    for one in started:
+        one.kill()
+
+
+@pytest.fixture
+def show(tmp_path):
+    """Shows the tables at a URL; the server must end well after the test."""
+    servers = []
+
+    def run(url, *words, **more):
+        servers.append(Server(tmp_path, *words, redis=url, **more))
+        return Asked(servers[-1])
+    yield run
+    for server in servers:
+        ended = server.process.poll()
+        server.stop()
+        assert ended is not None or server.process.returncode == 0, (tmp_path / "server.log").read_text()

@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from conftest import ask
+
 NDJSON = "application/x-ndjson"
 CLOUD = "application/cloudevents+json"
 CLOUDS = "application/cloudevents-batch+json"
@@ -58,6 +60,51 @@ def test_a_cloud_event_counts_once_through_every_door(serve, lethe, tmp_path):
     assert json.loads(done.stdout)["duplicates"] == 1
     server.start()
     assert server.value("u") == 5
+
+
+AMOUNT = "key=subject,delta=data.amount"
+IN_HEADERS = {"ce_specversion": "1.0", "ce_source": "s", "ce_type": "t", "ce_subject": "k"}
+
+
+def test_data_of_any_json_type_is_read(serve):
+    """A type that is JSON by another name must not make a delta of 5 one of 1."""
+    server = serve("--cloud-fields", AMOUNT)
+    kinds = ["application/json", "application/vnd.shop+json", "application/ld+json; profile=x", "text/json",
+             "Application/JSON;charset=utf-8", "APPLICATION/X+JSON ; a=b"]
+    for number, kind in enumerate(kinds):
+        status, answer = server.post("/v1/events", {"amount": 5}, kind, ce_id=str(number), **IN_HEADERS)
+        assert (status, answer["events"][0]["value"]) == (200, str(5 * number + 5)), kind
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/jsonx", "json", "application/x-ndjson", None])
+def test_data_that_is_no_json_is_refused_where_it_is_needed(serve, kind):
+    server = serve("--cloud-fields", AMOUNT)
+    headers = {name.replace("_", "-"): text for name, text in IN_HEADERS.items()}
+    if kind is not None:
+        headers["Content-Type"] = kind
+    for name, body in (("1", '{"amount":5}'), ("2", "")):
+        status, _, answer = ask(server.port, "POST", "/v1/events", body, **{"ce-id": name}, **headers)
+        assert status == 400, answer
+    assert server.value("k") is None
+
+
+@pytest.mark.parametrize("data", [{}, {"data": None}, {"data_base64": "eyJhbW91bnQiOjV9"}, {"data": "5"}])
+def test_both_doors_refuse_events_whose_data_is_not_there(serve, lethe, tmp_path, data):
+    event = {"specversion": "1.0", "source": "s", "id": "1", "type": "t", "subject": "k", **data}
+    server = serve("--cloud-fields", AMOUNT)
+    assert server.post("/v1/events", event, CLOUD)[0] == 400
+    assert server.post("/v1/events", [event], CLOUDS)[0] == 400
+    assert server.post("/v1/events", {**event, "data": {}}, CLOUD)[1]["events"][0]["value"] == "1"
+    server.stop()
+    done = subprocess.run([lethe, "count", "--db", tmp_path / "other", "--cloudevents", "--fields", AMOUNT],
+                          input=json.dumps(event).encode() + b"\n", stderr=subprocess.PIPE, check=False)
+    assert done.returncode != 0 and b"data" in done.stderr, done.stderr
+
+
+def test_data_that_nobody_looks_at_may_be_anything(serve):
+    server = serve("--cloud-fields", "key=subject")
+    assert server.post("/v1/events", "a,b", "text/csv", ce_id="1", **IN_HEADERS)[0] == 200
+    assert server.value("k") == 1
 
 
 @pytest.mark.parametrize("headers,body", [
@@ -212,3 +259,73 @@ def test_very_many_events_are_answered_by_their_counts(serve):
     body = gzip.compress(b'{"id":"a","key":"k"}\n' * 150_000)
     status, answer = server.post("/v1/events", body, NDJSON, Content_Encoding="gzip")
     assert status == 200 and answer == {"counts": {"applied": 1, "duplicate": 149_999}}
+
+
+def test_ids_and_keys_in_base64(serve):
+    """What is read in base64 can be sent so, in every form, and is the same key and id as in any other way."""
+    server = serve()
+    events = [({"id": "a", "key_base64": "/wA="}, "applied"), ({"id_base64": "YQ==", "key": "other"}, "duplicate"),
+              ({"id_base64": "YQ", "key": "other"}, "duplicate"), ({"id_base64": "/w==", "key_base64": "escaped"}, "applied"),
+              ({"id": "passed over", "id_base64": "/w==", "key": "k"}, "duplicate"),
+              ({"id": "b", "changes": [{"key_base64": "/wA="}, {"key": "x", "key_base64": "/wE=", "delta": 3}]}, "applied"),
+              ({"id": "c", "id_base64": None, "key": "k", "key_base64": None}, "applied")]
+    texts = [json.dumps(event).replace("escaped", "\\/wA=") for event, _ in events]
+    for form in ("one", "array", "lines"):
+        bodies = [(text, "application/json") for text in texts] if form == "one" else \
+            [("[" + ",".join(texts) + "]", "application/json")] if form == "array" else [("\n".join(texts), NDJSON)]
+        outcomes = []
+        for body, kind in bodies:
+            status, answer = server.post("/v1/events", body, kind)
+            assert status == 200, answer
+            outcomes += [one["outcome"] for one in answer["events"]]
+        assert outcomes == [outcome if form == "one" else "duplicate" for _, outcome in events]
+    assert server.value("%FF%00") == 3 and server.value("%FF%01") == 3 and server.value("k") == 1 and server.value("other") is None
+    rows = server.get("/v1/counters?prefix=%FF")[1]["counters"]
+    sent = [{"id": f"again-{i}", **row, "value": None} for i, row in enumerate(rows)]
+    assert server.post("/v1/events", sent)[1]["counts"]["applied"] == 2 and server.value("%FF%00") == 4
+    for wrong in ({"id": "d", "key_base64": "x"}, {"id": "d", "key_base64": ""}, {"id": "d", "key_base64": 7}, {"id": "d", "key_base64": "!!!!"},
+                  {"id_base64": "YQ=", "key": "k"}, {"id_base64": "====", "key": "k"}, {"id": "d", "changes": [{"key_base64": "x"}]},
+                  {"id": "d", "key_base64": "/wA=", "changes": [{"key": "k"}]}, {"id": "d", "key_base64": ["/wA="]}):
+        assert server.post("/v1/events", wrong)[0] == 400, wrong
+    taken = {"id_base64": "/w==", "key_base64": "/wI=", "limit": 5}
+    assert server.post("/v1/take", taken)[1]["outcome"] == "duplicate"
+    assert server.post("/v1/take", {**taken, "id_base64": "/g=="})[1]["outcome"] == "applied" and server.value("%FF%02") == 1
+
+
+def test_names_in_base64_follow_fields(serve):
+    server = serve("--fields", "id=meta.id,id=n,key=user")
+    event = {"meta": {"id_base64": "/w=="}, "n_base64": "MQ==", "user_base64": "/w=="}
+    assert server.post("/v1/events", event)[1]["counts"]["applied"] == 1
+    assert server.post("/v1/events", {**event, "n_base64": None, "n": 1})[1]["counts"]["duplicate"] == 1
+    assert server.value("%FF") == 1
+    assert server.post("/v1/events", {"meta": {"id_base64": "/w=="}, "n": 2, "key_base64": "/w=="})[0] == 400
+
+
+def test_messages_name_what_is_there(serve):
+    """Which option names the members, and that a body is empty where there are no lines."""
+    server = serve()
+    event = {"specversion": "1.0", "source": "s", "id": "1"}
+    assert "--cloud-fields" in server.post("/v1/events", event, CLOUD)[1]["detail"]
+    assert "in --fields" in server.post("/v1/events", {"id": "1"})[1]["detail"]
+    for path in ("/v1/events", "/v1/take", "/v1/holds/h/release"):
+        for body in ("", " \n"):
+            status, answer = server.post(path, body)
+            assert status == 400 and "the body is empty" in answer["detail"], answer
+
+
+def test_wrong_options_are_called_by_their_names(lethe, tmp_path):
+    for option in ("--fields", "--cloud-fields"):
+        done = subprocess.run([lethe, "serve", "--db", tmp_path / "db", "--listen", "127.0.0.1:0", option, "nonsense"],
+                              stderr=subprocess.PIPE, timeout=60, check=False)
+        assert done.returncode == 2 and f" {option} ".encode() in done.stderr, done.stderr
+
+
+def test_times_as_numbers(serve):
+    """Milliseconds, unless the size says that they are seconds or microseconds: as lethe count takes them."""
+    server = serve("--event-time", "--window", "1h", "--per", "1d")
+    for name, at in (("a", 1700000000000), ("b", 1700000000), ("c", 1700000000000000), ("d", "2023-11-14T22:13:20Z")):
+        assert server.post("/v1/events", {"id": name, "key": "k", "time": at})[1]["events"][0]["outcome"] == "applied"
+    for before in (1699000000, 1699000000000, 1699000000000000):
+        assert server.get(f"/v1/usage?key=k&to={before}")[1]["usage"] == []
+    row, = server.get("/v1/usage?key=k")[1]["usage"]
+    assert row["from"].startswith("2023-11-14") and row["value"] == "4"

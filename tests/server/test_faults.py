@@ -4,8 +4,11 @@ when the disk does. Certificates are read again while it serves.
 Method: the disk of tests/faults/preload.c fails for some operations under load; and a small file system is filled up and
 emptied again. Clients send again what was not answered with 200. A certificate is replaced, and SIGHUP sent."""
 
+import contextlib
 import json
 import os
+import pathlib
+import socket
 import ssl
 import subprocess
 import time
@@ -19,9 +22,10 @@ FAULTS = BINARIES / "tests/liblethe_faults.so"
 
 
 class Faulty(Server):
-    """A server whose environment has more."""
+    """A server whose environment has more; started by another program, if there is one."""
 
-    def __init__(self, folder, *words, **environment):
+    def __init__(self, folder, *words, inside=(), **environment):
+        self.inside = inside
         before = {name: os.environ.get(name) for name in environment}
         os.environ.update(environment)
         try:
@@ -34,11 +38,15 @@ class Faulty(Server):
                     os.environ[name] = text
 
 
-def send_until_answered(server, number, statuses):
-    """Sends one event until it is answered with 200."""
+def events(number, count=1):
+    return [{"id": f"e{number}/{i}", "key": "k"} for i in range(count)]
+
+
+def send_until_answered(server, number, statuses, count=1):
+    """Sends events until they are answered with 200."""
     end = time.monotonic() + 60
     while True:
-        status, answer = server.post("/v1/events", {"id": f"e{number}", "key": "k"})
+        status, answer = server.post("/v1/events", events(number, count))
         statuses.add(status)
         if status == 200:
             return
@@ -57,6 +65,8 @@ def test_a_disk_that_fails_for_a_while(tmp_path, ended, action, expected):
     for number in range(120):
         send_until_answered(server, number, statuses)
     assert expected in statuses, statuses
+    if action == "enospc":  # the reason stays the same while the store is opened again
+        assert statuses == {200, 507}
     assert server.value("k") == 120
     assert server.get("/readyz")[0] == 200
     assert "lethe_store_open 1\n" in urllib.request.urlopen(f"{server.address}metrics").read().decode()
@@ -79,7 +89,8 @@ def small_disk(tmp_path):
 def test_a_full_disk(small_disk, ended):
     server = Asked(ended(Server(small_disk)))
     filler = small_disk / "filler"
-    send_until_answered(server, 0, set())
+    many = 1500
+    send_until_answered(server, 0, set(), count=many)
     with open(filler, "wb", buffering=0) as file:
         try:
             while True:
@@ -88,13 +99,13 @@ def test_a_full_disk(small_disk, ended):
             pass
     status, number = 200, 1
     while status == 200:
-        status, answer = server.post("/v1/events", {"id": f"e{number}", "key": "k", "x": "y" * 1000})
+        status, answer = server.post("/v1/events", events(number, many))
         number += status == 200
     assert status in (503, 507), answer
     filler.unlink()
     for again in range(number + 1):
-        send_until_answered(server, again, set())
-    assert server.value("k") == number + 1
+        send_until_answered(server, again, set(), count=many)
+    assert server.value("k") == many * (number + 1)
     server.stop()
 
 
@@ -157,5 +168,106 @@ def test_tls_and_new_certificates(tmp_path, ended):
     while served_name(server.port) is None:
         assert time.monotonic() < end + 60
     assert served_name(server.port) == "third"
+    server.stop()
+    assert server.process.returncode == 0
+
+
+@pytest.fixture
+def secure(tmp_path, ended):
+    """Starts a server with a certificate called first."""
+    certificate(tmp_path, "first")
+
+    def start(*words):
+        return ended(Secure(tmp_path, "--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"), *words))
+    return start
+
+
+def change(server, name):
+    """Has the server read a new certificate, and waits until it shows it."""
+    certificate(server.folder, name)
+    server.send(1)
+    end = time.monotonic() + 30
+    while served_name(server.port) != name:
+        assert time.monotonic() < end, (server.folder / "server.log").read_text()
+        time.sleep(0.02)
+
+
+def shake_hands(server):
+    """A connection that does nothing."""
+    context = ssl._create_unverified_context()  # pylint: disable=protected-access
+    return context.wrap_socket(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+
+
+def is_open(connection):
+    """Whether a connection is still served."""
+    try:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return b" 200 " in connection.recv(4096)
+    except OSError:
+        return False
+
+
+def test_idle_connections_do_not_keep_an_old_certificate(secure):
+    """Each change leaves a connection behind, which a stranger may keep open for as long as the server lets it."""
+    server = secure()
+    kept = [shake_hands(server)]
+    stream = shake_hands(server)
+    stream.sendall(b"GET /v1/live?interval=60000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert b" 200 " in stream.recv(4096)
+    for number in range(12):
+        change(server, f"name-{number}")
+        kept.append(shake_hands(server))
+    assert not is_open(kept[0]) and is_open(kept[-1]) and is_open(kept[-2])
+    while stream.recv(65536):  # it ends
+        pass
+    for connection in [*kept, stream]:
+        connection.close()
+    server.stop()
+    assert server.process.returncode == 0
+    assert "reload_failed" not in (server.folder / "server.log").read_text()
+
+
+def test_a_certificate_that_is_the_same_stays(secure):
+    server = secure()
+    threads = pathlib.Path(f"/proc/{server.process.pid}/task")
+    connection, before = shake_hands(server), len(list(threads.iterdir()))
+    for number in range(12):
+        server.send(1)
+        end = time.monotonic() + 30
+        while (server.folder / "server.log").read_text().count("were read again") <= number:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    assert len(list(threads.iterdir())) == before
+    assert is_open(connection)
+    connection.close()
+    server.stop()
+    assert server.process.returncode == 0
+
+
+def count_sockets(server):
+    found = 0
+    for link in pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found += os.readlink(link).startswith("socket:")
+    return found
+
+
+def test_connections_have_one_cap_over_all_certificates(secure):
+    server = secure("--max-connections", "10")
+    before, sockets = count_sockets(server), []
+    for number in range(4):
+        if number > 0:
+            certificate(server.folder, f"name-{number}")
+            server.send(1)
+            end = time.monotonic() + 30
+            while (server.folder / "server.log").read_text().count("were read again") < number:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+        sockets += [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+    time.sleep(0.5)
+    opened = count_sockets(server) - before
+    assert 10 <= opened < 28, opened  # threads that accept at the same moment, at most 16, accept one each
+    for one in sockets:
+        one.close()
     server.stop()
     assert server.process.returncode == 0

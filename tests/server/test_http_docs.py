@@ -1,21 +1,23 @@
-"""Goal: docs/http.md shows what the server does, and names every address that there is.
+"""Goal: docs/http.md and docs/start/http.md show what the server does; the first names every address that there is.
 
-Method: run its sessions, in order, against a real server, with the port that it got. Compare the addresses of
+Method: run their sessions, in order, against a real server, with the port that it got. Compare the addresses of
 /openapi.json with those that the sessions ask for."""
 
 import json
 import re
 
+import pytest
 import transcript
 from conftest import BINARIES, SOURCE, ask
 
 TEXT = (SOURCE / "docs/http.md").read_text(encoding="utf-8")
 
 
-def test_the_sessions_of_the_document(serve, tmp_path):
+@pytest.mark.parametrize("name", ["docs/http.md", "docs/start/http.md"])
+def test_the_sessions_of_the_document(serve, tmp_path, name):
     server = serve("--per", "1h,1d", "--backups", str(tmp_path / "copies"))
-    text = TEXT.replace("127.0.0.1:8420", f"127.0.0.1:{server.port}")
-    problems = transcript.run(text, "docs/http.md", tmp_path, BINARIES)
+    text = (SOURCE / name).read_text(encoding="utf-8").replace("127.0.0.1:8420", f"127.0.0.1:{server.port}")
+    problems = transcript.run(text, name, tmp_path, BINARIES)
     assert problems == "", problems
 
 

@@ -5,6 +5,7 @@ another process writes.
 Method: real servers; the figures of /metrics against the expressions of docs/serve/grafana.json."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -12,8 +13,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import SOURCE, ask
-from test_faults import Faulty
+from conftest import SOURCE, Asked, ask
+from test_faults import FAULTS, Faulty
 
 
 def figures(server):
@@ -27,7 +28,7 @@ def test_the_dashboard_asks_for_figures_that_there_are(serve):
     asked = {name for panel in board["panels"] for target in panel["targets"]
              for name in re.findall(r"lethe_\w+", target["expr"])}
     assert len(asked) > 10
-    for name in asked:
+    for name in asked - {"lethe_redis_up", "lethe_tables", "lethe_table_partitions_missing"}:  # see test_tables.py
         assert re.search(rf"^{name}[ {{]", text, re.MULTILINE), name
     for line in text.splitlines():
         assert re.fullmatch(r'# (HELP|TYPE) lethe_\w+ .+|lethe_\w+(\{\w+="[^"]*"\})? [0-9.e+-]+', line), line
@@ -55,6 +56,52 @@ def test_the_unit_is_one(tmp_path):
     assert b"lethe.service" not in done.stderr, done.stderr
 
 
+def test_the_unit_shows_the_boot_id():
+    """A store that cannot read it takes each start of the service for one of the machine."""
+    unit = (SOURCE / "docs/serve/lethe.service").read_text()
+    lines = [line for line in unit.splitlines() if not line.startswith("#")]
+    assert not [line for line in lines if line.startswith("ProcSubset=") and line != "ProcSubset=all"]
+    assert not [line for line in lines if line.startswith(("InaccessiblePaths=", "TemporaryFileSystem=")) and "/proc" in line]
+
+
+HIDDEN = "boot_id cannot be read, so the wall clock decides how old ids are"
+
+
+@pytest.mark.skipif(not FAULTS.exists(), reason="the clock that can be set is not built")
+def test_a_boot_id_that_is_hidden_is_reported(tmp_path, ended, lethe):
+    hidden = {"LD_PRELOAD": str(FAULTS), "LETHE_CLOCK_BOOT_ID": str(tmp_path / "hidden")}
+    server = ended(Faulty(tmp_path, **hidden))
+    server.stop()
+    assert (tmp_path / "server.log").read_text().count(HIDDEN) == 1
+
+    def count(folder, *words, **environment):
+        done = subprocess.run([lethe, "count", "-q", "--db", folder, *words], input=b"1\tk\n", stderr=subprocess.PIPE,
+                              env={**os.environ, **environment}, check=True)
+        return done.stderr.decode().count(HIDDEN)
+
+    assert count(tmp_path / "db", **hidden) == 1
+    assert count(tmp_path / "db") == 0
+    reading = subprocess.run([lethe, "get", "--db", tmp_path / "db", "k"], env={**os.environ, **hidden}, check=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert (reading.stdout, reading.stderr) == (b"k\t1\n", b"")
+
+
+@pytest.mark.skipif(not FAULTS.exists(), reason="the clock that can be set is not built")
+def test_what_the_unit_shows_is_enough(tmp_path, ended):
+    """A server that is killed and started again, with the wall clock a day ahead, knows its ids, with /proc as the unit has it."""
+    unit = (SOURCE / "docs/serve/lethe.service").read_text()
+    option = "subset=pid" if re.search("^ProcSubset=pid", unit, re.MULTILINE) else "hidepid=invisible"
+    inside = ["unshare", "-m", "sh", "-c", f'mount -t proc -o {option} proc /proc && exec "$@"', "sh"]
+    if subprocess.run([*inside, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    for ahead, outcome in ((0, "applied"), (24 * 3600 * 1000, "duplicate")):
+        server = Asked(ended(Faulty(tmp_path, "--window", "10m", inside=inside, LD_PRELOAD=str(FAULTS),
+                                    LETHE_CLOCK_WALL_MS=str(ahead))))
+        assert server.post("/v1/events", {"id": "a", "key": "k"})[1]["events"][0]["outcome"] == outcome
+        server.process.kill()
+        server.process.wait()
+
+
 def test_the_service_manager_is_told(tmp_path, ended):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
@@ -80,6 +127,16 @@ def test_a_backup_while_it_serves(serve, lethe, tmp_path):
     subprocess.run([lethe, "restore", "-q", "--from", tmp_path / "copies", "--db", tmp_path / "restored"], check=True)
     done = subprocess.run([lethe, "get", "--db", tmp_path / "restored", "k"], stdout=subprocess.PIPE, check=True)
     assert done.stdout == b"k\t7\n"
+
+
+def test_a_working_folder_that_is_gone(tmp_path, ended):
+    """Where --backups would be cannot be found out then, and the server starts without knowing."""
+    (tmp_path / "gone").mkdir()
+    inside = ["sh", "-c", f'cd "{tmp_path}/gone" && rmdir "{tmp_path}/gone" && exec "$@"', "sh"]
+    server = Asked(ended(Faulty(tmp_path, "--backups", "copies", inside=inside)))
+    assert server.post("/v1/events", {"id": "a", "key": "k"})[0] == 200
+    assert server.post("/v1/backup", {})[0] >= 400
+    server.stop()
 
 
 def test_a_reader_beside_a_writer(serve, lethe, tmp_path):

@@ -128,7 +128,8 @@ static enum body_result read_body(struct parsing *parsing, enum body_form form, 
                                   const char *key, struct body_reader *reader) {
     static struct event_format format;
     struct event_problem problem;
-    struct event_format_options options = {.kind = EVENTS_JSONL, .takes_changes = true};
+    struct event_format_options options = {
+        .kind = EVENTS_JSONL, .takes_changes = true, .takes_base64 = true};
     assert_true(event_format_make(&options, &format, &problem));
     body_begin(reader, &format, form, bytes(body), bytes(key));
     return body_read(reader, &parsing->batch);

@@ -14,6 +14,13 @@ struct refusal {
 #define REFUSAL(expression) \
     { #expression, (expression) }
 
+/* One call, at once. */
+#define REFUSED(call)                                                         \
+    do {                                                                      \
+        lethe_status status = (call);                                         \
+        if (status != LETHE_EINVAL) fail_msg("%s: status %d", #call, status); \
+    } while (0)
+
 static inline void check_refusals(const struct refusal *refusals, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (refusals[i].status != LETHE_EINVAL)
@@ -35,7 +42,7 @@ static const lethe_sink no_sink __attribute__((unused)) = {0};
 static const lethe_source no_source __attribute__((unused)) = {.size_bytes = 1000};
 
 /* Something that isn't NULL where a function must set a result to NULL. */
-static char anything;
+static char anything __attribute__((unused));
 #define ANYTHING ((void *)&anything)
 
 #endif

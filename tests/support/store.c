@@ -83,6 +83,19 @@ void test_store_submit(lethe_store *store, const struct test_event *events, size
     assert_ok(lethe_store_submit(store, operations, count, NULL, 0, outcomes, NULL, &ticket));
 }
 
+void test_store_submit_either(lethe_store *store, const lethe_operation *operations, size_t count,
+                              uint8_t *outcomes, uint64_t *ticket) {
+    if (count % 2 == 0) {
+        assert_ok(lethe_store_submit(store, operations, count, NULL, 0, outcomes, NULL, ticket));
+        return;
+    }
+    lethe_prepared *prepared;
+    assert_ok(lethe_prepared_new(count, NULL, &prepared));
+    assert_ok(lethe_store_prepare(store, operations, count, prepared));
+    assert_ok(lethe_store_submit_prepared(store, prepared, NULL, 0, outcomes, NULL, NULL, ticket));
+    lethe_prepared_free(prepared);
+}
+
 lethe_outcome test_store_submit_one(lethe_store *store, const char *id, const char *key,
                                     int64_t delta, uint64_t time_ms) {
     uint8_t outcome = UINT8_MAX;
@@ -104,9 +117,22 @@ lethe_store_stats test_store_stats(lethe_store *store) {
     return stats;
 }
 
+void test_store_explains(lethe_store *store, const char *words) {
+    lethe_detail detail;
+    lethe_store_explain(store, &detail);
+    if (strstr(detail.text, words) == NULL) fail_msg("%s", detail.text);
+}
+
+/* The database removes files in a thread of its own. A copy is of one moment if nothing in the
+ * folder has changed while it was made; otherwise it is made again. */
 void test_store_kill(const struct test_folder *from, struct test_folder *to) {
-    char command[1024];
+    char command[4096];
     test_folder_make(to);
-    (void)snprintf(command, sizeof command, "cp -r '%s/.' '%s'", from->path, to->path);
+    (void)snprintf(command, sizeof command,
+                   "for i in $(seq 200); do before=$(ls -lR --full-time '%s') && "
+                   "rm -rf '%s' && mkdir '%s' && cp -r '%s/.' '%s' 2>/dev/null && "
+                   "[ \"$before\" = \"$(ls -lR --full-time '%s')\" ] && exit 0; sleep 0.02; "
+                   "done; exit 1",
+                   from->path, to->path, to->path, from->path, to->path, from->path);
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
 }

@@ -43,9 +43,17 @@ void test_store_submit(lethe_store *store, const struct test_event *events, size
 lethe_outcome test_store_submit_one(lethe_store *store, const char *id, const char *key,
                                     int64_t delta, uint64_t time_ms);
 
+/* Submits operations: an odd number of them prepared, so that half of a model's calls take the
+ * shorter way to the same answers. */
+void test_store_submit_either(lethe_store *store, const lethe_operation *operations, size_t count,
+                              uint8_t *outcomes, uint64_t *ticket);
+
 /* A counter's value, 0 when it does not exist. */
 int64_t test_store_value(lethe_store *store, const char *key);
 lethe_store_stats test_store_stats(lethe_store *store);
+
+/* Fails unless lethe_store_explain says these words. */
+void test_store_explains(lethe_store *store, const char *words);
 
 /* Makes the folder `to` as a kill at this moment would leave `from`: a copy of all files. */
 void test_store_kill(const struct test_folder *from, struct test_folder *to);

@@ -18,6 +18,7 @@ static void windows(void **state) {
     (void)state;
     const lethe_hash hash = {.low = 1, .high = 2};
     uint8_t answers = 7;
+    const lethe_window_run run = {.now_ms = 0, .count = 1};
     bool more = true;
     lethe_answer answer = LETHE_ANSWER_FRESH;
     lethe_window *window, *forgetful, *made = ANYTHING, *loaded = ANYTHING;
@@ -42,6 +43,13 @@ static void windows(void **state) {
         REFUSAL(lethe_window_add_and_test_batch(window, &hash, 1, 0, NULL)),
         REFUSAL(lethe_window_add_batch(NULL, &hash, 1, 0, &answers)),
         REFUSAL(lethe_window_add_batch(window, NULL, 1, 0, &answers)),
+        REFUSAL(lethe_window_add_runs(NULL, &hash, &run, 1, NULL)),
+        REFUSAL(lethe_window_add_runs(window, NULL, &run, 1, NULL)),
+        REFUSAL(lethe_window_add_runs(window, &hash, NULL, 1, NULL)),
+        REFUSAL(lethe_window_add_runs(window, &hash, &run, 1, &(lethe_crew){.members = 2})),
+        REFUSAL(lethe_window_refill(NULL, 1)),
+        REFUSAL(lethe_window_refill(forgetful, 1)),
+        REFUSAL(lethe_window_refill(window, (UINT64_C(1) << 36) + 1)),
         REFUSAL(lethe_window_remove(NULL, hash, 0)),
         REFUSAL(lethe_window_make_room(NULL, hash, 0)),
         REFUSAL(lethe_window_work(NULL, 0, 1, &more)),
@@ -75,6 +83,8 @@ static void windows(void **state) {
     assert_ok(lethe_window_test_batch(window, NULL, 0, 0, NULL));
     assert_ok(lethe_window_add_and_test_batch(window, NULL, 0, 0, NULL));
     assert_ok(lethe_window_add_batch(window, NULL, 0, 0, NULL));
+    assert_ok(lethe_window_add_runs(window, NULL, NULL, 0, NULL));
+    assert_ok(lethe_window_add_runs(window, NULL, &(lethe_window_run){0}, 1, NULL));
     lethe_window_free(window);
     lethe_window_free(forgetful);
 }
@@ -172,6 +182,10 @@ static void sketches(void **state) {
         REFUSAL(lethe_sketch_info(NULL, &stats)),
         REFUSAL(lethe_sketch_info(sketch, NULL)),
         REFUSAL(lethe_sketch_info(sketch, &bad_stats)),
+        REFUSAL(lethe_sketch_estimate(NULL, 9, &stats)),
+        REFUSAL(lethe_sketch_estimate(sketch, 0, &stats)),
+        REFUSAL(lethe_sketch_estimate(sketch, 9, NULL)),
+        REFUSAL(lethe_sketch_estimate(sketch, 9, &bad_stats)),
         REFUSAL(lethe_sketch_add(NULL, "a", 1, 1)),
         REFUSAL(lethe_sketch_add(sketch, NULL, 1, 1)),
         REFUSAL(lethe_sketch_add(sketch, "a", 1, 0)),

@@ -99,6 +99,52 @@ static void the_level_chooses_the_path(void **state) {
     lethe_cpu_force(lethe_cpu_detect());
 }
 
+/* Keys of a classical filter whose words are random: stretches that were added, stretches that were
+ * not, and both mixed. With seven eighths of the bits set, keys fail at every probe. */
+static void make_classic(struct test_random *random, struct lethe_bloom_bits *bits,
+                         lethe_hash *keys) {
+    for (uint64_t i = 0; i < (bits->range + 63) / 64; i++)
+        bits->words[i] =
+            test_random_next(random) | test_random_next(random) | test_random_next(random);
+    for (size_t i = 0, added = 0; i < KEYS; i++) {
+        if (i % 400 == 0) added = test_random_below(random, 3);
+        keys[i] = lethe_hash_u64(11, i);
+        if (added == 0 || (added == 1 && test_random_below(random, 2) == 0))
+            lethe_bloom_classic.add(bits, keys[i]);
+    }
+}
+
+/* Goal:   a batch in a classical filter answers as single calls do, whether the caches hold the
+ *         filter or not, for every number of probes, in batches of every size.
+ * Method: filters on both sides of the bound between the two ways of classic.c (2 MiB). */
+static void classic_batches_answer_as_single_calls(void **state) {
+    (void)state;
+    enum { CACHED_BITS = 1 << 24 };
+    static const uint64_t ranges[] = {64, 100003, CACHED_BITS - 1, CACHED_BITS, CACHED_BITS + 77};
+    struct test_random random = {.state = 5};
+    uint64_t *words = aligned_alloc(64, CACHED_BITS / 8 + 64);
+    static lethe_hash keys[KEYS];
+    static uint8_t single[KEYS], batch[KEYS];
+    for (uint32_t hashes = 1; hashes <= 64; hashes++) {
+        for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+            /* The middle of the range of k is as the rest, and large filters take time. */
+            if (ranges[r] >= CACHED_BITS - 1 && hashes > 16 && hashes < 61) continue;
+            struct lethe_bloom_bits bits = {.words = words, .range = ranges[r], .hashes = hashes};
+            make_classic(&random, &bits, keys);
+            for (size_t i = 0; i < KEYS; i++)
+                single[i] = lethe_bloom_classic.test(&bits, keys[i]);
+            memset(batch, 2, sizeof batch);
+            for (size_t done = 0, size = 0; done < KEYS; done += size) {
+                size = test_random_below(&random, test_random_below(&random, 8) == 0 ? 1000 : 70);
+                if (size > KEYS - done) size = KEYS - done;
+                lethe_bloom_classic.test_batch(&bits, keys + done, size, batch + done);
+            }
+            assert_memory_equal(single, batch, KEYS);
+        }
+    }
+    free(words);
+}
+
 static void *read_all(void *context) {
     const lethe_bloom *filter = context;
     uint8_t present[KEYS];
@@ -137,6 +183,7 @@ static void readers_share_a_filter(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_paths_agree),
+        cmocka_unit_test(classic_batches_answer_as_single_calls),
         cmocka_unit_test(the_level_chooses_the_path),
         cmocka_unit_test(readers_share_a_filter),
     };

@@ -427,6 +427,7 @@ static void run(uint64_t seed) {
 static void a_model_agrees(void **state) {
     (void)state;
     usual_fold_bytes = lethe_tune.fold_after_bytes;
+    lethe_tune.fold_split_keys = 3;
     for (unsigned seed = 1; seed <= seeds; seed++) {
         lethe_tune.fold_after_bytes = seed / 2 % 2 == 0 ? usual_fold_bytes : 2000;
         print_message("seed %u\n", seed);

@@ -130,7 +130,7 @@ static void try_fault(unsigned long at, int error, bool persists) {
 
 static void each_failing_operation_loses_nothing(void **state) {
     (void)state;
-    for (unsigned long at = 0; at < 400; at += at < 16 ? 1 : 29) {
+    for (unsigned long at = 0; at < 400; at += at < 16 ? TEST_SIZED(1, 3) : TEST_SIZED(29, 67)) {
         try_fault(at, EIO, false);
         try_fault(at, at % 3 == 0 ? EIO : ENOSPC, true);
     }
@@ -172,7 +172,7 @@ static void a_full_disk_stops_insertions_and_room_lets_them_go_on(void **state) 
 static void each_failed_allocation_is_reported(void **state) {
     (void)state;
     bool went_through = false;
-    for (size_t at = 0; !went_through; at += at < 50 ? 1 : 37) {
+    for (size_t at = 0; !went_through; at += at < 50 ? TEST_SIZED(1, 7) : TEST_SIZED(37, 67)) {
         struct test_folder folder;
         test_folder_make(&folder);
         struct test_heap heap;

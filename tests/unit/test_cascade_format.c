@@ -1,7 +1,7 @@
 /* Goal: a cascade's pages, records and manifest are read back for ever, and nothing else is read as
  *       one.
  * Method: golden bytes; random pages against arrays; every bit of a manifest flipped; counts and
- *         lengths at their ends. */
+ *         lengths at their ends; a table made in memory that holds words. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -272,6 +272,34 @@ static void values_compose(void **state) {
     }
 }
 
+/* Memory that a table is made in is not touched before the first word, so it may hold anything. */
+static void a_table_reads_no_slots_before_its_first_word(void **state) {
+    (void)state;
+    enum { HOMES = 64, BITS = 40 };
+    uint64_t slots = lethe_cascade_table_slots(HOMES), at = 0, tag, word = 2;
+    uint64_t *memory = malloc(slots * sizeof *memory);
+    assert_non_null(memory);
+    for (uint64_t i = 0; i < slots; i++)
+        memory[i] = i << (BITS - 6); /* words, most of them at home */
+    struct lethe_cascade_words words = {.bits = BITS, .tag_bits = LETHE_CASCADE_VALUE_TAG_BITS};
+    struct lethe_cascade_table table;
+    struct lethe_cascade_value value;
+    size_t value_count;
+    lethe_cascade_table_init(&table, words, HOMES, memory, NULL);
+    for (uint64_t i = 0; i < HOMES; i++)
+        assert_false(lethe_cascade_table_find(&table, i << (BITS - 6), &tag, &value));
+    assert_int_equal(
+        lethe_cascade_table_read(&table, &at, read_numbers, read_values, MOST, &value_count), 0);
+    assert_int_equal(lethe_cascade_table_apply(&table, word, false), LETHE_OK);
+    assert_true(lethe_cascade_table_find(&table, word, &tag, &value));
+    at = 0;
+    assert_int_equal(
+        lethe_cascade_table_read(&table, &at, read_numbers, read_values, MOST, &value_count), 1);
+    assert_int_equal(read_numbers[0], word);
+    lethe_cascade_table_drop(&table);
+    free(memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_hold_what_they_took),
@@ -279,6 +307,7 @@ int main(void) {
         cmocka_unit_test(senseless_manifests_are_refused),
         cmocka_unit_test(mistakes_of_earlier_versions_are_mended),
         cmocka_unit_test(values_compose),
+        cmocka_unit_test(a_table_reads_no_slots_before_its_first_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "lethe/claims.h"
 #include "support/heap.h"
+#include "support/refusals.h"
 #include "support/store.h"
 
 enum { WINDOW_MS = 60000, LEASE_MS = 1000000 };
@@ -31,22 +32,10 @@ static lethe_claims_stats stats_of(lethe_store *store) {
     return stats;
 }
 
-#define REFUSED(call)                                                         \
-    do {                                                                      \
-        lethe_status status = (call);                                         \
-        if (status != LETHE_EINVAL) fail_msg("%s: status %d", #call, status); \
-    } while (0)
-
 static bool see(void *context, const lethe_claim *claim) {
     (void)claim;
     (*(unsigned *)context)++;
     return true;
-}
-
-static void explains(lethe_store *store, const char *words) {
-    lethe_detail detail;
-    lethe_store_explain(store, &detail);
-    if (strstr(detail.text, words) == NULL) fail_msg("%s", detail.text);
 }
 
 static void wrong_arguments_are_refused(void **state) {
@@ -67,16 +56,16 @@ static void wrong_arguments_are_refused(void **state) {
     REFUSED(lethe_claim_begin(store, none, token, none, LEASE_MS, &answer, &claim));
     REFUSED(lethe_claim_begin(store, half, token, none, LEASE_MS, &answer, &claim));
     REFUSED(lethe_claim_begin(store, long_id, token, none, LEASE_MS, &answer, &claim));
-    explains(store, "1 to 1024 bytes");
+    test_store_explains(store, "1 to 1024 bytes");
     REFUSED(lethe_claim_begin(store, id, none, none, LEASE_MS, &answer, &claim));
     REFUSED(lethe_claim_begin(store, id, half, none, LEASE_MS, &answer, &claim));
     REFUSED(lethe_claim_begin(store, id, long_token, none, LEASE_MS, &answer, &claim));
-    explains(store, "1 to 255 bytes");
+    test_store_explains(store, "1 to 255 bytes");
     REFUSED(lethe_claim_begin(store, id, token, half, LEASE_MS, &answer, &claim));
     REFUSED(lethe_claim_begin(store, id, token, long_print, LEASE_MS, &answer, &claim));
-    explains(store, "255 bytes at most");
+    test_store_explains(store, "255 bytes at most");
     REFUSED(lethe_claim_begin(store, id, token, none, 0, &answer, &claim));
-    explains(store, "1 millisecond to 30 days");
+    test_store_explains(store, "1 millisecond to 30 days");
     REFUSED(lethe_claim_begin(store, id, token, none, LETHE_LEASE_LIMIT_MS + 1, &answer, &claim));
     REFUSED(lethe_claim_begin(store, id, token, none, UINT64_MAX, &answer, &claim));
     REFUSED(lethe_claim_renew(store, id, token, 0, &answer));
@@ -84,7 +73,7 @@ static void wrong_arguments_are_refused(void **state) {
     REFUSED(lethe_claim_renew(store, id, token, 1, NULL));
     REFUSED(lethe_claim_renew(NULL, id, token, 1, &answer));
     REFUSED(lethe_claim_done(store, id, token, (lethe_bytes){large, sizeof large}, &answer));
-    explains(store, "1,048,576 bytes at most");
+    test_store_explains(store, "1,048,576 bytes at most");
     REFUSED(lethe_claim_done(store, id, token, half, &answer));
     REFUSED(lethe_claim_done(store, id, token, none, NULL));
     REFUSED(lethe_claim_done(NULL, id, token, none, &answer));
@@ -116,7 +105,7 @@ static void wrong_arguments_are_refused(void **state) {
     /* A reader changes nothing. */
     lethe_store *reader = test_store_open_reader(folder.path);
     REFUSED(lethe_claim_begin(reader, id, token, none, LEASE_MS, &answer, &claim));
-    explains(reader, "open it to write");
+    test_store_explains(reader, "open it to write");
     REFUSED(lethe_claims_limit(reader, 1));
     test_store_close(reader);
     test_store_close(store);

@@ -5,37 +5,13 @@
  *         knows the true time besides, and judges leases by it. In every kind of store. */
 #include "support/test.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lethe/claims.h"
-#include "support/random.h"
-#include "support/store.h"
+#include "support/life.h"
 
 enum { IDS = 12, TOKENS = 3, PRINTS = 2, WINDOW_MS = 8000, STEPS = 450, REPLY = 3000 };
-
-/* --- the machine's clocks, in place of the real ones --- */
-
-static uint64_t boot_ms, wall_ms;
-static unsigned boots;
-
-uint64_t __wrap_lethe_os_boot_ms(void);
-uint64_t __wrap_lethe_os_wall_ms(void);
-void __wrap_lethe_os_boot_id(unsigned char out[16]);
-
-uint64_t __wrap_lethe_os_boot_ms(void) {
-    return boot_ms;
-}
-
-uint64_t __wrap_lethe_os_wall_ms(void) {
-    return wall_ms;
-}
-
-void __wrap_lethe_os_boot_id(unsigned char out[16]) {
-    memset(out, (int)boots, 16);
-}
-
-/* --- the model --- */
+static const uint64_t START_MS = UINT64_C(1700000000000);
 
 struct model_claim {
     enum { NONE, OPEN, DONE } state;
@@ -49,34 +25,23 @@ struct model_claim {
 };
 
 struct model {
-    struct test_random random;
-    struct test_folder folder;
-    lethe_store *store;
-    lethe_store_options options;
+    struct test_life life;
     struct model_claim claims[IDS];
-    /* True time; the clock of claims, which may be behind. */
-    uint64_t true_ms, clock_ms, closed_wall_ms, limit_bytes, next_order;
+    uint64_t limit_bytes, next_order;
     unsigned given_again, kept, gone, mismatches;
 };
 
 static uint64_t below(struct model *model, uint64_t range) {
-    return test_random_below(&model->random, range);
+    return test_life_below(&model->life, range);
 }
 
 static void pass(struct model *model, uint64_t ms) {
-    boot_ms += ms;
-    wall_ms += ms;
-    model->true_ms += ms;
-    model->clock_ms += ms;
-}
-
-static lethe_bytes name(char *out, const char *kind, unsigned number) {
-    return (lethe_bytes){out, (size_t)sprintf(out, "%s-%u", kind, number)};
+    test_life_pass(&model->life, ms);
 }
 
 static struct model_claim *known(struct model *model, unsigned id) {
     struct model_claim *claim = &model->claims[id];
-    if (claim->state != NONE && model->clock_ms > claim->moment_ms + WINDOW_MS)
+    if (claim->state != NONE && model->life.clock_ms > claim->moment_ms + WINDOW_MS)
         *claim = (struct model_claim){.state = NONE};
     return claim;
 }
@@ -97,14 +62,14 @@ static void compare(struct model *model, unsigned id, const lethe_claim *shown) 
         return;
     }
     char print[20];
-    lethe_bytes expected = name(print, "print", claim->print);
+    lethe_bytes expected = test_name(print, "print", claim->print);
     assert_int_equal(shown->fingerprint.size, expected.size);
     assert_memory_equal(shown->fingerprint.data, print, expected.size);
     if (claim->state == OPEN) {
-        bool runs = model->clock_ms <= claim->moment_ms;
+        bool runs = model->life.clock_ms <= claim->moment_ms;
         assert_int_equal(shown->state, runs ? LETHE_CLAIM_IS_RUNNING : LETHE_CLAIM_IS_LAPSED);
         assert_int_equal(shown->left_ms,
-                         claim->moment_ms + (runs ? 0 : WINDOW_MS) + 1 - model->clock_ms);
+                         claim->moment_ms + (runs ? 0 : WINDOW_MS) + 1 - model->life.clock_ms);
         return;
     }
     assert_int_equal(shown->state, LETHE_CLAIM_IS_DONE);
@@ -120,9 +85,9 @@ static void do_begin(struct model *model, unsigned id) {
     struct model_claim *claim = known(model, id);
     lethe_claim shown = LETHE_INIT(lethe_claim);
     lethe_claim_answer answer;
-    assert_ok(lethe_claim_begin(model->store, name(id_name, "id", id),
-                                name(token_name, "token", token), name(print_name, "print", print),
-                                lease_ms, &answer, &shown));
+    assert_ok(lethe_claim_begin(model->life.store, test_name(id_name, "id", id),
+                                test_name(token_name, "token", token),
+                                test_name(print_name, "print", print), lease_ms, &answer, &shown));
     if (claim->state != NONE && claim->print != print) {
         assert_int_equal(answer, LETHE_CLAIM_MISMATCH);
         model->mismatches++;
@@ -133,26 +98,27 @@ static void do_begin(struct model *model, unsigned id) {
         if (!claim->gone) assert_true(has_reply(claim, shown.reply));
         model->kept += !claim->gone;
     } else if (claim->state == OPEN && claim->token != token &&
-               model->clock_ms <= claim->moment_ms) {
+               model->life.clock_ms <= claim->moment_ms) {
         assert_int_equal(answer, LETHE_CLAIM_RUNNING);
         compare(model, id, &shown);
     } else {
         assert_int_equal(answer, LETHE_CLAIM_NEW);
         bool is_own = claim->state == OPEN && claim->token == token;
         if (claim->state == OPEN && !is_own) {
-            assert_true(model->true_ms > claim->true_ms); /* whatever was done to the clocks */
+            assert_true(model->life.true_ms > claim->true_ms); /* whatever was done to the clocks */
             model->given_again++;
         }
-        uint64_t until_ms = model->clock_ms + lease_ms;
+        uint64_t until_ms = model->life.clock_ms + lease_ms;
         if (!is_own) *claim = (struct model_claim){.state = OPEN, .token = token, .print = print};
         if (until_ms > claim->moment_ms) claim->moment_ms = until_ms;
-        if (model->true_ms + lease_ms > claim->true_ms) claim->true_ms = model->true_ms + lease_ms;
+        if (model->life.true_ms + lease_ms > claim->true_ms)
+            claim->true_ms = model->life.true_ms + lease_ms;
     }
     lethe_claim_free(&shown);
     assert_null(shown.memory);
 }
 
-/* What a caller who may not hold the claim is told; NEW: it does. */
+/* What the answer to a caller is, who may not hold the claim; NEW: it does. */
 static lethe_claim_answer judge(const struct model_claim *claim, unsigned token) {
     if (claim->state == NONE) return LETHE_CLAIM_UNKNOWN;
     if (claim->state == DONE) return LETHE_CLAIM_DONE;
@@ -165,13 +131,14 @@ static void do_renew(struct model *model, unsigned id) {
     uint64_t lease_ms = 1 + below(model, 500);
     struct model_claim *claim = known(model, id);
     lethe_claim_answer answer, expected = judge(claim, token);
-    assert_ok(lethe_claim_renew(model->store, name(id_name, "id", id),
-                                name(token_name, "token", token), lease_ms, &answer));
+    assert_ok(lethe_claim_renew(model->life.store, test_name(id_name, "id", id),
+                                test_name(token_name, "token", token), lease_ms, &answer));
     assert_int_equal(answer, expected == LETHE_CLAIM_NEW ? LETHE_CLAIM_RENEWED : expected);
     if (expected != LETHE_CLAIM_NEW) return;
-    if (model->clock_ms + lease_ms > claim->moment_ms)
-        claim->moment_ms = model->clock_ms + lease_ms;
-    if (model->true_ms + lease_ms > claim->true_ms) claim->true_ms = model->true_ms + lease_ms;
+    if (model->life.clock_ms + lease_ms > claim->moment_ms)
+        claim->moment_ms = model->life.clock_ms + lease_ms;
+    if (model->life.true_ms + lease_ms > claim->true_ms)
+        claim->true_ms = model->life.true_ms + lease_ms;
 }
 
 /* A reply stays while it and all later ones are within the cap. */
@@ -205,13 +172,13 @@ static void do_done(struct model *model, unsigned id) {
     lethe_claim_answer answer, expected = judge(claim, token);
     if (expected == LETHE_CLAIM_DONE)
         expected = claim->token == token ? LETHE_CLAIM_DUPLICATE : LETHE_CLAIM_LOST;
-    assert_ok(lethe_claim_done(model->store, name(id_name, "id", id),
-                               name(token_name, "token", token), (lethe_bytes){reply, size},
+    assert_ok(lethe_claim_done(model->life.store, test_name(id_name, "id", id),
+                               test_name(token_name, "token", token), (lethe_bytes){reply, size},
                                &answer));
     assert_int_equal(answer, expected == LETHE_CLAIM_NEW ? LETHE_CLAIM_RECORDED : expected);
     if (expected != LETHE_CLAIM_NEW) return;
     claim->state = DONE;
-    claim->moment_ms = model->clock_ms;
+    claim->moment_ms = model->life.clock_ms;
     claim->reply_bytes = size;
     claim->reply_byte = reply[0];
     claim->done_order = ++model->next_order;
@@ -224,8 +191,8 @@ static void do_abort(struct model *model, unsigned id) {
     unsigned token = (unsigned)below(model, TOKENS);
     struct model_claim *claim = known(model, id);
     lethe_claim_answer answer, expected = judge(claim, token);
-    assert_ok(lethe_claim_abort(model->store, name(id_name, "id", id),
-                                name(token_name, "token", token), &answer));
+    assert_ok(lethe_claim_abort(model->life.store, test_name(id_name, "id", id),
+                                test_name(token_name, "token", token), &answer));
     assert_int_equal(answer, expected == LETHE_CLAIM_NEW ? LETHE_CLAIM_ABORTED : expected);
     if (expected == LETHE_CLAIM_NEW) *claim = (struct model_claim){.state = NONE};
 }
@@ -233,7 +200,7 @@ static void do_abort(struct model *model, unsigned id) {
 static void do_get(struct model *model, lethe_store *store, unsigned id) {
     char id_name[20];
     lethe_claim shown = LETHE_INIT(lethe_claim);
-    assert_ok(lethe_claim_get(store, name(id_name, "id", id), &shown));
+    assert_ok(lethe_claim_get(store, test_name(id_name, "id", id), &shown));
     compare(model, id, &shown);
     const struct model_claim *claim = known(model, id);
     if (claim->state == DONE && !claim->gone) assert_true(has_reply(claim, shown.reply));
@@ -247,11 +214,7 @@ struct listing {
 
 static bool list_one(void *context, const lethe_claim *claim) {
     struct listing *listing = context;
-    char text[20] = "";
-    unsigned id;
-    assert_true(claim->id.size < sizeof text);
-    memcpy(text, claim->id.data, claim->id.size);
-    assert_int_equal(sscanf(text, "id-%u", &id), 1);
+    unsigned id = test_number_of(claim->id, "id");
     compare(listing->model, id, claim);
     listing->seen[id] = true;
     return true;
@@ -276,43 +239,16 @@ static void compare_all(struct model *model, lethe_store *store) {
     assert_true(stats.reply_bytes <= model->limit_bytes);
 }
 
-static void open_store(struct model *model) {
-    model->store = test_store_open(model->folder.path, model->options);
-}
-
-/* Beside the clocks, a restart of the machine: what it was off for does not count. */
-static void reboot(struct model *model) {
-    test_store_close(model->store);
-    uint64_t stamped_wall_ms = wall_ms, down_ms = below(model, 3 * WINDOW_MS);
-    uint64_t up_ms = below(model, WINDOW_MS / 4);
-    wall_ms += down_ms + up_ms;
-    if (below(model, 2) == 0) wall_ms += below(model, 100 * WINDOW_MS);
-    if (below(model, 3) == 0) wall_ms -= below(model, 100 * WINDOW_MS);
-    boots++;
-    boot_ms = up_ms;
-    model->true_ms += down_ms + up_ms;
-    uint64_t by_wall_ms = wall_ms > stamped_wall_ms ? wall_ms - stamped_wall_ms : 0;
-    model->clock_ms += up_ms < by_wall_ms ? up_ms : by_wall_ms;
-    open_store(model);
-}
-
-/* The store as of this moment, beside the writer: what a kill leaves. In the same boot. */
-static void go_on_from_backup(struct model *model) {
-    struct test_folder backups, copy;
-    test_folder_make(&backups);
-    test_folder_make(&copy);
-    assert_ok(lethe_store_backup(model->folder.path, backups.path, NULL, NULL));
-    test_store_close(model->store);
-    assert_ok(lethe_store_restore(backups.path, 0, copy.path, NULL, NULL));
-    test_folder_remove(&model->folder);
-    test_folder_remove(&backups);
-    model->folder = copy;
-    pass(model, below(model, 100));
-    open_store(model);
+/* Beside a restart of the machine: somebody may set its clock. */
+static void step_wall(struct test_life *life) {
+    if (test_life_below(life, 2) == 0)
+        test_machine.wall_ms += test_life_below(life, 100 * WINDOW_MS);
+    if (test_life_below(life, 3) == 0)
+        test_machine.wall_ms -= test_life_below(life, 100 * WINDOW_MS);
 }
 
 static void look_as_reader(struct model *model) {
-    lethe_store *reader = test_store_open_reader(model->folder.path);
+    lethe_store *reader = test_store_open_reader(model->life.folder.path);
     compare_all(model, reader);
     test_store_close(reader);
 }
@@ -321,33 +257,32 @@ static void disturb(struct model *model) {
     lethe_store_health health = LETHE_INIT(lethe_store_health);
     switch (below(model, 8)) {
     case 0:
-        reboot(model);
+        test_life_reboot(&model->life, step_wall);
         return;
     case 1:
-        go_on_from_backup(model);
+        test_life_go_on_from_backup(&model->life);
         return;
     case 2:
-        wall_ms += below(model, 2) == 0 ? 50 * WINDOW_MS : (uint64_t)0 - 50 * WINDOW_MS;
+        test_machine.wall_ms +=
+            below(model, 2) == 0 ? 50 * WINDOW_MS : (uint64_t)0 - 50 * WINDOW_MS;
         return;
     case 3:
         look_as_reader(model);
         return;
     case 4:
-        assert_ok(lethe_store_check(model->folder.path, &health, NULL));
+        assert_ok(lethe_store_check(model->life.folder.path, &health, NULL));
         assert_true(health.claims <= IDS);
         return;
     case 5:
         model->limit_bytes = below(model, 4 * REPLY);
-        assert_ok(lethe_claims_limit(model->store, model->limit_bytes));
+        assert_ok(lethe_claims_limit(model->life.store, model->limit_bytes));
         drop_replies(model);
         return;
     case 6:
         pass(model, below(model, 2 * WINDOW_MS));
         return;
     default:
-        test_store_close(model->store);
-        pass(model, below(model, WINDOW_MS / 2));
-        open_store(model);
+        test_life_reopen(&model->life, WINDOW_MS / 2);
         return;
     }
 }
@@ -357,8 +292,9 @@ static void pass_to_the_edge(struct model *model, unsigned id) {
     const struct model_claim *claim = known(model, id);
     uint64_t at_ms = claim->moment_ms + below(model, 2);
     if (claim->state == DONE && below(model, 4) > 0) return;
-    if (claim->state == DONE || at_ms < model->clock_ms) at_ms += WINDOW_MS;
-    if (claim->state != NONE && at_ms >= model->clock_ms) pass(model, at_ms - model->clock_ms);
+    if (claim->state == DONE || at_ms < model->life.clock_ms) at_ms += WINDOW_MS;
+    if (claim->state != NONE && at_ms >= model->life.clock_ms)
+        pass(model, at_ms - model->life.clock_ms);
 }
 
 static void step(struct model *model) {
@@ -369,7 +305,7 @@ static void step(struct model *model) {
         pass(model, below(model, 60));
     switch (below(model, 30)) {
     case 0:
-        compare_all(model, model->store);
+        compare_all(model, model->life.store);
         return;
     case 1:
         disturb(model);
@@ -398,11 +334,12 @@ static void forgets_all(struct model *model) {
     lethe_claim_answer answer;
     pass(model, 3 * WINDOW_MS);
     for (unsigned i = 0; i < 40; i++) {
-        assert_ok(lethe_claim_renew(model->store, test_text("none"), test_text("t"), 1, &answer));
+        assert_ok(
+            lethe_claim_renew(model->life.store, test_text("none"), test_text("t"), 1, &answer));
         assert_int_equal(answer, LETHE_CLAIM_UNKNOWN);
     }
     lethe_claims_stats stats = LETHE_INIT(lethe_claims_stats);
-    assert_ok(lethe_claims_info(model->store, &stats));
+    assert_ok(lethe_claims_info(model->life.store, &stats));
     assert_int_equal(stats.open, 0);
     assert_int_equal(stats.done, 0);
     assert_int_equal(stats.reply_bytes, 0);
@@ -412,28 +349,22 @@ static void forgets_all(struct model *model) {
 static struct model total;
 
 static void run(lethe_store_options options, uint64_t seed) {
-    struct model model = {.random = {seed}, .limit_bytes = UINT64_C(256) << 20};
-    test_folder_make(&model.folder);
-    model.options = options;
-    model.options.create = true;
-    model.options.window_ms = WINDOW_MS;
-    boot_ms = 1000000;
-    wall_ms = UINT64_C(1700000000000);
-    boots = 1;
-    open_store(&model);
+    struct model model = {.limit_bytes = UINT64_C(256) << 20};
+    options.window_ms = WINDOW_MS;
+    test_life_begin(&model.life, options, seed, START_MS);
     for (unsigned i = 0; i < STEPS; i++)
         step(&model);
-    compare_all(&model, model.store);
+    compare_all(&model, model.life.store);
     forgets_all(&model);
-    test_store_close(model.store);
+    test_life_end(&model.life);
     lethe_store_health health = LETHE_INIT(lethe_store_health);
-    assert_ok(lethe_store_check(model.folder.path, &health, NULL));
+    assert_ok(lethe_store_check(model.life.folder.path, &health, NULL));
     assert_int_equal(health.claims, 0);
     total.given_again += model.given_again;
     total.kept += model.kept;
     total.mismatches += model.mismatches;
     total.gone += model.gone;
-    test_folder_remove(&model.folder);
+    test_folder_remove(&model.life.folder);
 }
 
 static void by_wall_clock(void **state) {
@@ -483,9 +414,7 @@ static void readers_and_writers_agree(void **state) {
     struct test_folder folder;
     lethe_claim_answer answer;
     test_folder_make(&folder);
-    boots = 1;
-    boot_ms = 1000000;
-    wall_ms = UINT64_C(1700000000000);
+    test_machine = (struct test_machine){.boot_ms = 1000000, .wall_ms = START_MS, .boots = 1};
     lethe_store *store =
         test_store_open(folder.path, (lethe_store_options){.create = true, .window_ms = WINDOW_MS});
     assert_ok(lethe_claim_begin(store, test_text("id"), test_text("t"), (lethe_bytes){0}, 10000,
@@ -493,14 +422,14 @@ static void readers_and_writers_agree(void **state) {
     test_store_close(store);
     both_say_left(folder.path, 10001);
     /* Another machine, which has been up for long: the wall clock says less. */
-    boots = 2;
-    boot_ms += 60000;
-    wall_ms += 3000;
+    test_machine.boots = 2;
+    test_machine.boot_ms += 60000;
+    test_machine.wall_ms += 3000;
     both_say_left(folder.path, 7001);
     /* A restart: what the machine has been up for, and no more. */
-    boots = 3;
-    boot_ms = 500;
-    wall_ms += 3600000;
+    test_machine.boots = 3;
+    test_machine.boot_ms = 500;
+    test_machine.wall_ms += 3600000;
     both_say_left(folder.path, 6501);
     test_folder_remove(&folder);
 }

@@ -1,7 +1,8 @@
 /* Goal:   a fold's counters come out in the order of their keys, whatever the keys are like.
  * Method: a tally of different keys from alphabets that provoke ties (few letters, zero bytes,
  *         long common beginnings, keys that begin others), sorted, and each compared with the
- *         one before it, byte by byte; none is lost. */
+ *         one before it, byte by byte; none is lost. Some are split first, and each part is sorted
+ *         by itself. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "engine/values/fold_order.h"
 #include "support/random.h"
 
-enum { KEY_BYTES = 40, MOST = 20000 };
+enum { KEY_BYTES = 60, MOST = 20000, MANY = 5000, STEM_BYTES = 13 };
 
 struct kind {
     unsigned letters;  /* bytes are 0..letters-1 */
@@ -18,6 +19,7 @@ struct kind {
     unsigned shortest; /* bytes of their own */
     unsigned longest;
     size_t count;
+    unsigned groups; /* if any: one letter of so many, and twelve equal bytes, begin a key's own */
 };
 
 static int compare(const lethe_tally_record *a, const lethe_tally_record *b) {
@@ -37,6 +39,10 @@ static size_t fill(lethe_tally *tally, const struct kind *kind, struct test_rand
             (size_t)test_random_below(random, kind->longest - kind->shortest + UINT64_C(1));
         for (size_t j = kind->common; j < size; j++)
             key[j] = (char)test_random_below(random, kind->letters);
+        if (kind->groups > 0) {
+            memset(key + kind->common, 'g', STEM_BYTES);
+            key[kind->common] = (char)test_random_below(random, kind->groups);
+        }
         lethe_bytes bytes = {key, size};
         uint32_t tag = lethe_tally_tag(lethe_hash_bytes(1, key, size));
         if (size == 0 || lethe_tally_find(tally, tag, bytes) != NULL) continue;
@@ -55,7 +61,10 @@ static void try_kind(const struct kind *kind, uint64_t seed) {
     lethe_tally *tally;
     assert_ok(lethe_tally_new(NULL, 0, &tally));
     size_t count = fill(tally, kind, &random, foldings);
-    lethe_fold_order(foldings, count);
+    size_t lower = seed % 2 == 0 ? lethe_fold_split(foldings, count) : 0;
+    if (seed % 2 == 0 && count > MANY) assert_in_range(lower, count * 2 / 5, count * 3 / 5);
+    lethe_fold_order(foldings, lower);
+    lethe_fold_order(foldings + lower, count - lower);
     memset(seen, 0, sizeof seen);
     for (size_t i = 0; i < count; i++) {
         assert_false(seen[foldings[i].value]);
@@ -68,8 +77,17 @@ static void try_kind(const struct kind *kind, uint64_t seed) {
 static void keys_come_in_order(void **state) {
     (void)state;
     static const struct kind kinds[] = {
-        {256, 0, 1, 30, MOST}, {10, 5, 7, 7, MOST},  {2, 0, 0, 30, MOST}, {1, 3, 0, 30, 200},
-        {2, 20, 12, 20, MOST}, {256, 0, 8, 8, MOST}, {3, 0, 1, 5, MOST},  {256, 30, 0, 2, MOST},
+        {256, 0, 1, 30, MOST, 0},
+        {10, 5, 7, 7, MOST, 0},
+        {2, 0, 0, 30, MOST, 0},
+        {1, 3, 0, 30, 200, 0},
+        {2, 20, 12, 20, MOST, 0},
+        {256, 0, 8, 8, MOST, 0},
+        {3, 0, 1, 5, MOST, 0},
+        {256, 30, 0, 2, MOST, 0},
+        {.letters = 10, .common = 2, .shortest = 20, .longest = 20, .count = MOST, .groups = 5},
+        {.letters = 2, .shortest = 13, .longest = 45, .count = MOST, .groups = 3},
+        {.letters = 1, .shortest = 13, .longest = 50, .count = MOST, .groups = 200},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         for (uint64_t seed = 1; seed <= 5; seed++)
@@ -80,8 +98,9 @@ static void keys_come_in_order(void **state) {
 static void few_and_none(void **state) {
     (void)state;
     lethe_fold_order(NULL, 0);
+    assert_int_equal(lethe_fold_split(NULL, 0), 0);
     for (size_t count = 1; count < 60; count++)
-        try_kind(&(struct kind){4, 2, 0, 12, count}, count);
+        try_kind(&(struct kind){4, 2, 0, 12, count, 0}, count);
 }
 
 int main(void) {

@@ -12,6 +12,7 @@
 #include "engine/claims/record.h"
 #include "lethe/holds.h"
 #include "support/heap.h"
+#include "support/refusals.h"
 #include "support/store.h"
 #include "support/store_records.h"
 
@@ -60,18 +61,6 @@ static lethe_holds_stats stats_of(lethe_store *store) {
     return stats;
 }
 
-#define REFUSED(call)                                                         \
-    do {                                                                      \
-        lethe_status status = (call);                                         \
-        if (status != LETHE_EINVAL) fail_msg("%s: status %d", #call, status); \
-    } while (0)
-
-static void explains(lethe_store *store, const char *words) {
-    lethe_detail detail;
-    lethe_store_explain(store, &detail);
-    if (strstr(detail.text, words) == NULL) fail_msg("%s", detail.text);
-}
-
 static bool see(void *context, const lethe_hold *hold) {
     (void)hold;
     (*(unsigned *)context)++;
@@ -79,12 +68,12 @@ static bool see(void *context, const lethe_hold *hold) {
 }
 
 /* A hold that is right except for one field. */
-#define WRONG(field, value, words)                               \
-    do {                                                         \
-        lethe_hold wrong = right;                                \
-        wrong.field = (value);                                   \
-        REFUSED(lethe_hold_place(store, &wrong, &answer, NULL)); \
-        if ((words) != NULL) explains(store, (words));           \
+#define WRONG(field, value, words)                                \
+    do {                                                          \
+        lethe_hold wrong = right;                                 \
+        wrong.field = (value);                                    \
+        REFUSED(lethe_hold_place(store, &wrong, &answer, NULL));  \
+        if ((words) != NULL) test_store_explains(store, (words)); \
     } while (0)
 
 static void wrong_arguments_are_refused(void **state) {
@@ -149,13 +138,13 @@ static void some_stores_have_none(void **state) {
     options.sketch_bytes = 4096;
     lethe_store *store = test_store_open(folder.path, options);
     REFUSED(lethe_hold_place(store, &hold, &answer, NULL));
-    explains(store, "sketch");
+    test_store_explains(store, "sketch");
     REFUSED(lethe_hold_settle(store, hold.id, 1, 0, &answer, NULL));
     REFUSED(lethe_hold_release(store, hold.id, &answer));
     test_store_close(store);
     store = test_store_open_reader(folder.path);
     REFUSED(lethe_hold_place(store, &hold, &answer, NULL));
-    explains(store, "to be read");
+    test_store_explains(store, "to be read");
     test_store_close(store);
     test_folder_remove(&folder);
     test_folder_make(&folder);
@@ -167,7 +156,7 @@ static void some_stores_have_none(void **state) {
     hold.flags = LETHE_CHANGE_BUCKET;
     hold.resolution = hour;
     REFUSED(lethe_hold_place(store, &hold, &answer, NULL));
-    explains(store, "event time");
+    test_store_explains(store, "event time");
     test_store_close(store);
 }
 

@@ -1,6 +1,6 @@
 /* Goal:   a store with meters shows, at every moment and for each resolution, exactly the buckets
  *         that a model has, and totals that are their sum and the rest; in every mode, over folds,
- *         evictions, sets, deletes, retention, and resolutions that are added.
+ *         evictions, kills, sets, deletes, retention, and resolutions that are added.
  * Method: random operations by event time, young and old, of several changes; the model knows
  *         every bucket. Labels are computed here from a fixed offset, without the store's code.
  *         Arguments: seeds, steps a seed. */
@@ -51,6 +51,8 @@ struct subject {
     unsigned next_id;
     /* How long nothing has happened. */
     uint64_t idle_ms;
+    /* The store folds all the time. */
+    bool folds;
 };
 
 /* Hours count from 1970; days, too, here. */
@@ -106,7 +108,9 @@ struct drawn {
 
 static void draw(struct subject *subject, struct drawn *drawn) {
     struct test_random *random = &subject->random;
-    size_t count = 1 + test_random_below(random, CHANGES);
+    /* Half of them are simple. */
+    size_t most = test_random_below(random, 2) == 0 ? 1 : CHANGES;
+    size_t count = 1 + test_random_below(random, most);
     for (size_t i = 0; i < count; i++) {
         drawn->numbers[i] = (unsigned)test_random_below(random, KEYS);
         drawn->changes[i] =
@@ -167,7 +171,9 @@ static void apply_batch(struct subject *subject) {
         operations[i] = drawn[i].operation;
     }
     uint64_t before_ms = subject->model.clock_ms;
-    assert_ok(lethe_store_apply(subject->store, operations, count, outcomes, NULL));
+    uint64_t ticket;
+    test_store_submit_either(subject->store, operations, count, outcomes, &ticket);
+    assert_ok(lethe_store_wait(subject->store, ticket));
     for (size_t i = 0; i < count; i++) {
         bool is_late = drawn[i].operation.time_ms + WINDOW_MS < subject->model.clock_ms &&
                        subject->options.forever != LETHE_SWITCH_ON;
@@ -427,6 +433,23 @@ static void back_up(struct subject *subject) {
     open_store(subject);
 }
 
+/* What a kill at this moment leaves is all there, to a reader and to the next writer. Not while
+ * folds may be running: a copy takes time. */
+static void kill_and_look(struct subject *subject) {
+    struct test_folder killed;
+    if (subject->folds) return;
+    test_store_kill(&subject->folder, &killed);
+    lethe_store *reader = test_store_open_reader(killed.path);
+    compare_all(subject, reader);
+    test_store_close(reader);
+    lethe_store_options options = subject->options;
+    options.per = options.zone = options.keep = NULL;
+    lethe_store *writer = test_store_open(killed.path, options);
+    compare_all(subject, writer);
+    test_store_close(writer);
+    test_folder_remove(&killed);
+}
+
 static void do_step(struct subject *subject) {
     switch (test_random_below(&subject->random, 24)) {
     case 0:
@@ -454,6 +477,9 @@ static void do_step(struct subject *subject) {
     case 8:
         subject->idle_ms += test_random_below(&subject->random, 8 * HOUR_MS);
         break;
+    case 9:
+        kill_and_look(subject);
+        break;
     default:
         apply_batch(subject);
         break;
@@ -473,13 +499,16 @@ static void run_seed(uint64_t seed) {
     subject.model.clock_ms = START_MS + seed * HOUR_MS;
     subject.model.has[BY_HOUR] = true;
     if (seed % 2 == 0) subject.options.commit_operations = 7;
+    subject.folds = seed % 3 != 2;
     if (seed % 3 == 0) subject.options.counters_memory_bytes = 1; /* evict whenever possible */
+    lethe_tune.simple_operations = 1;
     if (seed % 3 == 1) lethe_tune.fold_after_bytes = 300;
     if (seed % 4 == 1) subject.options.exact = LETHE_SWITCH_ON;
     if (seed % 4 == 2) subject.options.check_payload = LETHE_SWITCH_ON;
     if (seed % 4 == 3) subject.options.forever = LETHE_SWITCH_ON;
     if (seed % 5 == 0) subject.options.forgetful = LETHE_SWITCH_ON;
     if (seed % 6 == 0) lethe_tune.stamp_limit = 20;
+    if (seed / 2 % 2 == 0) lethe_tune.fold_split_keys = 2;
     test_folder_make(&subject.folder);
     if (seed % 2 == 0) { /* a store that counted before it had meters */
         subject.options.per = subject.options.zone = NULL;

@@ -1,7 +1,7 @@
 /* Goal:   a store is asked for meters, and refuses what it can't have; its periods are those of its
  *         zone; and what it has, it has after a kill.
  * Method: small stores; texts that are wrong in every way; days at which clocks are changed; a copy
- *         of the folder while the store is open. */
+ *         of the folder while the store is open; a store that an earlier version left. */
 #include "support/test.h"
 
 #include <rocksdb/c.h>
@@ -9,61 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/tunables.h"
 #include "engine/meters/date.h"
+#include "support/golden.h"
 #include "support/store.h"
-
-static const lethe_store_options usual = {
-    .window_ms = 30 * 86400000ULL, .error = 1e-12, .event_time = LETHE_SWITCH_ON, .create = true};
-
-static lethe_store_options metered(const char *per, const char *zone, const char *keep) {
-    lethe_store_options options = usual;
-    options.per = per;
-    options.zone = zone;
-    options.keep = keep;
-    return options;
-}
-
-static uint64_t utc_ms(int64_t year, int64_t month, int64_t day, int64_t hour) {
-    return (uint64_t)(lethe_day_of_date(year, month, day) * 24 + hour) * 3600000;
-}
-
-/* What usage shows of one key. */
-struct shown {
-    size_t count;
-    int64_t values[64];
-    uint64_t from_ms[64], to_ms[64];
-    int32_t offset_s[64];
-    bool has_rest;
-    int64_t rest;
-};
-
-static bool note_row(void *context, const lethe_usage_row *row) {
-    struct shown *shown = context;
-    if (row->is_rest) {
-        shown->has_rest = true;
-        shown->rest = (int64_t)row->value;
-        return true;
-    }
-    assert_true(shown->count < 64);
-    shown->values[shown->count] = (int64_t)row->value;
-    shown->from_ms[shown->count] = row->from_ms;
-    shown->to_ms[shown->count] = row->to_ms;
-    shown->offset_s[shown->count++] = row->offset_s;
-    return true;
-}
-
-static struct shown usage_of(lethe_store *store, const char *by, const char *key) {
-    struct shown shown = {0};
-    lethe_bytes bytes = test_text(key);
-    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
-    query.by = by;
-    query.keys = &bytes;
-    query.key_count = 1;
-    assert_ok(lethe_store_usage(store, &query, note_row, &shown));
-    return shown;
-}
+#include "support/usage.h"
 
 static void refuse_with(const char *path, lethe_store_options options, const char *words) {
     lethe_detail detail = {""};
@@ -130,6 +82,25 @@ static void hostile_texts_are_refused(void **state) {
     sketch.sketch_bytes = 1 << 16;
     refuse_with(folder.path, sketch, "a sketch has no buckets");
     refuse_with(folder.path, metered("1h", NULL, "1h=1h,60m=2h"), "said twice how long");
+    test_folder_remove(&folder);
+}
+
+static void what_cannot_be_made_leaves_no_folder(void **state) {
+    (void)state;
+    struct test_folder folder;
+    char path[400];
+    test_folder_make(&folder);
+    snprintf(path, sizeof path, "%s/new", folder.path);
+    lethe_store_options top = metered(NULL, NULL, NULL);
+    top.sketch_top = 10;
+    refuse_with(path, metered(NULL, NULL, "1d=3d"), "1d=3d is to keep");
+    refuse_with(path, metered(NULL, "Europe/Berlin", NULL), "give them as well");
+    refuse_with(path, top, "give the size of a sketch");
+    assert_int_not_equal(access(path, F_OK), 0);
+    /* Of a store that is there, the same is judged by what it has. */
+    test_store_close(test_store_open(path, metered("1d", "Europe/Berlin", NULL)));
+    test_store_close(test_store_open(path, metered(NULL, "Europe/Berlin", "1d=3d")));
+    refuse_with(path, metered(NULL, NULL, "1h=3d"), "1h=3d is to keep");
     test_folder_remove(&folder);
 }
 
@@ -269,50 +240,77 @@ static void without_event_time_the_wall_clock_counts(void **state) {
     test_folder_remove(&folder);
 }
 
-/* What is over leaves memory at a fold, and comes back when an operation wants it. */
-static void buckets_of_the_past_leave_memory(void **state) {
+/* A store whose log has buckets as earlier versions wrote them: k with 5 - 2 at 9 o'clock and 7 at
+ * ten, m with 9 at ten and 4 on the next day. */
+static void an_earlier_log_is_read(void **state) {
     (void)state;
     struct test_folder folder;
+    char path[400], command[1000];
+    size_t size;
+    void *saved = golden_read("store-buckets-v3.tar.gz", &size);
     test_folder_make(&folder);
-    uint64_t usually = lethe_tune.fold_after_bytes;
-    lethe_tune.fold_after_bytes = 1;
-    lethe_store *store = test_store_open(folder.path, metered("1h", NULL, NULL));
-    enum { HOURS = 60, KEYS = 50 };
-    for (unsigned hour = 0; hour <= HOURS; hour++) {
-        struct test_event events[KEYS];
-        char ids[KEYS][16], keys[KEYS][16];
-        uint8_t outcomes[KEYS];
-        for (unsigned i = 0; i < KEYS; i++) {
-            snprintf(ids[i], sizeof ids[i], "%u-%u", hour, i);
-            snprintf(keys[i], sizeof keys[i], "k%u", i);
-            events[i] = (struct test_event){ids[i], keys[i], 1, utc_ms(2024, 5, 1, hour)};
-        }
-        test_store_submit(store, events, KEYS, outcomes);
+    snprintf(path, sizeof path, "%s.tar.gz", folder.path);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(saved, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    free(saved);
+    snprintf(command, sizeof command, "tar -xzf '%s' -C '%s'", path, folder.path);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    remove(path);
+    for (unsigned round = 0; round < 3; round++) { /* as it is; changed; and folded */
+        lethe_store *store =
+            round != 1 ? test_store_open_reader(folder.path) : test_store_open(folder.path, usual);
+        if (round == 1) /* in a bucket of that log */
+            assert_int_equal(test_store_apply(store, "f", "k", 1, utc_ms(2024, 5, 1, 10)), 0);
+        struct shown shown = usage_of(store, "1h", "k");
+        assert_int_equal(shown.count, 2);
+        assert_int_equal(shown.values[0], 3);
+        assert_int_equal(shown.values[1], round > 0 ? 8 : 7);
+        assert_int_equal(shown.rest, 0);
+        shown = usage_of(store, "1d", "m");
+        assert_int_equal(shown.count, 2);
+        assert_int_equal(shown.values[0], 9);
+        assert_int_equal(shown.values[1], 4);
+        test_store_close(store);
     }
-    /* Folds run beside: each operation makes another one due. */
-    uint64_t least = UINT64_MAX;
-    unsigned more = 0;
-    for (; more < 10000 && least > HOURS * KEYS / 2; more++) {
-        char id[16];
-        snprintf(id, sizeof id, "x%u", more);
-        assert_int_equal(test_store_apply(store, id, "k0", 1, utc_ms(2024, 5, 1, HOURS)), 0);
-        uint64_t held = test_store_stats(store).buckets_in_memory;
-        if (held < least) least = held;
-    }
-    assert_true(least <= HOURS * KEYS / 2);
-    /* Those of the current hour were moved. */
-    assert_int_equal(test_store_apply(store, "now", "k7", 1, utc_ms(2024, 5, 1, HOURS)), 0);
-    assert_int_equal(test_store_apply(store, "too", "k0", 1, utc_ms(2024, 5, 1, HOURS)), 0);
-    assert_int_equal(test_store_apply(store, "late", "k7", 4, utc_ms(2024, 5, 1, 3)), 0);
-    struct shown shown = usage_of(store, "1h", "k7");
-    assert_int_equal(shown.count, HOURS + 1);
-    for (unsigned i = 0; i <= HOURS; i++)
-        assert_int_equal(shown.values[i], i == 3 ? 5 : i == HOURS ? 2 : 1);
-    shown = usage_of(store, "1h", "k0");
-    assert_int_equal(shown.values[HOURS], more + 2);
-    test_store_close(store);
-    lethe_tune.fold_after_bytes = usually;
     test_folder_remove(&folder);
+}
+
+/* An operation that overflows the bucket of a new period, of one counter of two, leaves what was
+ * beside both counters before; and so after a kill. */
+static void an_overflow_leaves_other_periods(void **state) {
+    (void)state;
+    struct test_folder folder, killed;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, metered("1h", NULL, NULL));
+    uint64_t first = utc_ms(2024, 5, 1, 1), second = utc_ms(2024, 5, 1, 2);
+    assert_int_equal(test_store_submit_one(store, "a", "k", 3, first), 0);
+    assert_int_equal(test_store_submit_one(store, "b", "m", INT64_MAX, second), 0);
+    assert_int_equal(test_store_submit_one(store, "c", "m", -INT64_MAX, first), 0);
+    lethe_change changes[] = {{.key = test_text("k"), .delta = 4},
+                              {.key = test_text("m"), .delta = 1}};
+    lethe_operation operation = {
+        .id = test_text("d"), .changes = changes, .change_count = 2, .time_ms = second};
+    uint8_t outcome;
+    assert_ok(lethe_store_apply(store, &operation, 1, &outcome, NULL));
+    assert_int_equal(outcome,
+                     LETHE_OUTCOME_OVERFLOW); /* the counter m has 0, its bucket does not */
+    test_store_kill(&folder, &killed);
+    assert_int_equal(test_store_apply(store, "e", "k", 5, second), 0);
+    lethe_store *stores[] = {store, test_store_open(killed.path, usual)};
+    for (unsigned i = 0; i < 2; i++) {
+        struct shown shown = usage_of(stores[i], "1h", "k");
+        assert_int_equal(shown.values[0], 3);
+        assert_int_equal(shown.count, i == 0 ? 2 : 1);
+        if (i == 0) assert_int_equal(shown.values[1], 5);
+        assert_int_equal(shown.rest, 0);
+        shown = usage_of(stores[i], "1h", "m");
+        assert_true(shown.values[0] == -INT64_MAX && shown.values[1] == INT64_MAX);
+        test_store_close(stores[i]);
+    }
+    test_folder_remove(&folder);
+    test_folder_remove(&killed);
 }
 
 static void questions_are_refused_in_words(void **state) {
@@ -343,12 +341,14 @@ static void questions_are_refused_in_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_texts_are_refused),
+        cmocka_unit_test(what_cannot_be_made_leaves_no_folder),
         cmocka_unit_test(what_is_fixed_stays),
         cmocka_unit_test(a_store_with_a_sketch_has_none),
         cmocka_unit_test(days_are_those_of_the_zone),
         cmocka_unit_test(corrections_reach_their_period),
         cmocka_unit_test(without_event_time_the_wall_clock_counts),
-        cmocka_unit_test(buckets_of_the_past_leave_memory),
+        cmocka_unit_test(an_earlier_log_is_read),
+        cmocka_unit_test(an_overflow_leaves_other_periods),
         cmocka_unit_test(questions_are_refused_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,8 +132,9 @@ static void deltas_come_back(void **state) {
         assert_true(change.delta == edges[i]);
     }
     assert_int_equal(deltas.left, 0);
-    buffer.data[0] = 4;
+    buffer.data[0] = 5;
     assert_int_equal(lethe_deltas_open(bytes_of(&buffer), &deltas), LETHE_EVERSION);
+    assert_int_equal(lethe_changes_open(bytes_of(&buffer), &deltas), LETHE_EVERSION);
     /* No delta is 0. */
     lethe_change change = {.key = {"key", 3}};
     assert_ok(lethe_deltas_begin(&buffer));
@@ -158,23 +159,109 @@ static void make_buckets(lethe_buffer *buffer) {
     lethe_changes_end(buffer, 4);
 }
 
+static void assert_same(const lethe_new_value *change, const lethe_new_value *expected) {
+    assert_int_equal(change->key.size, expected->key.size);
+    assert_memory_equal(change->key.data, expected->key.data, change->key.size);
+    assert_true(change->value == expected->value && change->deleted == expected->deleted);
+    assert_true(change->is_bucket == expected->is_bucket);
+    assert_true(change->is_beside == expected->is_beside);
+    assert_true(change->which == expected->which && change->label == expected->label);
+}
+
+static void assert_comes_back(lethe_bytes segment, const lethe_new_value *all, size_t count) {
+    lethe_changes changes;
+    assert_ok(lethe_changes_open(segment, &changes));
+    for (size_t i = 0; i < count; i++) {
+        lethe_new_value change;
+        assert_ok(lethe_changes_next(&changes, &change));
+        assert_same(&change, &all[i]);
+    }
+    assert_int_equal(changes.left, 0);
+    assert_int_equal(lethe_deltas_open(segment, &changes), LETHE_ECORRUPT);
+}
+
 static void buckets_come_back(void **state) {
     (void)state;
     lethe_buffer buffer = {0};
-    lethe_changes changes;
-    const lethe_new_value *all = with_buckets;
     make_buckets(&buffer);
+    assert_comes_back(bytes_of(&buffer), with_buckets, 4);
+    lethe_buffer_free(&buffer);
+}
+
+/* As earlier versions wrote them. */
+static void buckets_of_version_3_are_read(void **state) {
+    (void)state;
+    size_t size;
+    unsigned char *saved = golden_read("counter-buckets-v3.bin", &size);
+    assert_comes_back((lethe_bytes){saved, size}, with_buckets, 4);
+    /* Which had no buckets without a key. */
+    lethe_buffer buffer = {0};
+    lethe_changes changes;
+    lethe_new_value change;
+    uint64_t last[LETHE_BESIDE_LIMIT] = {0};
+    assert_ok(lethe_changes_begin(&buffer));
+    lethe_changes_take_buckets(&buffer);
+    assert_ok(lethe_changes_append(&buffer, &with_buckets[0]));
+    assert_ok(lethe_changes_append_beside(&buffer, last, &(lethe_new_value){.value = 1}));
+    lethe_changes_end(&buffer, 2);
+    buffer.data[0] = 3;
     assert_ok(lethe_changes_open(bytes_of(&buffer), &changes));
-    for (size_t i = 0; i < 4; i++) {
-        lethe_new_value change;
-        assert_ok(lethe_changes_next(&changes, &change));
-        assert_int_equal(change.key.size, all[i].key.size);
-        assert_memory_equal(change.key.data, all[i].key.data, change.key.size);
-        assert_true(change.value == all[i].value && change.deleted == all[i].deleted &&
-                    change.is_bucket == all[i].is_bucket);
+    assert_ok(lethe_changes_next(&changes, &change));
+    assert_int_equal(lethe_changes_next(&changes, &change), LETHE_ECORRUPT);
+    lethe_buffer_free(&buffer);
+    free(saved);
+}
+
+#define LAST_LABEL ((UINT64_C(1) << 40) - 1)
+static const lethe_new_value with_beside[] = {
+    {.key = {"a", 1}, .value = 9},
+    {.key = {"a", 1}, .value = -4, .is_bucket = true, .is_beside = true, .label = 474000},
+    {.key = {"a", 1},
+     .value = INT64_MIN,
+     .is_bucket = true,
+     .is_beside = true,
+     .which = 7,
+     .label = LAST_LABEL},
+    {.key = {"b", 1}, .deleted = true},
+    {.key = {"b", 1}, .deleted = true, .is_bucket = true, .is_beside = true, .label = 474000},
+    {.key = {"b", 1}, .value = 3, .is_bucket = true, .is_beside = true, .which = 7},
+    {.key = {"\1\0\0\0\0\7b", 7}, .value = 7, .is_bucket = true},
+    {.key = {"c", 1}, .value = INT64_MAX},
+    {.key = {"c", 1}, .value = INT64_MAX, .is_bucket = true, .is_beside = true, .label = 473999}};
+enum { BESIDE = sizeof with_beside / sizeof with_beside[0] };
+
+static void make_beside(lethe_buffer *buffer) {
+    uint64_t last[LETHE_BESIDE_LIMIT] = {0};
+    assert_ok(lethe_changes_begin(buffer));
+    lethe_changes_take_buckets(buffer);
+    for (size_t i = 0; i < BESIDE; i++) {
+        const lethe_new_value *change = &with_beside[i];
+        assert_ok(change->is_beside ? lethe_changes_append_beside(buffer, last, change)
+                                    : lethe_changes_append(buffer, change));
     }
-    assert_int_equal(changes.left, 0);
-    assert_int_equal(lethe_deltas_open(bytes_of(&buffer), &changes), LETHE_ECORRUPT);
+    lethe_changes_end(buffer, BESIDE);
+}
+
+static void buckets_beside_counters_come_back(void **state) {
+    (void)state;
+    lethe_buffer buffer = {0};
+    lethe_changes changes;
+    lethe_new_value change;
+    make_beside(&buffer);
+    assert_comes_back(bytes_of(&buffer), with_beside, BESIDE);
+    /* One that no counter comes before, and labels that there are none of. */
+    for (unsigned form = 0; form < 3; form++) {
+        assert_ok(lethe_changes_begin(&buffer));
+        lethe_changes_take_buckets(&buffer);
+        if (form > 0) assert_ok(lethe_changes_append(&buffer, &with_beside[0]));
+        const uint64_t labels[] = {5, LAST_LABEL + 1, (uint64_t)-1};
+        assert_ok(lethe_changes_append_beside(&buffer, (uint64_t[LETHE_BESIDE_LIMIT]){0},
+                                              &(lethe_new_value){.label = labels[form]}));
+        lethe_changes_end(&buffer, form > 0 ? 2 : 1);
+        assert_ok(lethe_changes_open(bytes_of(&buffer), &changes));
+        if (form > 0) assert_ok(lethe_changes_next(&changes, &change));
+        assert_int_equal(lethe_changes_next(&changes, &change), LETHE_ECORRUPT);
+    }
     lethe_buffer_free(&buffer);
 }
 
@@ -274,6 +361,8 @@ static void foreign_bytes_are_harmless(void **state) {
     try_all(&deltas, read_deltas);
     make_buckets(&changes);
     try_all(&changes, read_changes);
+    make_beside(&changes);
+    try_all(&changes, read_changes);
     lethe_buffer_free(&deltas);
     lethe_id_segment opened;
     for (size_t size = 0; size < ids.size; size++) {
@@ -299,8 +388,8 @@ static void bytes_stay_as_they_are(void **state) {
     golden_check("counter-ids-v3.bin", ids.data, ids.size);
     golden_check("counter-changes-v1.bin", changes.data, changes.size);
     golden_check("counter-deltas-v2.bin", deltas.data, deltas.size);
-    make_buckets(&changes);
-    golden_check("counter-buckets-v3.bin", changes.data, changes.size);
+    make_beside(&changes);
+    golden_check("counter-buckets-v4.bin", changes.data, changes.size);
     lethe_buffer_free(&deltas);
     lethe_buffer_free(&ids);
     lethe_buffer_free(&changes);
@@ -313,6 +402,8 @@ int main(void) {
         cmocka_unit_test(changes_come_back),
         cmocka_unit_test(deltas_come_back),
         cmocka_unit_test(buckets_come_back),
+        cmocka_unit_test(buckets_of_version_3_are_read),
+        cmocka_unit_test(buckets_beside_counters_come_back),
         cmocka_unit_test(values_come_back),
         cmocka_unit_test(expanded_ids_differ_as_the_ids_do),
         cmocka_unit_test(foreign_bytes_are_harmless),

@@ -223,9 +223,101 @@ static void batches_and_single_calls_make_the_same_sketch(void **state) {
     }
 }
 
+/* Weights of every kind: single ones, some, and such that a counter just becomes full, or would go
+ * far beyond. */
+static uint64_t hostile_weight(struct test_random *random, uint32_t counter_bits) {
+    uint64_t full = UINT64_MAX >> (64 - counter_bits);
+    switch (test_random_below(random, 12)) {
+    case 0:
+        return full;
+    case 1:
+        return full - test_random_below(random, 3);
+    case 2:
+        return UINT64_MAX - test_random_below(random, 3);
+    case 3:
+        return 1 + test_random_next(random) % full;
+    case 4:
+        return 1 + test_random_below(random, 100);
+    default:
+        return 1;
+    }
+}
+
+/* Goal:   a call for one hash does to a sketch without a list what a batch does, and answers the
+ *         same, at every depth, on every code path.
+ * Method: each hash goes to one sketch alone, and to the other as a batch of some. */
+static void compare_by_hash(lethe_sketch_options options, struct test_random *random) {
+    enum { MOST_AT_ONCE = 40, ROUNDS = 25 };
+    lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
+    if (lethe_sketch_plan(&options, &shape) != LETHE_OK) return;
+    lethe_cpu_level best = lethe_cpu();
+    lethe_sketch *batched, *single;
+    assert_ok(lethe_sketch_new(&options, &batched));
+    if (test_random_below(random, 2) == 0) lethe_cpu_force(LETHE_CPU_SCALAR);
+    assert_ok(lethe_sketch_new(&options, &single));
+    for (int round = 0; round < ROUNDS; round++) {
+        lethe_hash hashes[MOST_AT_ONCE];
+        uint64_t weights[MOST_AT_ONCE], counts[MOST_AT_ONCE];
+        uint8_t flags[MOST_AT_ONCE] = {0};
+        size_t count = 1 + test_random_below(random, MOST_AT_ONCE);
+        bool small = round < ROUNDS / 2;
+        for (size_t i = 0; i < count; i++) {
+            hashes[i] = lethe_hash_u64(7, test_random_below(random, 60));
+            weights[i] = small ? 1 + test_random_below(random, 3)
+                               : hostile_weight(random, shape.counter_bits);
+        }
+        if (test_random_below(random, 3) > 0) {
+            assert_ok(lethe_sketch_add_batch(batched, hashes, count, weights, NULL));
+            for (size_t i = 0; i < count; i++)
+                assert_ok(lethe_sketch_add_hash(single, hashes[i], weights[i]));
+        } else if (lethe_sketch_remove_batch(batched, hashes, count, weights, flags) !=
+                   LETHE_EINVAL) {
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(lethe_sketch_remove_hash(single, hashes[i], weights[i]),
+                                 flags[i] ? LETHE_OK : LETHE_ENOTFOUND);
+        }
+        assert_ok(lethe_sketch_count_batch(batched, hashes, count, counts, flags));
+        for (size_t i = 0; i < count; i++) {
+            bool saturated = !flags[i];
+            assert_int_equal(lethe_sketch_count_hash(single, hashes[i], &saturated), counts[i]);
+            assert_int_equal(saturated, flags[i]);
+            assert_int_equal(lethe_sketch_count_hash(single, hashes[i], NULL), counts[i]);
+        }
+    }
+    assert_same(batched, single);
+    lethe_cpu_force(best);
+    lethe_sketch_free(batched);
+    lethe_sketch_free(single);
+}
+
+static void one_hash_is_a_batch_of_one(void **state) {
+    (void)state;
+    static const uint32_t bits[] = {8, 16, 32, 64}, depths[] = {1, 3, 4, 5, 8, 11};
+    struct test_random random = {.state = 19};
+    for (int kind = LETHE_SKETCH_COUNT_MIN; kind <= LETHE_SKETCH_FID; kind++) {
+        for (size_t width = 0; width < 4; width++) {
+            for (uint32_t removal = 0; removal <= LETHE_SKETCH_REMOVAL_COUNT_MIN; removal++) {
+                for (size_t depth = 0; depth < 12; depth++) {
+                    compare_by_hash(LETHE_OPTIONS(lethe_sketch_options,
+                                                  .kind = (lethe_sketch_kind)kind,
+                                                  .removal = (lethe_sketch_removal)removal,
+                                                  .counter_bits = bits[width], .width = 40,
+                                                  .depth = depths[depth / 2],
+                                                  .is_width = kind == LETHE_SKETCH_FID ? 70 : 0,
+                                                  .is_depth = kind != LETHE_SKETCH_FID ? 0
+                                                              : depth % 2 == 0         ? 4
+                                                                                       : 6),
+                                    &random);
+                }
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_and_single_calls_make_the_same_sketch),
+        cmocka_unit_test(one_hash_is_a_batch_of_one),
     };
     return cmocka_run_group_tests_name("sketch_differential", tests, NULL, NULL);
 }

@@ -160,6 +160,35 @@ static void full_counters_say_so(void **state) {
     }
 }
 
+/* Goal: a sample tells about what all counters do, and with room for all of them the same. */
+static void a_sample_tells_what_all_counters_do(void **state) {
+    (void)state;
+    for (int kind = 0; kind <= LETHE_SKETCH_FID; kind++) {
+        lethe_sketch_options options =
+            LETHE_OPTIONS(lethe_sketch_options, .kind = (lethe_sketch_kind)kind, .width = 100003,
+                          .depth = 3, .counter_bits = 8);
+        lethe_sketch *sketch;
+        assert_ok(lethe_sketch_new(&options, &sketch));
+        for (uint32_t i = 0; i < 30000; i++)
+            assert_ok(lethe_sketch_add(sketch, &i, sizeof i, i % 4 == 0 ? UINT64_MAX / 65536 : 1));
+        const lethe_sketch_stats all = sketch_stats(sketch);
+        lethe_sketch_stats same = LETHE_INIT(lethe_sketch_stats),
+                           some = LETHE_INIT(lethe_sketch_stats);
+        assert_ok(lethe_sketch_estimate(sketch, 300009, &same));
+        assert_memory_equal(&same, &all, sizeof all);
+        assert_ok(lethe_sketch_estimate(sketch, 50000, &some));
+        double used = (double)all.counters_used, full = (double)all.counters_saturated;
+        assert_true(full > 10000 && used > 2 * full);
+        /* The deviation is about 1% of the counters used, and 2% of the full ones. */
+        assert_true(fabs((double)some.counters_used - used) < 0.06 * used);
+        assert_true(fabs((double)some.counters_saturated - full) < 0.12 * full);
+        assert_true(some.total == all.total && some.counter_max == all.counter_max);
+        assert_true(some.error_above >= all.error_above);
+        assert_ok(lethe_sketch_estimate(sketch, 1, &some));
+        lethe_sketch_free(sketch);
+    }
+}
+
 static void nothing_is_removed_from_nothing(void **state) {
     (void)state;
     for (int kind = 0; kind <= LETHE_SKETCH_FID; kind++) {
@@ -326,6 +355,7 @@ int main(void) {
         cmocka_unit_test(plans_follow_the_options),
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(full_counters_say_so),
+        cmocka_unit_test(a_sample_tells_what_all_counters_do),
         cmocka_unit_test(nothing_is_removed_from_nothing),
         cmocka_unit_test(a_batch_tries_every_item),
         cmocka_unit_test(unlike_sketches_are_not_merged),

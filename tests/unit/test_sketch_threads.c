@@ -96,7 +96,7 @@ static void the_level_chooses_the_path(void **state) {
 
 /* A writer's keys: some that it only adds, some that it only removes after having added a lot, and
  * many others that come and go in the same counters. Each has its true frequency beside it. */
-enum { GROWING = 50, SHRINKING = 50, OTHERS = 2000, START = 20000, ROUNDS = 4000, READERS = 2 };
+enum { GROWING = 50, SHRINKING = 50, OTHERS = 2000, START = 20000, ROUNDS = 2000, READERS = 2 };
 
 struct shared {
     lethe_sketch *sketch;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lethe/holds.h"
+#include "support/refusals.h"
 #include "support/store.h"
 
 static struct test_folder folder;
@@ -34,7 +36,9 @@ static const lethe_bytes key = {"k", 1}, nothing = {NULL, 1};
 static uint8_t outcome;
 static int64_t value;
 static bool found;
-static uint64_t ticket;
+static uint64_t ticket, kept_ms, whole_ms;
+static uint32_t place;
+static lethe_limit limit;
 static lethe_estimate estimate;
 static lethe_store_stats unsized;
 static lethe_store_health health = LETHE_INIT(lethe_store_health), no_health;
@@ -54,13 +58,6 @@ static bool see_mark(void *context, const lethe_mark *seen) {
     (void)context, (void)seen;
     return true;
 }
-
-/* Calls with the store given, and the other arguments wrong in turn. */
-#define REFUSED(call)                                                         \
-    do {                                                                      \
-        lethe_status status = (call);                                         \
-        if (status != LETHE_EINVAL) fail_msg("%s: status %d", #call, status); \
-    } while (0)
 
 static void opening_refuses(void **state) {
     (void)state;
@@ -93,6 +90,10 @@ static void writing_refuses(void **state) {
     REFUSED(lethe_store_apply(NULL, &operation, 1, &outcome, NULL));
     REFUSED(lethe_store_apply(store, NULL, 1, &outcome, NULL));
     REFUSED(lethe_store_apply(store, &operation, 1, NULL, NULL));
+    REFUSED(lethe_store_apply_bounded(NULL, &operation, 1, &outcome, &limit));
+    REFUSED(lethe_store_apply_bounded(store, NULL, 1, &outcome, &limit));
+    REFUSED(lethe_store_apply_bounded(store, &operation, 1, NULL, &limit));
+    REFUSED(lethe_store_apply_bounded(store, &operation, 1, &outcome, NULL));
     REFUSED(lethe_store_submit(NULL, &operation, 1, NULL, 0, &outcome, NULL, &ticket));
     REFUSED(lethe_store_submit(store, NULL, 1, NULL, 0, &outcome, NULL, &ticket));
     REFUSED(lethe_store_submit(store, &operation, 1, NULL, 1, &outcome, NULL, &ticket));
@@ -116,6 +117,7 @@ static void writing_refuses(void **state) {
                                     &ticket));
     REFUSED(lethe_store_submit_with(store, &operation, 1, &mark, 1, &outcome, NULL, decide, NULL,
                                     NULL));
+    REFUSED(lethe_store_commit(NULL));
     REFUSED(lethe_store_wait(NULL, 1));
     REFUSED(lethe_store_set(NULL, &key, &value, 1));
     REFUSED(lethe_store_set(store, NULL, &value, 1));
@@ -156,6 +158,51 @@ static void reading_refuses(void **state) {
     /* A key that can't be is not there. */
     assert_ok(lethe_store_get(store, &nothing, 1, &value, &found));
     assert_false(found);
+}
+
+static bool see_row(void *context, const lethe_usage_row *row) {
+    (void)context, (void)row;
+    return true;
+}
+
+/* Of a store that counts per hour, and of one that does not. */
+static void reading_periods_refuses(void **state) {
+    (void)state;
+    struct test_folder other;
+    const lethe_usage_query query = LETHE_INIT(lethe_usage_query), no_size = {.size = 0};
+    lethe_usage_query no_keys = query, no_prefix = query, unknown = query, half_key = query;
+    no_keys.key_count = 1;
+    no_prefix.prefix = nothing;
+    unknown.by = "1d";
+    half_key.keys = &nothing;
+    half_key.key_count = 1;
+    test_folder_make(&other);
+    lethe_store *metered =
+        test_store_open(other.path, (lethe_store_options){.create = true, .per = "1h"});
+    REFUSED(lethe_store_resolution(NULL, "1h", &place));
+    REFUSED(lethe_store_resolution(metered, NULL, &place));
+    REFUSED(lethe_store_resolution(metered, "1h", NULL));
+    REFUSED(lethe_store_usage(NULL, &query, see_row, NULL));
+    REFUSED(lethe_store_usage(metered, &query, NULL, NULL));
+    REFUSED(lethe_store_usage(metered, &no_size, see_row, NULL));
+    REFUSED(lethe_store_usage(metered, &no_keys, see_row, NULL));
+    REFUSED(lethe_store_usage(metered, &no_prefix, see_row, NULL));
+    REFUSED(lethe_store_usage(metered, &half_key, see_row, NULL));
+    REFUSED(lethe_store_usage(metered, &unknown, see_row, NULL));
+    test_store_explains(metered, "1d");
+    REFUSED(lethe_store_usage(store, &query, see_row, NULL));
+    REFUSED(lethe_store_top_at(NULL, "1h", 1, 1, see, NULL));
+    REFUSED(lethe_store_top_at(metered, "1h", 1, 1, NULL, NULL));
+    REFUSED(lethe_store_top_at(store, NULL, 1, 1, see, NULL));
+    REFUSED(lethe_store_usage_reach(NULL, "1h", &kept_ms, &whole_ms));
+    REFUSED(lethe_store_usage_reach(metered, "1h", NULL, &whole_ms));
+    REFUSED(lethe_store_usage_reach(metered, "1h", &kept_ms, NULL));
+    REFUSED(lethe_store_usage_reach(store, NULL, &kept_ms, &whole_ms));
+    assert_int_equal(lethe_store_scale(NULL), 0);
+    assert_ok(lethe_store_usage(metered, NULL, see_row, NULL));
+    assert_ok(lethe_store_resolution(metered, "1h", &place));
+    test_store_close(metered);
+    test_folder_remove(&other);
 }
 
 /* After all that the store works, and nothing was counted. */
@@ -243,6 +290,14 @@ static void structs_only_grow(void **state) {
     assert_int_equal(offsetof(lethe_store_stats, exact), 292);
     assert_int_equal(offsetof(lethe_store_stats, periods), 304);
     assert_int_equal(offsetof(lethe_store_health, ledger_ids), 72);
+    assert_int_equal(offsetof(lethe_usage_query, size), 0);
+    assert_int_equal(offsetof(lethe_usage_query, prefix), 48);
+    assert_int_equal(offsetof(lethe_claim, size), 0);
+    assert_int_equal(offsetof(lethe_claim, allocator), 112);
+    assert_int_equal(offsetof(lethe_claims_stats, clock_ms), 48);
+    assert_int_equal(offsetof(lethe_hold, size), 0);
+    assert_int_equal(offsetof(lethe_hold, allocator), 120);
+    assert_int_equal(offsetof(lethe_holds_stats, memory_bytes), 32);
     assert_int_equal(sizeof(lethe_change), 48);
     assert_int_equal(sizeof(lethe_operation), 48);
 }
@@ -291,13 +346,32 @@ static void results_are_written_as_far_as_both_know(void **state) {
     store = test_store_open(folder.path, (lethe_store_options){0});
 }
 
+static void a_ticket_that_nobody_got_is_refused(void **state) {
+    (void)state;
+    /* Tickets that nobody got: before the first operation, and after some. */
+    for (unsigned i = 0; i < 3; i++) {
+        if (i > 0) assert_ok(lethe_store_apply(store, &operation, 1, &outcome, NULL));
+        REFUSED(lethe_store_wait(store, UINT64_MAX));
+        assert_true(lethe_store_is_done(store, UINT64_MAX));
+        assert_ok(lethe_store_wait(store, 0));
+        assert_true(lethe_store_is_done(store, 0));
+    }
+    assert_ok(lethe_store_submit(store, &operation, 1, NULL, 0, &outcome, NULL, &ticket));
+    REFUSED(lethe_store_wait(store, ticket + 1));
+    assert_ok(lethe_store_wait(store, ticket));
+    REFUSED(lethe_store_wait(store, ticket + 1));
+    assert_true(lethe_store_is_done(store, ticket + 1));
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(opening_refuses),
         TEST(writing_refuses),
         TEST(reading_refuses),
+        TEST(reading_periods_refuses),
         TEST(nothing_changed),
+        TEST(a_ticket_that_nobody_got_is_refused),
         TEST(no_arguments_are_needed_for_nothing),
         TEST(an_operation_with_flags_is_invalid),
         TEST(structs_only_grow),

@@ -221,8 +221,7 @@ static void apply_batch(struct subject *subject) {
                                           .time_ms = events[i].time_ms};
     }
     uint64_t ticket;
-    assert_ok(
-        lethe_store_submit(subject->store, operations, count, NULL, 0, outcomes, NULL, &ticket));
+    test_store_submit_either(subject->store, operations, count, outcomes, &ticket);
     for (size_t i = 0; i < count; i++) {
         lethe_outcome expected =
             judge(subject, &events[i], count - 1 - i, (lethe_outcome)outcomes[i]);

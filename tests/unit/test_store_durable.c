@@ -297,6 +297,7 @@ static void stamps_begin_anew_between_folds(void **state) {
     lethe_tune.first_commit = UINT32_MAX - 100;
     lethe_tune.stamp_limit = 8;
     lethe_tune.fold_after_bytes = 200;
+    lethe_tune.fold_split_keys = 3;
     lethe_store_options options = usual;
     options.counters_memory_bytes = 1; /* every fold drops what it can */
     check_stamps(options);

@@ -1,5 +1,6 @@
 /* Goal:   a group that begins anew knows none of the ids that it had, however many those were and
- *         wherever they lie in its table.
+ *         wherever they lie in its table; before that it knows each, also when its segment is
+ *         ended.
  * Method: few and many ids, apart and all at one place, at the table's end too. */
 #include "support/test.h"
 
@@ -23,14 +24,18 @@ static void a_group_begins_empty(void **state) {
         bool collide = i % 2 == 1;
         assert_ok(lethe_group_begin(&group, number++));
         for (uint32_t each = 0; each < count; each++) {
-            assert_null(lethe_pending_find(&group.pending, id_of(each, collide)));
-            lethe_pending pending = {.id = id_of(each, collide), .entry = {.clock_ms = each}};
-            assert_ok(lethe_pending_add(&group.pending, pending));
+            /* Asked each time at first, and then for many at once. */
+            if (each < count / 2) assert_false(lethe_group_has_id(&group, id_of(each, collide)));
+            assert_ok(lethe_group_add_id(&group, id_of(each, collide), each / 3));
         }
-        for (uint32_t each = 0; each < count; each++) {
-            const lethe_pending *found = lethe_pending_find(&group.pending, id_of(each, collide));
-            assert_non_null(found);
-            assert_int_equal(found->entry.clock_ms, each);
+        for (unsigned ended = 0; ended < 2; ended++) {
+            for (uint32_t each = 0; each < count; each++)
+                assert_true(lethe_group_has_id(&group, id_of(each, collide)));
+            assert_false(lethe_group_has_id(&group, id_of(count, collide)));
+            lethe_log_id other = id_of(count - 1, collide);
+            other.high++;
+            assert_false(lethe_group_has_id(&group, other));
+            if (ended == 0) assert_ok(lethe_group_end_ids(&group));
         }
         assert_ok(lethe_group_begin(&group, number++));
         for (uint32_t slot = 0; slot < SLOTS; slot++) {

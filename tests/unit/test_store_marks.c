@@ -1,7 +1,7 @@
 /* Goal:   marks are durable in the same commit as the operations that they belong to, with a step
- *         in between or without.
+ *         in between or without; and a commit that is asked for ends a group.
  * Method: marks that are set, replaced and removed; steps that succeed and fail; the store is
- *         opened again after each. */
+ *         opened again after each. Tickets show which operations are in one commit. */
 #include "support/test.h"
 
 #include <string.h>
@@ -135,10 +135,44 @@ static void a_step_before_the_commit(void **state) {
     test_folder_remove(&folder);
 }
 
+static uint64_t submit(lethe_store *store, const char *id) {
+    lethe_change change = {.key = test_text("k"), .delta = 1};
+    lethe_operation operation = {
+        .id = test_text(id), .changes = &change, .change_count = 1, .time_ms = START_MS};
+    uint8_t outcome;
+    uint64_t ticket;
+    assert_ok(lethe_store_submit(store, &operation, 1, NULL, 0, &outcome, NULL, &ticket));
+    return ticket;
+}
+
+static void a_commit_that_is_asked_for(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options slow = usual;
+    slow.commit_interval_ms = 10000;
+    lethe_store *store = test_store_open(folder.path, slow);
+    uint64_t commits = test_store_stats(store).commits;
+    assert_ok(lethe_store_commit(store)); /* of nothing */
+    uint64_t ticket = submit(store, "a");
+    assert_int_equal(submit(store, "b"), ticket);
+    assert_ok(lethe_store_commit(store));
+    assert_int_equal(submit(store, "c"), ticket + 1);
+    assert_ok(lethe_store_wait(store, ticket));
+    assert_int_equal(test_store_stats(store).commits, commits + 1);
+    test_store_close(store);
+    store = test_store_open_reader(folder.path);
+    assert_int_equal(lethe_store_commit(store), LETHE_EINVAL);
+    assert_int_equal(test_store_value(store, "k"), 3);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_are_kept),
         cmocka_unit_test(a_step_before_the_commit),
+        cmocka_unit_test(a_commit_that_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

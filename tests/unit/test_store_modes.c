@@ -78,6 +78,44 @@ static void ids_that_are_not_durable_are_known_for_ever(void **state) {
     }
 }
 
+/* As long as the window knows every id, the ledger is not asked. That ends when W has passed since
+ * the first one, and stays so in a store that is opened again and whose log has dropped it. */
+static void what_the_window_has_forgotten_is_asked_for(void **state) {
+    (void)state;
+    enum { TIMES = 4 };
+    const char *const ids[TIMES] = {"a", "b", "c", "d"};
+    const char *const others[TIMES] = {"a2", "b2", "c2", "d2"};
+    for (unsigned openings = 1; openings <= 2; openings++) {
+        struct test_folder folder;
+        test_folder_make(&folder);
+        lethe_store_options options = usual;
+        options.forever = LETHE_SWITCH_ON;
+        lethe_store *store = test_store_open(folder.path, options);
+        for (unsigned i = 0; i < TIMES; i++) {
+            uint64_t time_ms = START_MS + i * 3 * WINDOW_MS;
+            (void)test_store_add(store, ids[i], time_ms);
+            assert_int_equal(test_store_submit_one(store, ids[0], "k", 1, time_ms),
+                             LETHE_OUTCOME_DUPLICATE); /* the log may still have it */
+            (void)test_store_add(store, others[i], time_ms);
+            assert_int_equal(test_store_submit_one(store, ids[0], "k", 1, time_ms),
+                             LETHE_OUTCOME_DUPLICATE);
+        }
+        (void)test_store_add(store, "last", START_MS + (TIMES - 1) * 3 * WINDOW_MS);
+        if (openings == 2) {
+            test_store_close(store);
+            store = test_store_open(folder.path, (lethe_store_options){0});
+            assert_true(test_store_stats(store).log_ids < 2 * TIMES);
+        }
+        for (unsigned i = 0; i < TIMES; i++) {
+            assert_int_equal(test_store_submit_one(store, ids[i], "k", 1, START_MS),
+                             LETHE_OUTCOME_DUPLICATE);
+        }
+        assert_int_equal(test_store_value(store, "k"), 2 * TIMES + 1);
+        test_store_close(store);
+        test_folder_remove(&folder);
+    }
+}
+
 /* A store that has forgotten ids before begins to keep them for ever, and is killed before the
  * ledger had a reason to write what it has. */
 static void keeping_for_ever_survives_a_kill_at_its_beginning(void **state) {
@@ -378,6 +416,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_of_a_chunk_are_known_for_ever),
         cmocka_unit_test(ids_that_are_not_durable_are_known_for_ever),
+        cmocka_unit_test(what_the_window_has_forgotten_is_asked_for),
         cmocka_unit_test(keeping_for_ever_survives_a_kill_at_its_beginning),
         cmocka_unit_test(an_id_that_comes_back_after_the_window_is_applied_once),
         cmocka_unit_test(duplicates_of_what_was_refused_are_asked_again),

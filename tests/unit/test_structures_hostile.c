@@ -75,14 +75,15 @@ static void any_byte_may_be_another(void **state) {
         unsigned char *payload = payload_of(specimen);
         size_t size = payload_size(specimen), refused = 0;
         assert_false(try_payload(specimen, payload, size));
-        for (size_t at = 0; at < size; at++) {
-            for (size_t i = 0; i < sizeof masks; i++) {
+        for (size_t at = 0; at < size; at += TEST_SIZED(1, 2)) {
+            for (size_t i = 0; i < TEST_SIZED(sizeof masks, 2); i++) {
                 payload[at] ^= masks[i];
                 refused += try_payload(specimen, payload, size);
                 payload[at] ^= masks[i];
             }
         }
-        if (refused < LEAST_REFUSED) fail_msg("%s: only %zu refused", specimen->name, refused);
+        if (refused < TEST_SIZED(LEAST_REFUSED, LEAST_REFUSED / 4))
+            fail_msg("%s: only %zu refused", specimen->name, refused);
     }
     specimens_free(&specimens);
 }
@@ -125,7 +126,7 @@ static void any_length_may_lie(void **state) {
         unsigned char *longer = calloc(1, size + 64);
         assert_non_null(longer);
         memcpy(longer, payload_of(specimen), size);
-        for (size_t length = 0; length <= size + 64; length++)
+        for (size_t length = 0; length <= size + 64; length += TEST_SIZED(1, 3))
             if (!try_payload(specimen, longer, length) && length != size)
                 fail_msg("%s: %zu bytes of %zu", specimen->name, length, size);
         free(longer);

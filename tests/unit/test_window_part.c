@@ -256,13 +256,13 @@ static void all_paths_do_the_same(void **state) {
 /* The shapes that have code of their own are those that are planned, as their parts say. */
 static void usual_shapes_are_usual(void **state) {
     (void)state;
-    static const double errors[LETHE_PART_USUAL] = {1e-6, 1e-3, 1e-12};
+    static const double errors[LETHE_PART_USUAL] = {1e-6, 1e-3, 1e-12, 1e-12};
     for (int i = 0; i < LETHE_PART_USUAL; i++) {
         struct lethe_queue_shape queue = lethe_part_usual[i];
         assert_true(lethe_queue_plan(queue.bits, queue.generations, queue.block_bytes, &queue));
         assert_memory_equal(&queue, &lethe_part_usual[i], sizeof queue);
         struct lethe_part_shape shape;
-        assert_true(lethe_part_plan(10000000, errors[i] * 0.995, 30, &shape));
+        assert_true(lethe_part_plan(10000000, errors[i] * 0.995, 30, i == 3, &shape));
         assert_memory_equal(&shape.queue, &lethe_part_usual[i], sizeof queue);
     }
 }
@@ -273,7 +273,7 @@ static void a_part_holds_what_it_was_planned_for(void **state) {
     static const uint64_t capacities[] = {1, 10, 100, 1024, 5000, 100000, 3000000};
     for (size_t i = 0; i < sizeof capacities / sizeof capacities[0]; i++) {
         struct lethe_part_shape shape;
-        assert_true(lethe_part_plan(capacities[i], 1e-6, 30, &shape));
+        assert_true(lethe_part_plan(capacities[i], 1e-6, 30, false, &shape));
         lethe_part *part = lethe_part_new(&shape, 5, NULL);
         assert_non_null(part);
         for (uint64_t id = 0; id < capacities[i]; id++) {

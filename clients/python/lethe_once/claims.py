@@ -1,4 +1,5 @@
-"""Work that must happen once, with its answer kept: claims, and a decorator for functions and coroutines.
+"""Work that must happen once, with its answer kept: claims, and a decorator for functions and
+coroutines.
 
     >>> orders = Once(redis.Redis(), "orders", window_ms=86400000)
     >>> @orders.claimed(id=lambda order: f"order-{order}", lease=30)
@@ -9,8 +10,9 @@
     >>> charge(7)                     # here or elsewhere: not run again
     {'receipt': 'r-1'}
 
-There is one recorded completion, not one execution. A holder that is slower than its lease, because its machine stood still,
-may work at the same time as the next one; then one of both learns that it has lost."""
+There is one recorded completion, not one execution. A holder that is slower than its lease, because
+its machine stood still, may work at the same time as the next one; then one of both learns that it
+has lost."""
 
 import asyncio
 import functools
@@ -20,63 +22,40 @@ import threading
 import time
 import uuid
 
-from redis.exceptions import ResponseError
+from .delivery import Item
+from .errors import Lost, Mismatch, NoTable, ReplyGone, Running
+from .steps import operation
+from .words import lease_ms
 
-__all__ = ["Claim", "ClaimError", "Lost", "Mismatch", "ReplyGone", "Running"]
+__all__ = ["Claim", "decorator"]
 
 # Seconds between two looks at a claim that somebody else has.
 _LONGEST_PAUSE = 1.0
 
 
-class ClaimError(Exception):
-    """Something about a claim; id is its id."""
-
-    def __init__(self, identity, text):
-        super().__init__(f"{identity}: {text}")
-        self.id = identity
-
-
-class Running(ClaimError):
-    """Somebody else has the claim, for left_ms milliseconds at least unless it is done before."""
-
-    def __init__(self, identity, left_ms):
-        super().__init__(identity, f"somebody else is doing it, for {left_ms} ms at least")
-        self.left_ms = left_ms
-
-
-class Mismatch(ClaimError):
-    """The id stands for other work: another fingerprint."""
-
-
-class ReplyGone(ClaimError):
-    """The work is done, and its answer is not kept any more, or never was."""
-
-
-class Lost(ClaimError):
-    """The work was done here, but the claim had been given to another, or was forgotten: what is recorded is the other's.
-    result is what was done here."""
-
-    def __init__(self, identity, result=None):
-        super().__init__(identity, "the lease was over, and the claim has gone to another")
-        self.result = result
-
-
 class Claim:
-    """One attempt to claim some work, under a token of its own. Made by Once.claim, which begins it. state is "new": do the
-    work, then call done or abort; "running": somebody else does, for left_ms; "done": reply is the answer as bytes, or None
-    if it is gone; "mismatch"."""
+    """One attempt to claim some work, under a token of its own. Made by Once.claim, which begins
+    it. state is "new": do the work, then call done or abort; "running": somebody else does, for
+    left_ms; "done": reply is the answer as bytes, or None if it is gone; "mismatch". The methods of
+    a claim in a table of lethe_once.asyncio are coroutines."""
 
     def __init__(self, once, identity, lease, fingerprint=None):
         self._once, self.id, self.token = once, identity, uuid.uuid4().hex
-        self._lease_ms, self._fingerprint = max(1, int(lease * 1000)), fingerprint
+        self._lease_ms, self._fingerprint = lease_ms(lease), fingerprint
         self.state, self.left_ms, self.reply = None, None, None
 
+    def _drive(self, steps):
+        return self._once._drive(steps)
+
+    @operation
     def begin(self):
-        """Asks for the claim; again, if somebody else had it. Sent twice, because an answer was lost, it is the same."""
+        """Asks for the claim; again, if somebody else had it. Sent twice, because an answer was
+        lost, it is the same."""
         words = ["ONCE.BEGIN", self._once.table, self.id, self.token]
         if self._fingerprint is not None:
             words += ["FINGERPRINT", self._fingerprint]
-        word, *rest = self._ask(*words, "LEASE", self._lease_ms, *self._once._unless_lost("NOCREATE"))
+        words += ["LEASE", self._lease_ms, *self._once._unless_lost("NOCREATE")]
+        word, *rest = yield from self._ask(*words)
         self.state = word
         self.left_ms = rest[0] if word == "running" else None
         self.reply = rest[0] if word == "done" else None
@@ -84,47 +63,58 @@ class Claim:
             self.reply = self.reply.encode()
         return word
 
+    @operation
     def renew(self, lease=None):
         """Extends the lease. False: the claim is not this one's any more."""
-        lease_ms = self._lease_ms if lease is None else max(1, int(lease * 1000))
-        return self._tell("ONCE.RENEW", "LEASE", lease_ms)[0] in ("renewed", "done")
+        length = self._lease_ms if lease is None else lease_ms(lease)
+        answer = yield from self._tell("ONCE.RENEW", "LEASE", length)
+        return answer[0] in ("renewed", "done")
 
+    @operation
     def done(self, reply=b""):
-        """Records that the work is done. Returns whether the reply is kept. Raises Lost if the claim is another's."""
-        word, *rest = self._tell("ONCE.DONE", reply)
+        """Records that the work is done. Returns whether the reply is kept. Raises Lost if the
+        claim is another's."""
+        word, *rest = yield from self._tell("ONCE.DONE", reply)
         if word not in ("done", "duplicate"):
             raise Lost(self.id)
         return bool(rest[0])
 
+    @operation
     def abort(self):
         """Gives the claim back: the work was not done. False: it was not this one's."""
-        return self._tell("ONCE.ABORT")[0] == "aborted"
+        answer = yield from self._tell("ONCE.ABORT")
+        return answer[0] == "aborted"
 
     def _ask(self, *words):
-        answer, _ = self._once._run(self.id, None, None, *words)
-        return [answer[0].decode() if isinstance(answer[0], bytes) else answer[0], *answer[1:]]
+        def finish(item):
+            word, *rest = item.answer
+            return [word.decode() if isinstance(word, bytes) else word, *rest]
+            yield
+        return self._once._one(Item(self._once, self.id, words, finish))
 
     def _tell(self, command, *words):
         try:
-            return self._ask(command, self._once.table, self.id, self.token, *words)
-        except ResponseError as error:
-            if not str(error).startswith("NOTABLE"):
-                raise
-            return ["unknown"]  # the table is lost, and the claim with it
+            return (yield from self._ask(command, self._once.table, self.id, self.token, *words))
+        except NoTable:
+            return ["unknown"] # the table is lost, and the claim with it
 
 
 class _Work:
-    """What is the same for functions and coroutines: what a claim's state means, and what becomes of a result."""
+    """What is the same for functions and coroutines: what a claim's state means, and what becomes
+    of a result. find_table is given the id."""
 
-    def __init__(self, once, identify, lease, fingerprint, running, patience, gone):
+    def __init__(self, find_table, identify, lease, fingerprint, running, patience, gone):
         if running not in ("wait", "raise"):
             raise ValueError('running is "wait" or "raise"')
-        self.once, self.identify, self.lease, self.fingerprint = once, identify, lease, fingerprint
-        self.running, self.patience, self.gone = running, patience, gone
+        lease_ms(lease) # refuses what is none
+        self.find_table, self.identify, self.lease = find_table, identify, lease
+        self.fingerprint, self.running, self.patience, self.gone = (fingerprint, running, patience,
+                                                                    gone)
 
     def claim(self, words, named):
         fingerprint = self.fingerprint(*words, **named) if self.fingerprint is not None else None
-        return Claim(self.once, self.identify(*words, **named), self.lease, fingerprint)
+        identity = self.identify(*words, **named)
+        return Claim(self.find_table(identity), identity, self.lease, fingerprint)
 
     def pause(self, claim, end):
         """How long to wait before the next look at a claim that is running. None: it is not."""
@@ -145,23 +135,24 @@ class _Work:
 
     @staticmethod
     def record(claim, result):
-        """Completes the claim with the result. One that is no JSON is an error, but the work is done, and recorded so."""
+        """Steps that complete the claim with the result. One that is no JSON is an error, but the
+        work is done, and recorded so."""
         try:
             reply = json.dumps(result, separators=(",", ":"), allow_nan=False).encode()
         except (TypeError, ValueError):
-            claim.done()
+            yield from claim.done.steps(claim)
             raise
         try:
-            claim.done(reply)
+            yield from claim.done.steps(claim, reply)
         except Lost:
             raise Lost(claim.id, result) from None
-        return json.loads(reply)  # what everybody else gets
+        return json.loads(reply) # what everybody else gets
 
 
 def _give_back(claim):
-    """After a failure of the work. If there is no answer, the lease ends by itself."""
+    """Steps after a failure of the work. If there is no answer, the lease ends by itself."""
     try:
-        claim.abort()
+        yield from claim.abort.steps(claim)
     except Exception:  # noqa: BLE001 - what the work raised is what counts
         pass
 
@@ -178,7 +169,7 @@ class _Renewer(threading.Thread):
             try:
                 if not self.claim.renew():
                     return
-            except Exception:  # noqa: BLE001 - the next attempt may do better; DONE decides in the end
+            except Exception:  # noqa: BLE001 - the next attempt may do better; DONE decides
                 continue
 
     def stop(self):
@@ -207,30 +198,39 @@ def _decorate_function(work, function):
             result = function(*words, **named)
         except BaseException:
             renewer.stop()
-            _give_back(claim)
+            claim._drive(_give_back(claim))
             raise
         renewer.stop()
-        return work.record(claim, result)
+        return claim._drive(work.record(claim, result))
     return run
+
+
+async def _await(claim, call, *words):
+    """The result of a call, which for a table of lethe_once.asyncio is a coroutine, and for others
+    blocks a thread."""
+    if claim._once._is_async:
+        return await call(*words)
+    return await asyncio.to_thread(call, *words)
 
 
 async def _renew_for_ever(claim, lease):
     while True:
         await asyncio.sleep(lease / 3)
         try:
-            if not await asyncio.to_thread(claim.renew):
+            if not await _await(claim, claim.renew):
                 return
         except Exception:  # noqa: BLE001 - as above
             continue
 
 
 async def _begin(claim):
-    """Asks for the claim. If the caller is cancelled meanwhile, it is given back once there is an answer."""
-    begun = asyncio.ensure_future(asyncio.to_thread(claim.begin))
+    """Asks for the claim. If the caller is cancelled meanwhile, it is given back once there is an
+    answer."""
+    begun = asyncio.ensure_future(_await(claim, claim.begin))
     async def undo():
         await asyncio.wait([begun])
         begun.exception()  # is of no interest any more
-        await asyncio.to_thread(_give_back, claim)
+        await _await(claim, claim._drive, _give_back(claim))
     try:
         await asyncio.shield(begun)
     except asyncio.CancelledError:
@@ -259,17 +259,19 @@ def _decorate_coroutine(work, function):
             result = await function(*words, **named)
         except BaseException:  # a cancelled one has not done its work either
             renewer.cancel()
-            await asyncio.shield(asyncio.to_thread(_give_back, claim))
+            await asyncio.shield(_await(claim, claim._drive, _give_back(claim)))
             raise
         renewer.cancel()
-        return await asyncio.shield(asyncio.to_thread(work.record, claim, result))
+        return await asyncio.shield(_await(claim, claim._drive, work.record(claim, result)))
     return run
 
 
-def decorator(once, id, lease, fingerprint, running, patience, gone):
+def decorator(find_table, id, lease, fingerprint, running, patience, gone, is_async=False):
     """Once.claimed."""
-    work = _Work(once, id, lease, fingerprint, running, patience, gone)
+    work = _Work(find_table, id, lease, fingerprint, running, patience, gone)
     def decorate(function):
         is_coroutine = inspect.iscoroutinefunction(function)
+        if is_async and not is_coroutine:
+            raise TypeError("a table of lethe_once.asyncio decorates coroutines")
         return (_decorate_coroutine if is_coroutine else _decorate_function)(work, function)
     return decorate

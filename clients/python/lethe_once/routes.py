@@ -1,181 +1,163 @@
-"""How a command reaches the server that has a table: connections, the nodes of a cluster, and which errors pass."""
+"""Where tables are: the servers of a client, the slots of a cluster, and what errors say of them.
+It asks nobody by itself (steps.py)."""
 
-import os
 import random
 import time
 
 import redis
-from redis.backoff import NoBackoff
-from redis.exceptions import (AuthenticationError, AuthorizationError, BusyLoadingError, ConnectionError, ReadOnlyError,
-                              ResponseError, TimeoutError)
-from redis.retry import Retry
+from redis.exceptions import ConnectionError, DataError
+
+from .errors import _is_denied, _is_untrusted, _named, _text
+from .steps import Exchange
 
 # Seconds to wait for a server to say where a table is, before the next one is asked.
 _PATIENCE_OF_A_SEARCH = 1.0
-
-# How answers begin that mean "not here" or "not now". The last two come when a master becomes a replica between an
-# operation and the end of its WAIT.
-_PASSING = ("MOVED ", "ASK ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ", "NOREPLICAS ", "LOADING ", "READONLY ",
-            "FAILOVER ", "BUSY ", "UNBLOCKED ", "WAIT cannot be used ")
-# Newer versions of redis-py make classes of some of these words and cut them off; older ones lack some of the classes.
-_WORDS = {"MovedError": "MOVED", "AskError": "ASK", "ClusterDownError": "CLUSTERDOWN", "TryAgainError": "TRYAGAIN",
-          "MasterDownError": "MASTERDOWN"}
-
-
-def _text(error):
-    """What the server said, without ERR."""
-    word, text = _WORDS.get(type(error).__name__), str(error)
-    if word is not None and not text.startswith(word):
-        return f"{word} {text}"
-    return text.removeprefix("ERR ")
-
-
-def _is_denied(error):
-    """A missing or wrong password: trying again could lock the user out. redis-py takes these for lost connections."""
-    return (isinstance(error, (AuthenticationError, AuthorizationError)) or
-            _text(error).startswith(("NOAUTH ", "WRONGPASS ", "NOPERM ")))
-
-
-def _is_passing(error):
-    if _is_denied(error):
-        return False
-    if isinstance(error, (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError)):
-        return True
-    return isinstance(error, ResponseError) and (_text(error) + " ").startswith(_PASSING)
+# Settings of a cluster's client that hold for the connections made here.
+_SETTINGS = ("username", "password", "socket_timeout", "socket_connect_timeout", "socket_keepalive",
+             "socket_keepalive_options", "client_name", "decode_responses", "encoding",
+             "encoding_errors", "ssl", "ssl_ca_certs", "ssl_ca_data", "ssl_ca_path", "ssl_certfile",
+             "ssl_keyfile", "ssl_password", "ssl_cert_reqs", "ssl_check_hostname",
+             "ssl_min_version", "ssl_ciphers")
 
 
 def _host(name, asked):
     """A node that does not know its own name is where it was asked."""
+    name = name.decode() if isinstance(name, bytes) else name
     return asked if name in (None, "", "?") else name
 
 
-def _shorter(limit, seconds):
-    """A time-out of at most so many seconds; None means no time-out."""
-    return seconds if limit is None else min(limit, seconds)
+def _address_of(node):
+    """Of a ClusterNode, or of a dictionary as some versions have them."""
+    if isinstance(node, dict):
+        return node["host"], int(node["port"])
+    return node.host, int(node.port)
 
 
-class _Links:
-    """Connections to one server, made with the settings of a pool of redis-py, but not taken from it: nothing waits
-    longer than the time allows, and nothing is sent a second time behind our back."""
-
-    def __init__(self, pool):
-        self.pool, self.idle, self.process = pool, [], os.getpid()
-
-    def _take(self):
-        if self.process != os.getpid(): # a child's connections are its own
-            self.idle, self.process = [], os.getpid()
-        try:
-            return self.idle.pop()
-        except IndexError:
-            connection = self.pool.connection_class(**self.pool.connection_kwargs)
-            connection.retry = Retry(NoBackoff(), 0)
-            return connection
-
-    def _limit(self, connection, end):
-        """Limits the time-outs of a connection to what is left until the end."""
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("no answer in time")
-        settings = self.pool.connection_kwargs
-        connection.socket_timeout = _shorter(settings.get("socket_timeout"), left)
-        connection.socket_connect_timeout = _shorter(
-            settings.get("socket_connect_timeout", settings.get("socket_timeout")), left)
-        if getattr(connection, "_sock", None) is not None:
-            connection._sock.settimeout(connection.socket_timeout)
-
-    def _open(self, connection, end):
-        self._limit(connection, end)
-        connection.connect()
-        try: # an idle one may have been closed by the server, or have been left with something to read
-            is_stale = connection.can_read()
-        except (ConnectionError, OSError):
-            is_stale = True
-        if is_stale:
-            connection.disconnect()
-            connection.connect()
-
-    def exchange(self, end, *commands):
-        """Sends commands together and reads an answer to each. They share one connection, or fail together: a WAIT
-        sent again alone, on a new connection, would have nothing to wait for."""
-        connection, answers, unread = self._take(), [], len(commands)
-        try:
-            self._open(connection, end)
-            self._limit(connection, end)
-            connection.send_packed_command(connection.pack_commands(commands))
-            while unread > 0:
-                self._limit(connection, end)
-                unread -= 1
-                answers.append(connection.read_response())
-        except BaseException:
-            if unread > 0:
-                connection.disconnect() # or another command would be given the answers that are still to come
-            raise
-        finally:
-            self.idle.append(connection)
-        return answers
+def slot_of(key):
+    from redis.crc import key_slot
+    return key_slot(key)
 
 
-class _Route:
-    """Where a table is. In a cluster, the owner of its slot is looked up again when a server is gone or says that it moved."""
+class Servers:
+    """All servers of a client. make_links makes the connections to one, of a class and settings of
+    redis-py; plain is the class of a client for one server, which knows these."""
 
-    def __init__(self, client, table):
-        self.client, self.table = client, table
-        self.is_cluster = hasattr(client, "get_nodes")
-        self.address, self.servers = None, {}
-        if not self.is_cluster:
-            self.only = _Links(client.connection_pool)
+    def __init__(self, client, is_cluster, make_links, plain):
+        self.is_cluster = is_cluster or hasattr(client, "get_nodes")
+        self.links_by_address, self.owners, self.known = {}, {}, []
+        self._make_links, self._plain = make_links, plain
+        if hasattr(client, "get_nodes"):
+            nodes = list(client.get_nodes())
+            manager = getattr(client, "nodes_manager", None)
+            if not nodes and manager is not None: # one of asyncio that was not used yet
+                nodes = list(manager.startup_nodes.values())
+            self.known = [_address_of(node) for node in nodes]
+            given = client.get_connection_kwargs()
+            self.settings = {name: given[name] for name in _SETTINGS if name in given}
+            made = str(getattr(given.get("connection_class"), "__name__", ""))
+            if "SSL" in made or any(name.startswith("ssl_") for name in self.settings):
+                self.settings.setdefault("ssl", True)
+            self.connection_class = None
         else:
-            self.known = [(node.host, node.port) for node in client.get_nodes()]
-            self.options = {name: value for name, value in client.get_connection_kwargs().items()
-                            if name in ("username", "password", "socket_timeout", "socket_connect_timeout", "ssl",
-                                        "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")}
+            pool = client.connection_pool
+            self.connection_class, self.settings = pool.connection_class, pool.connection_kwargs
+            if self.is_cluster:
+                self.known = [(self.settings.get("host", "localhost"),
+                               int(self.settings.get("port", 6379)))]
+
+    def encoded(self, word):
+        """A word as redis-py sends it, and as nobody can change it meanwhile. DataError for what
+        cannot be sent: it is said before anything is, and of one operation, not of all that go with
+        it."""
+        if isinstance(word, str):
+            try:
+                return word.encode(self.settings.get("encoding") or "utf-8",
+                                   self.settings.get("encoding_errors") or "strict")
+            except UnicodeError as error:
+                raise DataError(f"{word!r} cannot be sent: {error}") from error
+        if isinstance(word, (bytes, bytearray, memoryview)):
+            return bytes(word)
+        if isinstance(word, (int, float)) and not isinstance(word, bool):
+            return repr(word).encode()
+        raise DataError(f"{word!r} cannot be sent: make a str, bytes, int or float of it first")
+
+    def encoded_command(self, words):
+        name, *rest = words
+        return (name, *map(self.encoded, rest))
 
     def links(self, address):
         """To the server at an address; without a cluster there is one."""
-        if address is None:
-            return self.only
-        if address not in self.servers:
-            self.servers[address] = _Links(redis.Redis(*address, **self.options).connection_pool)
-        return self.servers[address]
+        links = self.links_by_address.get(address)
+        if links is None:
+            links = self.links_by_address.setdefault(address, self._new_links(address))
+        return links
 
-    def find(self, end):
+    def _new_links(self, address):
+        if address is None:
+            return self._make_links(self.connection_class, self.settings)
+        if self.connection_class is not None:
+            settings = {**self.settings, "host": address[0], "port": address[1]}
+            return self._make_links(self.connection_class, settings)
+        pool = self._plain(host=address[0], port=address[1], **self.settings).connection_pool
+        return self._make_links(pool.connection_class, pool.connection_kwargs)
+
+    def _take_map(self, ranges, asked):
+        owners = {}
+        for first, last, *nodes in ranges:
+            places = [(_host(node[0], asked[0]), int(node[1])) for node in nodes]
+            self.known += [place for place in places if place not in self.known]
+            owners.update(dict.fromkeys(range(int(first), int(last) + 1), places[0]))
+        self.owners = owners
+
+    def find(self, slot, end):
         """Asks one server after another for the slot's owner."""
-        slot = self.client.keyslot(self.table)
-        random.shuffle(self.known)
-        for asked in list(self.known):
-            try: # CLUSTER SLOTS as it comes, without what redis-py makes of it
-                end_of_one = min(end, time.monotonic() + _PATIENCE_OF_A_SEARCH)
-                ranges = self.links(asked).exchange(end_of_one, ("CLUSTER", "SLOTS"))[0]
-            except (redis.RedisError, OSError) as error:
-                if _is_denied(error):
-                    raise
-                continue
-            owner = None
-            for first, last, *nodes in ranges:
-                places = [(_host(node[0] and node[0].decode(), asked[0]), node[1]) for node in nodes]
-                self.known += [place for place in places if place not in self.known]
-                if first <= slot <= last:
-                    owner = places[0]
-            if owner is not None:
-                return owner
+        asked_in_turn = random.sample(self.known, len(self.known))
+        for asked in asked_in_turn:
+            # CLUSTER SLOTS as it comes, without what redis-py makes of it
+            end_of_one = min(end, time.monotonic() + _PATIENCE_OF_A_SEARCH)
+            (reply,) = yield Exchange([(asked, end_of_one, [("CLUSTER", "SLOTS")])])
+            error = reply.failure
+            if error is None and isinstance(reply.answers[0], Exception):
+                error = reply.answers[0]
+            if error is not None and (_is_denied(error) or _is_untrusted(error)):
+                raise _named(error, None)
+            if error is None:
+                self._take_map(reply.answers[0], asked)
+                if slot in self.owners:
+                    return self.owners[slot]
         raise ConnectionError("no server of the cluster knows where the table is")
 
+
+class Route:
+    """The way to one key."""
+
+    def __init__(self, servers, key):
+        self.servers = servers
+        encoded = servers.encoded(key)
+        self.slot = slot_of(encoded) if servers.is_cluster else None
+
+    @property
+    def address(self):
+        return self.servers.owners.get(self.slot)
+
+    def forget(self):
+        self.servers.owners.pop(self.slot, None)
+
     def locate(self, end):
-        """The table's server; None if there is no cluster."""
-        address = self.address # another thread may lose it meanwhile
-        if self.is_cluster and address is None:
-            address = self.address = self.find(end)
-        return address
+        """The key's server; None if there is no cluster."""
+        if not self.servers.is_cluster:
+            return None
+        return self.address or (yield from self.servers.find(self.slot, end))
 
     def lose(self, error, address):
         """After an error at an address: where to ask next, if it says so for this once."""
-        self.address = None
-        text = _text(error)
+        self.forget()
+        text = _text(error) if error is not None else ""
         if address is None or not text.startswith(("MOVED ", "ASK ")):
             return None
         host, port = getattr(error, "node_addr", None) or text.split(" ")[-1].rsplit(":", 1)
         named = (_host(host, address[0]), int(port))
         if text.startswith("ASK "):
             return named
-        self.address = named
+        self.servers.owners[self.slot] = named
         return None

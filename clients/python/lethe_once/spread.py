@@ -1,37 +1,90 @@
-"""A table that is spread over several keys by counter, so that each counter is whole in one of them and can keep a limit.
+"""A table that is spread over several keys, so that the servers of a cluster share it.
 
     >>> quota = Spread(redis.cluster.RedisCluster(...), "quota", partitions=16, per="month")
     >>> quota.take("alice", 1, (100, "month"))
 
-It is the same table that `lethe count --redis --partitions 16 --partition-by key` makes and reads. The description under the table's
-name says so; it is written once. An id belongs to its counter: the same id with a counter of another partition is another
-operation."""
+It is the same table that `lethe count --redis --partitions 16 --partition-by key` makes and reads.
+The description under the table's name says so; it is written once. By key, each counter is whole in
+one partition and can keep a limit. An id then belongs to the partition of its counter: with another
+counter the same id is a duplicate if that is in the same partition, and otherwise another
+operation. So one id is for one operation; whoever changes several counters for one event puts the
+counter into the id. By id, every partition has a part of each counter, so that one counter may be
+as busy as all servers together allow; such a table has no limits, holds and claims."""
 
 import binascii
+import ctypes
+import functools
+import heapq
 import secrets
 
-from redis.exceptions import ResponseError
+from .claims import decorator
+from .delivery import Item
+from .errors import NotATable
+from .holds import Hold
+from .steps import Items, listing, operation
+from .table import Runner, dictionary, plain, together
+from .words import as_text
 
-__all__ = ["Spread"]
+__all__ = ["Partitions"]
 
 _SLOTS = 16384
 _KEEP_MOST = 100_000
 _WINDOW_MS, _ERROR = 600_000, 1e-9
 # What servers and lethe take: a description that they refuse would be in the way for ever.
-_PARTITIONS_MOST, _PERIODS_MOST, _LONGEST_PERIOD_MS, _LONGEST_WINDOW_MS = 1024, 4, 366 * 86_400_000, 30 * 86_400_000
+_PARTITIONS_MOST, _PERIODS_MOST = 1024, 4
+_LONGEST_PERIOD_MS, _LONGEST_WINDOW_MS = 366 * 86_400_000, 30 * 86_400_000
 _LENGTHS = {"hour": 3_600_000, "day": 86_400_000, "month": "month"}
+
+
+def _tags(slots):
+    """The least number whose own slot is each of these."""
+    wanted, found, number = set(slots), {}, 0
+    while wanted:
+        slot = binascii.crc_hqx(b"%d" % number, 0) % _SLOTS
+        if slot in wanted:
+            wanted.remove(slot)
+            found[slot] = number
+        number += 1
+    return found
+
+
+def _slot_of_place(place, count):
+    return (2 * place + 1) * _SLOTS // (2 * count)
 
 
 def _places(count):
     """The tags of the partitions: their slots are spread evenly over a cluster's."""
-    wanted = {(2 * place + 1) * _SLOTS // (2 * count): place for place in range(count)}
-    tags, number = [None] * count, 0
-    while wanted:
-        place = wanted.pop(binascii.crc_hqx(b"%d" % number, 0) % _SLOTS, None)
-        if place is not None:
-            tags[place] = number
-        number += 1
-    return tags
+    tags = _tags(_slot_of_place(place, count) for place in range(count))
+    return [tags[_slot_of_place(place, count)] for place in range(count)]
+
+
+def _suspects(count):
+    """The tags of all partitions of a table of so many, and of the first and the last of a table of
+    any other number: where something would be left of a table whose description is lost."""
+    slots = {_slot_of_place(place, count) for place in range(count)}
+    for other in range(2, _PARTITIONS_MOST + 1):
+        slots |= {_slot_of_place(0, other), _slot_of_place(other - 1, other)}
+    return sorted(_tags(slots).values())
+
+
+@functools.cache
+def _hash_function():
+    """XXH3 of 128 bits with a seed, by the package xxhash or by the library itself."""
+    try:
+        from xxhash import xxh3_128_intdigest
+        return lambda data, seed: xxh3_128_intdigest(data, seed) >> 64
+    except ImportError:
+        pass
+    class Hash(ctypes.Structure):
+        _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+    try:
+        function = ctypes.CDLL("libxxhash.so.0").XXH3_128bits_withSeed
+    except (OSError, AttributeError):
+        raise ImportError("a table that is spread by id needs the package xxhash, or libxxhash "
+                          "0.8 or later") from None
+    function.restype = Hash
+    function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    return lambda data, seed: function(data, len(data), seed).high
 
 
 def _whole(name, value, least, most):
@@ -49,7 +102,8 @@ def _per_text(per):
         period, keep = one if isinstance(one, tuple) and len(one) == 2 else (one, _KEEP_MOST)
         word = period.lower() if isinstance(period, str) else period
         if word not in _LENGTHS:
-            word = _whole('a period that is not "hour", "day" or "month"', word, 100, _LONGEST_PERIOD_MS)
+            word = _whole('a period that is not "hour", "day" or "month"', word, 100,
+                          _LONGEST_PERIOD_MS)
         lengths.add(_LENGTHS.get(word, word))
         pairs.append(f"{word}:{_whole('the number of buckets to keep', keep, 1, _KEEP_MOST)}")
     if not 0 < len(pairs) <= _PERIODS_MOST or len(lengths) < len(pairs):
@@ -57,7 +111,7 @@ def _per_text(per):
     return ",".join(pairs)
 
 
-def _describe(partitions, window_ms=_WINDOW_MS, error=_ERROR, kind="quotient", per=None):
+def _describe(partitions, by="key", window_ms=_WINDOW_MS, error=_ERROR, kind="quotient", per=None):
     """The description of a new table. ValueError for what no server or lethe would take."""
     count = _whole("the number of partitions", partitions, 2, _PARTITIONS_MOST)
     window_ms = _whole("window_ms", window_ms, 1000, _LONGEST_WINDOW_MS)
@@ -65,88 +119,399 @@ def _describe(partitions, window_ms=_WINDOW_MS, error=_ERROR, kind="quotient", p
         raise ValueError(f"error is not a number from 1e-12 to 0.1: {error!r}")
     if kind not in ("quotient", "forgetful"):
         raise ValueError(f'kind is not "quotient" or "forgetful": {kind!r}')
-    return (f"lethe-table 3 partitions {count} seed {secrets.randbits(64) or 1:#x} window_ms {window_ms} error {float(error)!r}" +
-            (" kind forgetful" if kind == "forgetful" else "") + " by key" + (f" per {_per_text(per)}" if per is not None else ""))
+    if by not in ("key", "id"):
+        raise ValueError(f'by is not "key" or "id": {by!r}')
+    # Each table has the oldest version that is enough for it, as lethe does it.
+    version = 3 if by == "key" or per is not None else 2 if kind == "forgetful" else 1
+    return (f"lethe-table {version} partitions {count} seed {secrets.randbits(64) or 1:#x} "
+            f"window_ms {window_ms} error {float(error)!r}" +
+            (" kind forgetful" if kind == "forgetful" else "") +
+            (" by key" if by == "key" else "") +
+            (f" per {_per_text(per)}" if per is not None else ""))
 
 
 def _read(name, text):
-    """The number of partitions, and the options of each."""
+    """The number of partitions, the seed or None, and the options of each."""
     words = text.split(" ")
     if words[0] != "lethe-table":
         raise ValueError(f"{name} is not a table of counters")
     if int(words[1]) > 3:
         raise ValueError(f"{name} was made by a newer lethe")
     said = dict(zip(words[2::2], words[3::2]))
-    if said.get("by") != "key":
-        raise ValueError(f"{name} is spread by id; limits need a table that is spread by key, or one partition")
-    options = {"window_ms": int(said["window_ms"]), "error": said["error"], "kind": said.get("kind", "quotient")}
+    options = {"window_ms": int(said["window_ms"]), "error": said["error"],
+               "kind": said.get("kind", "quotient")}
     if "per" in said:
-        options["per"] = [(period, int(keep)) for period, keep in (one.split(":") for one in said["per"].split(","))]
-    return int(said["partitions"]), options
+        options["per"] = [(period, int(keep)) for period, keep in
+                          (one.split(":") for one in said["per"].split(","))]
+    seed = None if said.get("by") == "key" else int(said["seed"], 0)
+    return int(said["partitions"]), seed, options
 
 
-class Spread:
-    """client is a redis.Redis or a redis.cluster.RedisCluster. With partitions, a table that is missing is made: options are
-    window_ms, error, kind and per, as for Once; one partition is a once-table like any other. wait, timeout and wait_ms are those of Once."""
+class Partitions(Runner):
+    """Of Spread and of the class of the same name for asyncio. client is as for Once. With
+    partitions, a table that is missing is made: options are by ("key" or "id"), window_ms, error,
+    kind and per, as for Once; one partition is a once-table like any other."""
 
-    def __init__(self, client, table, partitions=None, wait=0, timeout=30.0, wait_ms=1000, **options):
-        from . import Once
+    def __init__(self, client, table, partitions=None, wait=0, timeout=30.0, wait_ms=1000,
+                 cluster=False, **options):
+        self._set_up(client, table, wait, timeout, wait_ms)
         if partitions is not None:
             partitions = _whole("the number of partitions", partitions, 1, _PARTITIONS_MOST)
-        text = self._description(client, table, partitions, options)
-        settings = {"wait": wait, "timeout": timeout, "wait_ms": wait_ms}
-        if text is None:  # one once-table
-            if partitions not in (None, 1):
-                raise ValueError(f"{table} has 1 partition, which cannot be changed")
-            self.partitions = [Once(client, table, **settings, **(options if partitions == 1 else {}))]
+            if partitions > 1:
+                _describe(partitions, **options) # refuses what cannot be made
+        self._wanted, self._options, self._is_new = partitions, options, False
+        self._name = self._once(client, table, wait, timeout, wait_ms, cluster)
+        self._servers, self._seed, self._found = self._name._servers, None, None
+
+    @property
+    def partitions(self):
+        """The tables that it consists of. An asyncio table knows them once it is open."""
+        if self._found is None:
+            raise ValueError(f"{as_text(self.table)} is not open yet; call open() first")
+        return self._found
+
+    @property
+    def by(self):
+        """"key" or "id"; "key" for one partition, where all counters are whole."""
+        return "key" if self._seed is None else "id"
+
+    @operation
+    def open(self):
+        """Reads what the table is, or makes it. Done by itself before the first operation."""
+        yield from self._open()
+        return self
+
+    def _open(self):
+        if self._found is not None:
             return
-        count, found = _read(table, text)
-        if partitions not in (None, count):
-            raise ValueError(f"{table} has {count} partitions, which cannot be changed")
-        self.partitions = [Once(client, f"{table}:{{{tag}}}", **settings, **found) for tag in _places(count)]
-        for one in self.partitions:
-            one._is_whole = True
+        text, name = (yield from self._description()), as_text(self.table)
+        more = {"_servers": self._servers}
+        settings = self.wait, self.timeout, self.wait_ms
+        if text is None: # one once-table
+            if self._wanted not in (None, 1):
+                raise ValueError(f"{name} has 1 partition, which cannot be changed")
+            options = {key: value for key, value in self._options.items() if key != "by"}
+            if self._wanted == 1:
+                more.update(options)
+            self._found = [self._once(self.client, self.table, *settings, **more)]
+            return
+        count, seed, found = _read(name, text)
+        if self._wanted not in (None, count):
+            raise ValueError(f"{name} has {count} partitions, which cannot be changed")
+        if self._options.get("by", self._by_of(seed)) != self._by_of(seed):
+            raise ValueError(f"{name} is spread by {self._by_of(seed)}, which cannot be changed")
+        if seed is not None:
+            _hash_function()
+        parts = [self._once(self.client, self._part(tag), *settings, **more, **found)
+                 for tag in _places(count)]
+        for one in parts:
+            one._is_whole = seed is None
+        if self._is_new: # all of them, so that one that is missing later is known to be lost
+            made = yield from self._deliver([Item(one, None, one._creation, plain)
+                                             for one in parts])
+            failed = [one for one in made if isinstance(one, Exception) and
+                      "exists already" not in str(one)]
+            if failed:
+                raise failed[0]
+        self._seed, self._found = seed, parts
+
+    def _part(self, tag):
+        """The key of a partition. A name of bytes need not be text."""
+        if isinstance(self.table, bytes):
+            return b"%b:{%d}" % (self.table, tag)
+        return f"{self.table}:{{{tag}}}"
 
     @staticmethod
-    def _description(client, table, partitions, options):
+    def _by_of(seed):
+        return "key" if seed is None else "id"
+
+    def _description(self):
         """What is under the table's name; None for a once-table."""
+        name, wanted = self._name, self._wanted
         try:
-            text = client.get(table)
-            if text is None and partitions == 1:
+            text = yield from self._read(name, "GET", self.table)
+            if text is None and wanted == 1:
                 return None
-            if text is None and partitions is not None:
-                client.set(table, _describe(partitions, **options), nx=True)
-                text = client.get(table)  # somebody else may have been faster
-        except ResponseError as error:
-            if not str(error).startswith("WRONGTYPE"):
-                raise
+            if text is None and wanted is not None:
+                yield from self._refuse_leftovers()
+                words = ("SET", self.table, _describe(wanted, **self._options), "NX")
+                self._is_new = True
+                yield from self._one(Item(name, None, words, plain), wait=self.wait)
+                text = yield from self._read(name, "GET", self.table) # of who was faster
+        except NotATable:
             return None
         if text is None:
-            raise ValueError(f"there is no table {table}; say how many partitions it is to have")
-        return text.decode() if isinstance(text, bytes) else text
+            raise ValueError(f"there is no table {as_text(self.table)}; say how many partitions it "
+                             "is to have")
+        return as_text(text)
+
+    def _refuse_leftovers(self):
+        """With a new description ids would go to other partitions, and duplicates be counted."""
+        name = as_text(self.table)
+        if "{" in name or "}" in name:
+            raise ValueError(f"a table in partitions has no braces in its name: {name}")
+        keys = [self._once(self.client, self._part(tag), _servers=self._servers)
+                for tag in _suspects(self._wanted)]
+        there = yield from self._all([Item(one, None, ("EXISTS", one.table), plain) for one in
+        keys],
+                                     wait=0)
+        left = [one.table for one, is_there in zip(keys, there) if is_there]
+        if not left:
+            return
+        if (yield from self._read(self._name, "EXISTS", self.table)):
+            return # somebody makes it at this moment
+        raise ValueError(f"the key {name}, which describes the table, is gone, but its partition "
+                         f"{as_text(left[0])} exists: restore that key, or delete {name}:{{*}}")
+
+    # --- Which partition
 
     def of(self, counter):
-        """The Once that has a counter."""
-        data = counter.encode() if isinstance(counter, str) else counter
-        return self.partitions[binascii.crc_hqx(data, 0) * len(self.partitions) >> 16]
+        """The table that has a counter, if the table is spread by key."""
+        if self._seed is not None:
+            raise ValueError(f"{as_text(self.table)} is spread by id: each partition has a part of "
+                             "a counter; this needs a table that is spread by key, or one "
+                             "partition")
+        number = binascii.crc_hqx(self._servers.encoded(counter), 0)
+        return self._place(number * len(self.partitions) >> 16)
 
-    def incrby(self, counter, delta=1, *more, **options):
-        """As Once.incrby; several counters must be in one partition."""
+    def of_id(self, id):
+        """The table that remembers an id, if the table is spread by id."""
+        if self._seed is None:
+            raise ValueError(f"{as_text(self.table)} is spread by key: an id belongs to the "
+                             "partition of its counter")
+        number = _hash_function()(self._servers.encoded(id), self._seed) >> 32
+        return self._place(number * len(self.partitions) >> 32)
+
+    def _place(self, number):
+        return self.partitions[number]
+
+    def _incrby_item(self, counter, delta=1, *more, id=None):
+        if self._seed is not None:
+            is_own, id = id is None, id if id is not None else secrets.token_hex(16)
+            item = self.of_id(id)._incrby_item(counter, delta, *more, id=id)
+            item.is_own = is_own
+            def finish(item): # the values are those of one partition
+                result = yield from found(item)
+                return result._replace(values=None)
+            found, item.finish = item.finish, finish
+            return item
         if any(self.of(other) is not self.of(counter) for other in more[::2]):
             raise ValueError("counters of several partitions cannot be changed in one operation")
-        return self.of(counter).incrby(counter, delta, *more, **options)
+        return self.of(counter)._incrby_item(counter, delta, *more, id=id)
 
-    def take(self, counter, amount, *limits, **options):
-        return self.of(counter).take(counter, amount, *limits, **options)
+    def _take_item(self, counter, amount, *limits, **options):
+        return self.of(counter)._take_item(counter, amount, *limits, **options)
 
-    def hold(self, counter, amount, limit, **options):
-        return self.of(counter).hold(counter, amount, limit, **options)
+    def _peek_item(self, counter, *limits, **options):
+        return self.of(counter)._peek_item(counter, *limits, **options)
 
-    def peek(self, counter, *limits, **options):
-        return self.of(counter).peek(counter, *limits, **options)
+    def _get_item(self, counter):
+        return self.of(counter)._get_item(counter)
 
+    def _call_item(self, *command, id=None):
+        raise ValueError("a command is called once by a once-table: the keys of the command must "
+                         "be in the slot of one partition")
+
+    def _add_item(self, *ids):
+        if len({self.of_id(id) for id in ids}) > 1:
+            raise ValueError("ids of several partitions cannot be remembered in one operation")
+        return self.of_id(ids[0])._add_item(*ids)
+
+    # --- Operations
+
+    @operation
+    def incrby(self, counter, delta=1, *more, id=None, wait=None, timeout=None):
+        """As Once.incrby. By key, several counters must be in one partition. By id, values of the
+        Result is None: what the counters are is spread over all partitions."""
+        yield from self._open()
+        item = self._incrby_item(counter, delta, *more, id=id)
+        return (yield from self._one(item, wait, timeout))
+
+    @operation
+    def take(self, counter, amount, *limits, floor=None, id=None, wait=None, timeout=None):
+        """As Once.take, of a table that is spread by key."""
+        yield from self._open()
+        item = self._take_item(counter, amount, *limits, floor=floor, id=id)
+        return (yield from self._one(item, wait, timeout))
+
+    @operation
+    def give_up(self, identity, counter, wait=None, timeout=None):
+        """As Once.give_up, of an operation on a counter."""
+        yield from self._open()
+        one = self.of(counter)
+        return (yield from one.give_up.steps(one, identity, wait, timeout))
+
+    @operation
+    def peek(self, counter, *limits, floor=None):
+        """As Once.peek, of a table that is spread by key."""
+        yield from self._open()
+        return (yield from self._one(self._peek_item(counter, *limits, floor=floor), wait=0))
+
+    def _hold(self, counter, amount, limit, **options):
+        yield from self._open()
+        return (yield from self.of(counter)._hold(counter, amount, limit, **options))
+
+    def held(self, id, counter):
+        """The hold of an id and counter, to be settled or released by another than who made it."""
+        return Hold(self.of(counter), id, counter)
+
+    @operation
+    def claim(self, id, lease=30.0, fingerprint=None):
+        """As Once.claim, of a table that is spread by key: a claim is where a counter of the name
+        of its id would be."""
+        yield from self._open()
+        one = self.of(id)
+        return (yield from one.claim.steps(one, id, lease, fingerprint))
+
+    def claimed(self, id, lease=30.0, fingerprint=None, running="wait", patience=60.0, gone=None):
+        """As Once.claimed, of a table that is spread by key. A table of asyncio must be open."""
+        if self._found is not None:
+            self.of("") # refuses a table that is spread by id
+        return decorator(self.of, id, lease, fingerprint, running, patience, gone, self._is_async)
+
+    @listing
+    def holds(self, match=None, count=100):
+        """As Once.holds, of all partitions."""
+        yield from self._each_listing("holds", match, count)
+
+    @listing
+    def claims(self, state=None, match=None, count=100):
+        """As Once.claims, of all partitions."""
+        yield from self._each_listing("claims", state, match, count)
+
+    def _each_listing(self, name, *words):
+        yield from self._open()
+        for one in self.partitions:
+            yield from getattr(one, name).steps(one, *words)
+
+    @operation
+    def add(self, *ids, wait=None, timeout=None):
+        """As Once.add, of a table that is spread by id."""
+        yield from self._open()
+        items = [self._add_item(id) for id in ids]
+        found = yield from self._deliver(items, wait, timeout)
+        return together([one if isinstance(one, Exception) else one[0] for one in found])
+
+    @operation
+    def seen(self, *ids):
+        """As Once.seen, of a table that is spread by id."""
+        yield from self._open()
+        tables = [self.of_id(id) for id in ids]
+        items = [Item(one, None, ("ONCE.SEEN", one.table, id), plain) for one, id in
+                 zip(tables, ids)]
+        return [bool(found) for (found,) in (yield from self._all(items, wait=0))]
+
+    @operation
     def get(self, counter):
-        return self.of(counter).get(counter)
+        """The value of a counter, or None; by id, the sum over all partitions."""
+        return (yield from self.mget.steps(self, counter))[0]
 
-    def range(self, counter, per, **options):
-        return self.of(counter).range(counter, per, **options)
+    @operation
+    def mget(self, *counters):
+        """The values of counters, in order; None for those that do not exist."""
+        yield from self._open()
+        if self._seed is None:
+            return (yield from self._all([self._get_item(one) for one in counters], wait=0))
+        rows = yield from self._ask_all("ONCE.MGET", *counters)
+        return [sum(value or 0 for value in column) if any(value is not None for value in column)
+                else None for column in zip(*rows)]
+
+    def _ask_all(self, command, *words):
+        return self._all([Item(one, None, (command, one.table, *words), plain)
+                          for one in self.partitions], wait=0)
+
+    @operation
+    def top(self, count):
+        """The largest counters: pairs of a name and its value. By id, all counters are read."""
+        yield from self._open()
+        if self._seed is None:
+            rows = yield from self._ask_all("ONCE.TOP", count)
+            pairs = [pair for flat in rows for pair in zip(flat[::2], flat[1::2])]
+        else:
+            pairs = list((yield from self._sums(None, 1000)).items())
+        return heapq.nsmallest(count, pairs, key=lambda pair: (-pair[1], pair[0]))
+
+    @listing
+    def scan(self, match=None, count=1000):
+        """All counters of all partitions: yields pairs of a name and its value, as Once.scan. By
+        id, all of them are first added up, which takes memory for each; then each comes once."""
+        yield from self._open()
+        if self._seed is None:
+            yield from self._each_listing("scan", match, count)
+        else:
+            yield Items(list((yield from self._sums(match, count)).items()))
+
+    def _sums(self, match, count):
+        sums = {}
+        for one in self.partitions:
+            values, pages = {}, one.scan.steps(one, match, count)
+            wanted, found = next(pages, None), None
+            while wanted is not None:
+                if isinstance(wanted, Items):
+                    values.update(wanted.items) # a name that comes twice counts once
+                    found = None
+                else:
+                    found = yield wanted
+                try:
+                    wanted = pages.send(found)
+                except StopIteration:
+                    break
+            for name, value in values.items():
+                sums[name] = sums.get(name, 0) + value
+        return sums
+
+    @listing
+    def range(self, counter, per, begin="-", end="+", count=1000):
+        """The buckets of a counter, as Once.range; by id, the sums over all partitions."""
+        yield from self._open()
+        if self._seed is None:
+            one = self.of(counter)
+            yield from one.range.steps(one, counter, per, begin, end, count)
+            return
+        sums = {}
+        for one in self.partitions:
+            at = begin
+            while at != 0:
+                at, flat = yield from self._read(one, "ONCE.RANGE", one.table, counter, at, end,
+                                                 "PER", per, "COUNT", count)
+                for start, value in zip(flat[::2], flat[1::2]):
+                    sums[start] = sums.get(start, 0) + value
+        yield Items(sorted(sums.items()))
+
+    @operation
+    def info(self):
+        """What ONCE.INFO says of each partition: a list of dictionaries."""
+        yield from self._open()
+        return [dictionary(one) for one in (yield from self._ask_all("ONCE.INFO"))]
+
+    @operation
+    def delete(self, *counters, wait=None, timeout=None):
+        """Removes counters, and returns how many there were. As Once.delete, it is not sent again
+        after a lost answer."""
+        yield from self._open()
+        if not counters:
+            return 0
+        if self._seed is None:
+            places = {}
+            for counter in counters:
+                places.setdefault(self.of(counter), []).append(counter)
+            items = [one._delete_item("ONCE.DEL", one.table, *names)
+                     for one, names in places.items()]
+            return sum((yield from self._all(items, wait, timeout)))
+        there = yield from self.mget.steps(self, *counters)
+        yield from self._all([one._delete_item("ONCE.DEL", one.table, *counters)
+                              for one in self.partitions], wait, timeout)
+        return sum(value is not None for value in there)
+
+    @operation
+    def delete_table(self, wait=None, timeout=None):
+        """Removes all partitions, and the description last. Returns whether there was any of it.
+        Nobody may count meanwhile: partitions that somebody makes again would be left over."""
+        yield from self._open()
+        there = yield from self._all([one._delete_item("UNLINK", one.table)
+                                      for one in self.partitions], wait, timeout)
+        if self.partitions[0].table != self.table:
+            there.append((yield from self._one(self._name._delete_item("UNLINK", self.table), wait,
+                                               timeout)))
+        self._found = None
+        return any(there)

@@ -36,7 +36,7 @@ void lethe_claims_close(lethe_claims *claims) {
 /* A call under way. */
 struct call {
     lethe_store *store;
-    lethe_claim_decide decide;
+    lethe_claim_decide *decide;
     lethe_claim_request request;
     const lethe_operation *operations;
     size_t count;
@@ -47,17 +47,17 @@ struct call {
     lethe_claim *claim;
 };
 
-static lethe_status describe(struct call *call, const lethe_claim_held *held, uint64_t now_ms,
+static lethe_status describe(struct call *call, const lethe_claim_known *known, uint64_t now_ms,
                              lethe_detail *detail) {
     lethe_store *store = call->store;
     lethe_claim claim = {.size = sizeof claim};
-    bool is_told = call->answer == LETHE_CLAIM_RUNNING || call->answer == LETHE_CLAIM_DONE ||
-                   call->answer == LETHE_CLAIM_MISMATCH;
-    if (call->claim == NULL || !is_told) return LETHE_OK;
+    bool is_shown = call->answer == LETHE_CLAIM_RUNNING || call->answer == LETHE_CLAIM_DONE ||
+                    call->answer == LETHE_CLAIM_MISMATCH;
+    if (call->claim == NULL || !is_shown) return LETHE_OK;
     claim = lethe_claim_describe(store->options.window_ms, store->claims.record.replies.first,
-                                 call->request.id, &held->claim, now_ms);
+                                 call->request.id, &known->claim, now_ms);
     claim.token = (lethe_bytes){0};
-    lethe_claim_record without = held->claim;
+    lethe_claim_record without = known->claim;
     if (call->answer != LETHE_CLAIM_DONE) without.reply_bytes = 0;
     lethe_status status = lethe_claim_keep(store, &without, &claim, detail);
     return status == LETHE_OK ? LETHE_GIVE(&claim, call->claim, allocator) : status;
@@ -81,17 +81,17 @@ static lethe_status complete(struct call *call, lethe_detail *detail) {
 static lethe_status decide(void *context, uint64_t *commit, lethe_detail *detail) {
     struct call *call = context;
     lethe_store *store = call->store;
-    lethe_claim_held held;
+    lethe_claim_known known;
     lethe_claims_step step;
     uint64_t now_ms = lethe_claims_now(&store->claims);
     lethe_status status = lethe_claims_forget(store, now_ms, detail);
-    if (status == LETHE_OK) status = lethe_claims_hold(store, call->request.id, &held, detail);
+    if (status == LETHE_OK) status = lethe_claims_read(store, call->request.id, &known, detail);
     if (status != LETHE_OK) return status;
     lethe_claims_step_begin(store, &step);
-    call->answer = call->decide(store, &call->request, &held, now_ms, &step);
+    call->answer = call->decide(store, &call->request, &known, now_ms, &step);
     bool changes = step.writes->size > 0 || step.status != LETHE_OK;
-    *commit = changes ? store->log.filling : held.commit;
-    if (!changes) return describe(call, &held, now_ms, detail);
+    *commit = changes ? store->log.filling : known.copy.commit;
+    if (!changes) return describe(call, &known, now_ms, detail);
     status = lethe_claims_need_family(store, detail);
     if (status == LETHE_OK) status = lethe_claims_step_end(store, &step);
     return status == LETHE_OK ? complete(call, detail) : status;

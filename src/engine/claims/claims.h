@@ -3,6 +3,7 @@
  *
  *   record.c   the bytes                          time.c    the clock of claims
  *   step.c     what a call writes, and reading what is not on disk yet
+ *   known.c    the record of a claim or of a hold: copied, replaced, shown
  *   decide.c   begin, renew, done, abort          tidy.c    forgetting, a little with each call
  *   call.c     the functions of lethe/claims.h that change something
  *   look.c     those that only read               expect.c  whether all claims are there
@@ -98,24 +99,69 @@ static inline void lethe_claims_release(lethe_claims_found *found) {
     lethe_record_release(&found->record);
 }
 
-/* --- decide.c --- */
+/* --- known.c --- */
 
-/* A claim as it is: a copy, which steps do not change. */
-typedef struct lethe_claim_held {
+/* The record of a claim or of a hold as it is: a copy, which steps do not change. */
+typedef struct lethe_claims_copy {
     bool exists;
+    /* The commit that this rests on; 0: it is durable. */
     uint64_t commit;
     lethe_claim_key key;
-    unsigned char bytes[LETHE_CLAIM_RECORD_LIMIT_BYTES];
+    unsigned char bytes[LETHE_CLAIMS_COPY_LIMIT_BYTES];
+    /* 0 if the record is too large, and damaged therefore. */
     size_t size;
-    lethe_claim_record claim;
-} lethe_claim_held;
+} lethe_claims_copy;
+static inline lethe_bytes lethe_claims_copy_bytes(const lethe_claims_copy *copy) {
+    return (lethe_bytes){.data = copy->bytes, .size = copy->size};
+}
+LETHE_MUST_CHECK lethe_status lethe_claims_copy_record(lethe_store *store, char kind,
+                                                       lethe_bytes id, lethe_claims_copy *out,
+                                                       lethe_detail *detail);
+/* Replaces a record in a step: by another one, or by none if its data is NULL. Keeps the sum of
+ * digests. */
+void lethe_claims_step_replace(lethe_claims_step *step, const lethe_claims_copy *before,
+                               lethe_bytes after, uint64_t *digest);
 
-LETHE_MUST_CHECK lethe_status lethe_claims_hold(lethe_store *store, lethe_bytes id,
-                                                lethe_claim_held *out, lethe_detail *detail);
+/* Looks at something with the lock, also in a reader, and waits until what it rests on is
+ * durable. */
+LETHE_MUST_CHECK lethe_status lethe_claims_look(lethe_store *store, lethe_claims_body body,
+                                                void *call);
+
+/* When a walk began. */
+typedef struct lethe_claims_moment {
+    uint64_t window_ms, replies_from, now_ms;
+} lethe_claims_moment;
+/* Shows a record of a walk, unless it is old. Errors: LETHE_ECORRUPT, LETHE_EVERSION. */
+typedef lethe_status (*lethe_claims_show)(void *context, const lethe_claims_moment *moment,
+                                          lethe_bytes id, lethe_bytes record, bool *goes_on);
+/* Walks over the records of a kind, from an id on. what: "a claim", for errors. Takes a NULL store
+ * for LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_claims_walk(lethe_store *store, char kind, const char *what,
+                                                lethe_bytes from, lethe_claims_show show,
+                                                void *context);
+
+/* Whether more than a span has passed since a moment. */
+static inline bool lethe_claims_has_passed(uint64_t since_ms, uint64_t now_ms, uint64_t span_ms) {
+    return now_ms > since_ms && now_ms - since_ms > span_ms;
+}
+
+/* --- decide.c --- */
+
+/* A claim as it is. Its bytes are those of the copy. */
+typedef struct lethe_claim_known {
+    lethe_claims_copy copy;
+    lethe_claim_record claim;
+} lethe_claim_known;
+
+LETHE_MUST_CHECK lethe_status lethe_claims_read(lethe_store *store, lethe_bytes id,
+                                                lethe_claim_known *out, lethe_detail *detail);
 /* Whether a claim is too old to be remembered at this time. */
-bool lethe_claim_is_old(const lethe_store *store, const lethe_claim_record *claim, uint64_t now_ms);
+static inline bool lethe_claim_is_old(uint64_t window_ms, const lethe_claim_record *claim,
+                                      uint64_t now_ms) {
+    return lethe_claims_has_passed(claim->moment_ms, now_ms, window_ms);
+}
 /* Replaces a claim in a step: by another one, or by none. */
-void lethe_claims_replace(lethe_claims_step *step, const lethe_claim_held *before,
+void lethe_claims_replace(lethe_claims_step *step, const lethe_claim_known *before,
                           const lethe_claim_record *after);
 /* Adds a record to a queue. */
 void lethe_claims_queue(lethe_claims_step *step, char kind, uint64_t number,
@@ -130,44 +176,30 @@ typedef struct lethe_claim_request {
     uint64_t lease_ms;
 } lethe_claim_request;
 
-/* These decide at this time, from `held`, which is what there is; what they change goes into the
+/* These decide at this time, from `known`, which is what there is; what they change goes into the
  * step. */
-typedef lethe_claim_answer (*lethe_claim_decide)(const lethe_store *store,
-                                                 const lethe_claim_request *request,
-                                                 const lethe_claim_held *held, uint64_t now_ms,
-                                                 lethe_claims_step *step);
-lethe_claim_answer lethe_claims_decide_begin(const lethe_store *store,
-                                             const lethe_claim_request *request,
-                                             const lethe_claim_held *held, uint64_t now_ms,
-                                             lethe_claims_step *step);
-lethe_claim_answer lethe_claims_decide_renew(const lethe_store *store,
-                                             const lethe_claim_request *request,
-                                             const lethe_claim_held *held, uint64_t now_ms,
-                                             lethe_claims_step *step);
-lethe_claim_answer lethe_claims_decide_done(const lethe_store *store,
-                                            const lethe_claim_request *request,
-                                            const lethe_claim_held *held, uint64_t now_ms,
-                                            lethe_claims_step *step);
-lethe_claim_answer lethe_claims_decide_abort(const lethe_store *store,
-                                             const lethe_claim_request *request,
-                                             const lethe_claim_held *held, uint64_t now_ms,
-                                             lethe_claims_step *step);
+typedef lethe_claim_answer lethe_claim_decide(const lethe_store *store,
+                                              const lethe_claim_request *request,
+                                              const lethe_claim_known *known, uint64_t now_ms,
+                                              lethe_claims_step *step);
+lethe_claim_decide lethe_claims_decide_begin, lethe_claims_decide_renew, lethe_claims_decide_done,
+    lethe_claims_decide_abort;
 
 /* --- tidy.c --- */
 
 /* The first of a queue, copied. */
 typedef struct lethe_claims_first {
+    uint64_t number;
     lethe_claim_key key;
     unsigned char bytes[LETHE_CLAIM_ENTRY_LIMIT_BYTES];
     lethe_claim_entry entry;
 } lethe_claims_first;
+/* *is_due: there is one, and more than a span has passed since it got there. */
 LETHE_MUST_CHECK lethe_status lethe_claims_read_first(lethe_store *store, char kind,
-                                                      uint64_t number, lethe_claims_first *out,
+                                                      const lethe_claim_range *queue,
+                                                      uint64_t now_ms, uint64_t span_ms,
+                                                      lethe_claims_first *out, bool *is_due,
                                                       lethe_detail *detail);
-/* Whether more than a span has passed since a moment. */
-static inline bool lethe_claims_has_passed(uint64_t since_ms, uint64_t now_ms, uint64_t span_ms) {
-    return now_ms > since_ms && now_ms - since_ms > span_ms;
-}
 
 /* Forgets a few of the claims that are old enough. */
 LETHE_MUST_CHECK lethe_status lethe_claims_forget(lethe_store *store, uint64_t now_ms,

@@ -17,54 +17,30 @@
 #include "core/detail.h"
 #include "engine/store.h"
 
-lethe_status lethe_claims_hold(lethe_store *store, lethe_bytes id, lethe_claim_held *out,
+lethe_status lethe_claims_read(lethe_store *store, lethe_bytes id, lethe_claim_known *out,
                                lethe_detail *detail) {
-    lethe_claims_found found;
-    out->exists = false;
-    out->commit = out->size = 0;
-    lethe_claim_key_of_id(id, &out->key);
-    if (!store->claims.exist) return LETHE_OK;
-    lethe_status status = lethe_claims_find(store, &out->key, &found, detail);
-    if (status != LETHE_OK) return status;
-    out->commit = found.commit;
-    if (found.value.data != NULL) {
-        if (found.value.size <= sizeof out->bytes) {
-            memcpy(out->bytes, found.value.data, found.value.size);
-            out->size = found.value.size;
-        }
-        status =
-            lethe_claim_load((lethe_bytes){.data = out->bytes, .size = out->size}, &out->claim);
-        out->exists = status == LETHE_OK;
-    }
-    lethe_claims_release(&found);
+    lethe_status status =
+        lethe_claims_copy_record(store, LETHE_CLAIM_BY_ID, id, &out->copy, detail);
+    if (status != LETHE_OK || !out->copy.exists) return status;
+    status = lethe_claim_load(lethe_claims_copy_bytes(&out->copy), &out->claim);
     return status == LETHE_OK ? LETHE_OK : lethe_explain_damage("a claim", status, detail);
 }
 
-bool lethe_claim_is_old(const lethe_store *store, const lethe_claim_record *claim,
-                        uint64_t now_ms) {
-    return now_ms > claim->moment_ms && now_ms - claim->moment_ms > store->options.window_ms;
-}
-
-void lethe_claims_replace(lethe_claims_step *step, const lethe_claim_held *before,
+void lethe_claims_replace(lethe_claims_step *step, const lethe_claim_known *before,
                           const lethe_claim_record *after) {
     lethe_claims_record *record = &step->after;
-    lethe_bytes key = lethe_claim_key_bytes(&before->key);
-    if (before->exists) {
-        record->digest -=
-            lethe_claim_digest(key, (lethe_bytes){.data = before->bytes, .size = before->size});
+    unsigned char bytes[LETHE_CLAIM_RECORD_LIMIT_BYTES];
+    lethe_bytes value = {0};
+    if (before->copy.exists) {
         record->open_count -= !before->claim.is_done;
         record->done_count -= before->claim.is_done;
     }
-    if (after == NULL) {
-        lethe_claims_step_delete(step, &before->key);
-        return;
+    if (after != NULL) {
+        record->open_count += !after->is_done;
+        record->done_count += after->is_done;
+        value = (lethe_bytes){.data = bytes, .size = lethe_claim_store(bytes, after)};
     }
-    unsigned char bytes[LETHE_CLAIM_RECORD_LIMIT_BYTES];
-    lethe_bytes value = {.data = bytes, .size = lethe_claim_store(bytes, after)};
-    record->digest += lethe_claim_digest(key, value);
-    record->open_count += !after->is_done;
-    record->done_count += after->is_done;
-    lethe_claims_step_put(step, &before->key, value);
+    lethe_claims_step_replace(step, &before->copy, value, &record->digest);
 }
 
 void lethe_claims_queue(lethe_claims_step *step, char kind, uint64_t number,
@@ -88,66 +64,67 @@ static bool is_equal(lethe_bytes one, lethe_bytes other) {
 }
 
 /* The lease lasts so long from now on, or as long as it did. */
-static void extend(const lethe_claim_held *held, uint64_t until_ms, lethe_claims_step *step) {
-    lethe_claim_record claim = held->claim;
+static void extend(const lethe_claim_known *known, uint64_t until_ms, lethe_claims_step *step) {
+    lethe_claim_record claim = known->claim;
     if (until_ms <= claim.moment_ms) return;
     claim.moment_ms = until_ms;
-    lethe_claims_replace(step, held, &claim);
+    lethe_claims_replace(step, known, &claim);
 }
 
 lethe_claim_answer lethe_claims_decide_begin(const lethe_store *store,
                                              const lethe_claim_request *request,
-                                             const lethe_claim_held *held, uint64_t now_ms,
+                                             const lethe_claim_known *known, uint64_t now_ms,
                                              lethe_claims_step *step) {
-    const lethe_claim_record *known = &held->claim;
+    const lethe_claim_record *before = &known->claim;
     uint64_t until_ms = now_ms + request->lease_ms;
-    bool exists = held->exists && !lethe_claim_is_old(store, known, now_ms);
-    if (exists && !is_equal(known->fingerprint, request->fingerprint)) return LETHE_CLAIM_MISMATCH;
-    if (exists && known->is_done) return LETHE_CLAIM_DONE;
-    bool is_own = exists && is_equal(known->token, request->token);
+    bool exists =
+        known->copy.exists && !lethe_claim_is_old(store->options.window_ms, before, now_ms);
+    if (exists && !is_equal(before->fingerprint, request->fingerprint)) return LETHE_CLAIM_MISMATCH;
+    if (exists && before->is_done) return LETHE_CLAIM_DONE;
+    bool is_own = exists && is_equal(before->token, request->token);
     if (is_own) {
-        extend(held, until_ms, step);
+        extend(known, until_ms, step);
         return LETHE_CLAIM_NEW;
     }
-    if (exists && now_ms <= known->moment_ms) return LETHE_CLAIM_RUNNING;
+    if (exists && now_ms <= before->moment_ms) return LETHE_CLAIM_RUNNING;
     lethe_claim_record claim = {
         .moment_ms = until_ms, .token = request->token, .fingerprint = request->fingerprint};
     lethe_claims_queue_open(step, request->id, now_ms, &claim);
-    lethe_claims_replace(step, held, &claim);
+    lethe_claims_replace(step, known, &claim);
     return LETHE_CLAIM_NEW;
 }
 
 /* What there is to say unless the caller holds the claim; then LETHE_CLAIM_NEW. */
 static lethe_claim_answer judge_holder(const lethe_store *store, const lethe_claim_request *request,
-                                       const lethe_claim_held *held, uint64_t now_ms) {
-    if (!held->exists || lethe_claim_is_old(store, &held->claim, now_ms))
+                                       const lethe_claim_known *known, uint64_t now_ms) {
+    if (!known->copy.exists || lethe_claim_is_old(store->options.window_ms, &known->claim, now_ms))
         return LETHE_CLAIM_UNKNOWN;
-    if (held->claim.is_done) return LETHE_CLAIM_DONE;
-    return is_equal(held->claim.token, request->token) ? LETHE_CLAIM_NEW : LETHE_CLAIM_LOST;
+    if (known->claim.is_done) return LETHE_CLAIM_DONE;
+    return is_equal(known->claim.token, request->token) ? LETHE_CLAIM_NEW : LETHE_CLAIM_LOST;
 }
 
 lethe_claim_answer lethe_claims_decide_renew(const lethe_store *store,
                                              const lethe_claim_request *request,
-                                             const lethe_claim_held *held, uint64_t now_ms,
+                                             const lethe_claim_known *known, uint64_t now_ms,
                                              lethe_claims_step *step) {
-    lethe_claim_answer answer = judge_holder(store, request, held, now_ms);
+    lethe_claim_answer answer = judge_holder(store, request, known, now_ms);
     if (answer != LETHE_CLAIM_NEW) return answer;
-    extend(held, now_ms + request->lease_ms, step);
+    extend(known, now_ms + request->lease_ms, step);
     return LETHE_CLAIM_RENEWED;
 }
 
 lethe_claim_answer lethe_claims_decide_done(const lethe_store *store,
                                             const lethe_claim_request *request,
-                                            const lethe_claim_held *held, uint64_t now_ms,
+                                            const lethe_claim_known *known, uint64_t now_ms,
                                             lethe_claims_step *step) {
-    lethe_claim_answer answer = judge_holder(store, request, held, now_ms);
+    lethe_claim_answer answer = judge_holder(store, request, known, now_ms);
     if (answer == LETHE_CLAIM_DONE) {
-        return is_equal(held->claim.token, request->token) ? LETHE_CLAIM_DUPLICATE
-                                                           : LETHE_CLAIM_LOST;
+        return is_equal(known->claim.token, request->token) ? LETHE_CLAIM_DUPLICATE
+                                                            : LETHE_CLAIM_LOST;
     }
     if (answer != LETHE_CLAIM_NEW) return answer;
     lethe_claims_record *after = &step->after;
-    lethe_claim_record claim = held->claim;
+    lethe_claim_record claim = known->claim;
     claim.is_done = true;
     claim.number = after->done.next++;
     claim.moment_ms = now_ms;
@@ -164,16 +141,16 @@ lethe_claim_answer lethe_claims_decide_done(const lethe_store *store,
                                             .reply_number = claim.reply_number,
                                             .reply_bytes = claim.reply_bytes,
                                             .id = request->id});
-    lethe_claims_replace(step, held, &claim);
+    lethe_claims_replace(step, known, &claim);
     return LETHE_CLAIM_RECORDED;
 }
 
 lethe_claim_answer lethe_claims_decide_abort(const lethe_store *store,
                                              const lethe_claim_request *request,
-                                             const lethe_claim_held *held, uint64_t now_ms,
+                                             const lethe_claim_known *known, uint64_t now_ms,
                                              lethe_claims_step *step) {
-    lethe_claim_answer answer = judge_holder(store, request, held, now_ms);
+    lethe_claim_answer answer = judge_holder(store, request, known, now_ms);
     if (answer != LETHE_CLAIM_NEW) return answer;
-    lethe_claims_replace(step, held, NULL);
+    lethe_claims_replace(step, known, NULL);
     return LETHE_CLAIM_ABORTED;
 }

@@ -27,9 +27,13 @@ enum {
     LETHE_CLAIM_FIXED_BYTES = 40,
     LETHE_CLAIM_RECORD_LIMIT_BYTES =
         LETHE_CLAIM_FIXED_BYTES + LETHE_TOKEN_LIMIT_BYTES + LETHE_FINGERPRINT_LIMIT_BYTES,
+    /* The largest record under an id is that of a hold. */
+    LETHE_CLAIMS_COPY_LIMIT_BYTES = 64 + LETHE_KEY_LIMIT_BYTES,
     LETHE_CLAIM_ENTRY_FIXED_BYTES = 24,
     LETHE_CLAIM_ENTRY_LIMIT_BYTES = LETHE_CLAIM_ENTRY_FIXED_BYTES + LETHE_ID_LIMIT_BYTES
 };
+_Static_assert((int)LETHE_CLAIM_RECORD_LIMIT_BYTES <= (int)LETHE_CLAIMS_COPY_LIMIT_BYTES,
+               "a claim's record can be copied, too");
 
 typedef struct lethe_claim_key {
     unsigned char data[LETHE_CLAIM_KEY_LIMIT_BYTES];

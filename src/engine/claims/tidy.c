@@ -18,10 +18,9 @@
 
 enum { FORGET_AT_ONCE = 4, DROP_AT_ONCE = 1024, LOOK_SHARE = 8 };
 
-lethe_status lethe_claims_read_first(lethe_store *store, char kind, uint64_t number,
-                                     lethe_claims_first *out, lethe_detail *detail) {
+/* Reads the record of a queue. */
+static lethe_status read_entry(lethe_store *store, lethe_claims_first *out, lethe_detail *detail) {
     lethe_claims_found found;
-    lethe_claim_key_of_number(kind, number, &out->key);
     lethe_status status = lethe_claims_find(store, &out->key, &found, detail);
     if (status != LETHE_OK) return status;
     size_t size = found.value.data == NULL ? 0 : found.value.size;
@@ -33,69 +32,77 @@ lethe_status lethe_claims_read_first(lethe_store *store, char kind, uint64_t num
                               : lethe_explain_damage("a queue of claims", status, detail);
 }
 
+lethe_status lethe_claims_read_first(lethe_store *store, char kind, const lethe_claim_range *queue,
+                                     uint64_t now_ms, uint64_t span_ms, lethe_claims_first *out,
+                                     bool *is_due, lethe_detail *detail) {
+    *is_due = false;
+    if (queue->first == queue->next) return LETHE_OK;
+    out->number = queue->first;
+    lethe_claim_key_of_number(kind, out->number, &out->key);
+    lethe_status status = read_entry(store, out, detail);
+    if (status == LETHE_OK)
+        *is_due = lethe_claims_has_passed(out->entry.moment_ms, now_ms, span_ms);
+    return status;
+}
+
 /* Whether the claim is the one that has this number in this queue. */
-static bool is_of(const lethe_claim_held *held, bool is_done, uint64_t number) {
-    return held->exists && held->claim.is_done == is_done && held->claim.number == number;
+static bool is_of(const lethe_claim_known *known, bool is_done, uint64_t number) {
+    return known->copy.exists && known->claim.is_done == is_done && known->claim.number == number;
 }
 
 /* Looks at the first open one. *more: there may be another. */
 static lethe_status look_at_open(lethe_store *store, uint64_t now_ms, bool *more,
                                  lethe_detail *detail) {
+    const uint64_t window_ms = store->options.window_ms;
     lethe_claims_first first;
-    lethe_claim_held held;
+    lethe_claim_known known;
     lethe_claims_step step;
-    uint64_t number = store->claims.record.opened.first;
-    *more = false;
-    if (number == store->claims.record.opened.next) return LETHE_OK;
     lethe_status status =
-        lethe_claims_read_first(store, LETHE_CLAIM_OPEN_AT, number, &first, detail);
-    if (status != LETHE_OK) return status;
-    if (!lethe_claims_has_passed(first.entry.moment_ms, now_ms,
-                                 store->options.window_ms / LOOK_SHARE))
-        return LETHE_OK;
-    status = lethe_claims_hold(store, first.entry.id, &held, detail);
-    if (status != LETHE_OK) return status;
+        lethe_claims_read_first(store, LETHE_CLAIM_OPEN_AT, &store->claims.record.opened, now_ms,
+                                window_ms / LOOK_SHARE, &first, more, detail);
+    if (status == LETHE_OK && *more)
+        status = lethe_claims_read(store, first.entry.id, &known, detail);
+    if (status != LETHE_OK || !*more) return status;
     lethe_claims_step_begin(store, &step);
     lethe_claims_step_delete(&step, &first.key);
     step.after.opened.first++;
-    if (is_of(&held, false, number) && lethe_claim_is_old(store, &held.claim, now_ms)) {
-        lethe_claims_replace(&step, &held, NULL);
-    } else if (is_of(&held, false, number)) {
-        lethe_claim_record claim = held.claim;
+    if (is_of(&known, false, first.number) && lethe_claim_is_old(window_ms, &known.claim, now_ms)) {
+        lethe_claims_replace(&step, &known, NULL);
+    } else if (is_of(&known, false, first.number)) {
+        lethe_claim_record claim = known.claim;
         lethe_claims_queue_open(&step, first.entry.id, now_ms, &claim);
-        lethe_claims_replace(&step, &held, &claim);
+        lethe_claims_replace(&step, &known, &claim);
     }
-    *more = true;
     return lethe_claims_step_end(store, &step);
 }
 
+/* The reply of a claim that is forgotten goes with it. */
+static void forget_reply(lethe_claims_step *step, const lethe_claim_entry *entry) {
+    lethe_claim_key key;
+    if (entry->reply_number < step->after.replies.first || entry->reply_number == 0) return;
+    lethe_claim_key_of_number(LETHE_CLAIM_REPLY, entry->reply_number, &key);
+    lethe_claims_step_delete(step, &key);
+    step->after.reply_bytes -= lethe_claim_charge(entry->reply_bytes);
+    step->after.replies.first = entry->reply_number + 1;
+}
+
+/* Forgets the first that is done, if it is old enough. *more: there may be another. */
 static lethe_status forget_done(lethe_store *store, uint64_t now_ms, bool *more,
                                 lethe_detail *detail) {
     lethe_claims_first first;
-    lethe_claim_held held;
+    lethe_claim_known known;
     lethe_claims_step step;
-    uint64_t number = store->claims.record.done.first;
-    *more = false;
-    if (number == store->claims.record.done.next) return LETHE_OK;
     lethe_status status =
-        lethe_claims_read_first(store, LETHE_CLAIM_DONE_AT, number, &first, detail);
-    if (status != LETHE_OK) return status;
-    if (!lethe_claims_has_passed(first.entry.moment_ms, now_ms, store->options.window_ms))
-        return LETHE_OK;
-    status = lethe_claims_hold(store, first.entry.id, &held, detail);
-    if (status != LETHE_OK) return status;
+        lethe_claims_read_first(store, LETHE_CLAIM_DONE_AT, &store->claims.record.done, now_ms,
+                                store->options.window_ms, &first, more, detail);
+    if (status == LETHE_OK && *more)
+        status = lethe_claims_read(store, first.entry.id, &known, detail);
+    if (status != LETHE_OK || !*more) return status;
     lethe_claims_step_begin(store, &step);
     lethe_claims_step_delete(&step, &first.key);
     step.after.done.first++;
-    if (first.entry.reply_number >= step.after.replies.first && first.entry.reply_number > 0) {
-        lethe_claim_key key;
-        lethe_claim_key_of_number(LETHE_CLAIM_REPLY, first.entry.reply_number, &key);
-        lethe_claims_step_delete(&step, &key);
-        step.after.reply_bytes -= lethe_claim_charge(first.entry.reply_bytes);
-        step.after.replies.first = first.entry.reply_number + 1;
-    }
-    if (is_of(&held, true, number)) lethe_claims_replace(&step, &held, NULL);
-    *more = true;
+    forget_reply(&step, &first.entry);
+    if (is_of(&known, true, first.number)) lethe_claims_replace(&step, &known, NULL);
     return lethe_claims_step_end(store, &step);
 }
 

@@ -4,7 +4,8 @@
  *         FOLDER/data/         RocksDB
  *         FOLDER/data.new/     the same while it is being made
  *         FOLDER/acknowledged  the number of the last acknowledged commit
- *         FOLDER/fold.sst      a table that is being made (fold_table.c), or that could not be
+ *         FOLDER/fold.sst, FOLDER/fold-upper.sst
+ *                              tables that are being made (fold_table.c), or that could not be
  *                              added (mend.c)
  * I1      A commit is one write batch, synced before it returns. RocksDB's own log is what makes
  *         our log durable.
@@ -226,32 +227,42 @@ static lethe_status open_database(lethe_disk *disk, const char *data, lethe_disk
     return lethe_disk_translate(message, "cannot open the store", detail);
 }
 
-/* Opens the store to read it, through links to its files and one to the table that a failed fold
- * left. All files are open then, and the links can go. status is that of opening it as it is. */
+/* Opens the store, with tables that a failed fold has left in the places of those that are missing.
+ * Each is tried in each place; what is refused is as it was. */
+static lethe_status open_with_folds(lethe_disk *disk, const char *data, lethe_disk_mode mode) {
+    lethe_status status = open_database(disk, data, mode, NULL);
+    if (status == LETHE_OK || !lethe_disk_can_mend(disk)) return status;
+    const lethe_table_number missing = disk->missing;
+    for (unsigned i = 0; i < LETHE_FOLD_TABLES; i++) {
+        if (lethe_disk_mend(disk, data, i, &missing) != LETHE_OK) continue;
+        if (open_with_folds(disk, data, mode) == LETHE_OK) return LETHE_OK;
+        lethe_disk_take_back(disk, data, i);
+    }
+    return status;
+}
+
+/* Opens the store to read it, through links to its files and to the tables that a failed fold left.
+ * All files are open then, and the links can go. status is that of opening it as it is. */
 static lethe_status open_shown(lethe_disk *disk, lethe_disk_mode mode, lethe_status status,
                                lethe_detail *detail) {
     lethe_os_temporary shown;
-    if (lethe_disk_show_mended(disk, &shown) != LETHE_OK) {
+    if (lethe_disk_show(disk, &shown) != LETHE_OK) {
         return lethe_detail_fill(detail, status,
                                  "the disk failed while a table was taken into %s; open it to "
                                  "write once, which puts the table in its place",
                                  disk->folder);
     }
-    lethe_status again = open_database(disk, shown.path, mode, NULL);
+    lethe_status again = open_with_folds(disk, shown.path, mode);
     lethe_os_temporary_remove(&shown);
     return again == LETHE_OK ? LETHE_OK : status;
 }
 
-/* Opens the store. Where a table is missing that a failed fold has left, it is put in its place. */
+/* Opens the store. Where tables are missing that a failed fold has left, they are put in place. */
 static lethe_status open_mended(lethe_disk *disk, lethe_disk_mode mode, lethe_detail *detail) {
     lethe_status status = open_database(disk, disk->data, mode, detail);
     if (status == LETHE_OK || !lethe_disk_can_mend(disk)) return status;
     if (disk->mode != LETHE_DISK_WRITE) return open_shown(disk, mode, status, detail);
-    if (lethe_disk_mend(disk) != LETHE_OK) return status;
-    lethe_status again = open_database(disk, disk->data, mode, NULL);
-    if (again == LETHE_OK) return LETHE_OK;
-    lethe_disk_take_back(disk);
-    return status;
+    return open_with_folds(disk, disk->data, mode) == LETHE_OK ? LETHE_OK : status;
 }
 
 /* Looks whether the folder is a store, or can become one, and explains why not. */
@@ -306,7 +317,8 @@ static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *
                 lethe_os_path(disk->lock, "%s/lethe.lock", folder) &&
                 lethe_os_path_from_root(disk->claimed, disk->lock) &&
                 lethe_os_path(disk->acknowledgement, "%s/acknowledged", folder) &&
-                lethe_os_path(disk->fold, "%s/fold.sst", folder) &&
+                lethe_os_path(disk->folds[0], "%s/fold.sst", folder) &&
+                lethe_os_path(disk->folds[1], "%s/fold-upper.sst", folder) &&
                 lethe_os_path(disk->begun, "%s/data.new", folder);
     if (!fits) return lethe_detail_of_file(detail, LETHE_EIO, "look into", folder);
     lethe_status status = lethe_os_temporary_make(&disk->temporary);
@@ -388,7 +400,9 @@ static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_insp
     }
     if (is_new) status = make_database(disk, detail);
     if (status == LETHE_OK) status = open_mended(disk, disk->mode, detail);
-    if (status == LETHE_OK && disk->mode == LETHE_DISK_WRITE) lethe_os_remove(disk->fold);
+    for (unsigned i = 0; i < LETHE_FOLD_TABLES; i++) {
+        if (status == LETHE_OK && disk->mode == LETHE_DISK_WRITE) lethe_os_remove(disk->folds[i]);
+    }
     remove_diary(disk);
     return status;
 }
@@ -409,6 +423,11 @@ lethe_status lethe_disk_open(const char *folder, lethe_disk_mode mode, bool crea
     }
     *out = disk;
     return LETHE_OK;
+}
+
+bool lethe_disk_exists(const char *folder) {
+    char data[LETHE_OS_PATH_BYTES];
+    return lethe_os_path(data, "%s/data", folder) && lethe_os_exists(data);
 }
 
 lethe_disk *lethe_disk_share(lethe_disk *disk) {

@@ -55,6 +55,8 @@ typedef lethe_status (*lethe_disk_inspector)(lethe_disk *disk, lethe_detail *det
 LETHE_MUST_CHECK lethe_status lethe_disk_open(const char *folder, lethe_disk_mode mode, bool create,
                                               lethe_disk_inspector inspect, lethe_disk **out,
                                               lethe_detail *detail);
+/* Whether somebody has begun to make a store in folder. */
+bool lethe_disk_exists(const char *folder);
 /* Takes NULL. Walks that have begun go on, and the last one to end frees the disk. */
 void lethe_disk_close(lethe_disk *disk);
 
@@ -139,7 +141,7 @@ uint64_t lethe_disk_bytes(lethe_disk *disk, enum lethe_family family);
 /* What RocksDB holds in memory: memtables, caches, indexes. */
 uint64_t lethe_disk_memory_bytes(lethe_disk *disk);
 
-/* --- fold_table.c: a table of counters that is made separately, and then added as a whole --- */
+/* --- fold_table.c: tables of counters that are made separately, and then added as a whole --- */
 
 typedef struct lethe_fold_table lethe_fold_table;
 /* The table is for COUNTERS or BUCKETS. It has the values as of commit `cut`, and says so under the
@@ -147,12 +149,22 @@ typedef struct lethe_fold_table lethe_fold_table;
 LETHE_MUST_CHECK lethe_status lethe_fold_table_begin(lethe_disk *disk, enum lethe_family family,
                                                      uint64_t cut, lethe_fold_table **out,
                                                      lethe_detail *detail);
-/* In ascending order of keys. The end reports the first error. */
+/* A second table of the same fold, for keys that are above all of the first one's. */
+LETHE_MUST_CHECK lethe_status lethe_fold_table_begin_upper(lethe_disk *disk,
+                                                           enum lethe_family family,
+                                                           lethe_fold_table **out,
+                                                           lethe_detail *detail);
+/* In ascending order of keys. The end reports the first error. Each table may be used by a thread
+ * of its own. */
 void lethe_fold_table_put(lethe_fold_table *table, lethe_bytes key, lethe_bytes value);
 void lethe_fold_table_delete(lethe_fold_table *table, lethe_bytes key);
-/* Adds the table to its family, durably. Frees it either way. */
-LETHE_MUST_CHECK lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_detail *detail);
-/* Frees it without adding it. */
+/* Nothing more is put: writes the rest of the file, which the end would do otherwise. */
+void lethe_fold_table_finish(lethe_fold_table *table);
+/* Adds the table to its family, durably; with the upper one, if there is one: both or none. Frees
+ * them either way. */
+LETHE_MUST_CHECK lethe_status lethe_fold_table_end(lethe_fold_table *table, lethe_fold_table *upper,
+                                                   lethe_detail *detail);
+/* Frees it without adding it. Takes NULL. */
 void lethe_fold_table_drop(lethe_fold_table *table);
 
 /* --- files.c: the files of a store that is in use --- */

@@ -3,7 +3,7 @@
  * LAYOUT  data/CURRENT, data/MANIFEST-N   which tables there are, and from which log on
  *         data/N.log                      commits that are in no table yet
  *         data/N.sst                      tables
- *         acknowledged, fold.sst          see disk.c
+ *         acknowledged, fold*.sst         see disk.c
  * I1      RocksDB appends to its manifest before it removes a table or a log that the manifest had
  *         named, and points CURRENT to another manifest before it removes the one before. So these
  *         two are the pivots of a set (backup/set.c).
@@ -29,10 +29,11 @@ lethe_status lethe_disk_gather(lethe_set *set) {
     if (status == LETHE_OK) status = lethe_set_add_all(set, data, "MANIFEST", "", LETHE_SET_PIVOT);
     if (status == LETHE_OK) status = lethe_set_add_all(set, data, "", ".log", LETHE_SET_PLAIN);
     if (status == LETHE_OK) status = lethe_set_add_all(set, data, "", ".sst", LETHE_SET_PLAIN);
-    /* A table that a failed fold has left may be needed (mend.c). One that a fold is making is
+    /* Tables that a failed fold has left may be needed (mend.c). Those that a fold is making are
      * not. */
-    if (status == LETHE_OK && !has_writer(set)) status = lethe_set_add_named(set, "fold.sst");
-    return status;
+    if (status != LETHE_OK || has_writer(set)) return status;
+    status = lethe_set_add_named(set, "fold.sst");
+    return status == LETHE_OK ? lethe_set_add_named(set, "fold-upper.sst") : status;
 }
 
 /* Whether a list of RocksDB's, whose names begin with a slash, has this table. */

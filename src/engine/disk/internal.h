@@ -1,7 +1,7 @@
 /* engine/disk/internal.h - what the files about RocksDB share.
  *
  *   disk.c         opening and closing            options.c   how RocksDB is to work
- *   records.c      reading and writing records    mend.c      a table that is missing
+ *   records.c      reading and writing records    mend.c      tables that are missing
  *   fold_table.c   tables that are added whole    files.c     which files there are */
 #ifndef LETHE_ENGINE_DISK_INTERNAL_H
 #define LETHE_ENGINE_DISK_INTERNAL_H
@@ -15,6 +15,14 @@
 #include "os/path.h"
 #include "os/temporary.h"
 
+/* The tables that a fold makes at most. */
+enum { LETHE_FOLD_TABLES = 2 };
+
+/* What RocksDB knows a table by, as in its file's name; empty: none. */
+typedef struct lethe_table_number {
+    char text[24];
+} lethe_table_number;
+
 struct lethe_disk {
     lethe_disk_mode mode;
     /* Of those who opened or share it, and of walks. */
@@ -22,15 +30,15 @@ struct lethe_disk {
 
     /* Paths: see disk.c, LAYOUT. */
     char folder[LETHE_OS_PATH_BYTES], data[LETHE_OS_PATH_BYTES], lock[LETHE_OS_PATH_BYTES];
-    char fold[LETHE_OS_PATH_BYTES], acknowledgement[LETHE_OS_PATH_BYTES];
-    char begun[LETHE_OS_PATH_BYTES];
+    char folds[LETHE_FOLD_TABLES][LETHE_OS_PATH_BYTES];
+    char acknowledgement[LETHE_OS_PATH_BYTES], begun[LETHE_OS_PATH_BYTES];
     /* The lock, from the root on: the process may change its folder. */
     char claimed[LETHE_OS_PATH_BYTES];
     /* A folder for RocksDB's diary, while it opens. */
     lethe_os_temporary temporary;
-    /* The number of the table that RocksDB did not find when it was last opened, and of the one
-     * that was put in its place. */
-    char missing[24], mended[24];
+    /* The number of the table that RocksDB did not find when it was last opened, and of those in
+     * whose places the tables of a fold were put. */
+    lethe_table_number missing, mended[LETHE_FOLD_TABLES];
 
     lethe_os_claim claim;
     /* Another folder is at our path, or none: see lethe_disk_check_place. */
@@ -68,14 +76,16 @@ void lethe_disk_free_options(lethe_disk *disk);
 void lethe_disk_find_missing(lethe_disk *disk, const char *message);
 /* Whether a table is missing, and a failed fold has left one. */
 bool lethe_disk_can_mend(const lethe_disk *disk);
-/* Puts that table in its place. If RocksDB does not accept it, take_back undoes this.
- * Errors: LETHE_ECORRUPT, LETHE_ENOSPACE, LETHE_EIO; nothing changed then, as far as is known. */
-LETHE_MUST_CHECK lethe_status lethe_disk_mend(lethe_disk *disk);
-void lethe_disk_take_back(lethe_disk *disk);
-/* For readers, which change nothing: makes a temporary folder of links to the database's files,
- * with the table in its place. The caller removes the folder. Errors: LETHE_ENOTFOUND,
- * LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM; there is no folder then. */
-LETHE_MUST_CHECK lethe_status lethe_disk_show_mended(const lethe_disk *disk,
-                                                     lethe_os_temporary *out);
+/* Puts one of the tables that a fold left in the place of a missing one: in the database's folder,
+ * or, as a link, in one that lethe_disk_show made. If RocksDB does not accept it, take_back undoes
+ * this. Errors: LETHE_ENOTFOUND (it was not left, or is in a place already), LETHE_ECORRUPT,
+ * LETHE_ENOSPACE, LETHE_EIO; nothing changed then, as far as is known. */
+LETHE_MUST_CHECK lethe_status lethe_disk_mend(lethe_disk *disk, const char *data, unsigned which,
+                                              const lethe_table_number *missing);
+void lethe_disk_take_back(lethe_disk *disk, const char *data, unsigned which);
+/* For readers, which change nothing: makes a temporary folder of links to the database's files. The
+ * caller removes the folder. Errors: LETHE_ENOTFOUND, LETHE_ENOSPACE, LETHE_EIO, LETHE_ENOMEM;
+ * there is no folder then. */
+LETHE_MUST_CHECK lethe_status lethe_disk_show(const lethe_disk *disk, lethe_os_temporary *out);
 
 #endif

@@ -32,7 +32,9 @@ struct call {
     lethe_hold_answer answer;
     lethe_limit *limit; /* unless NULL */
     uint64_t now_ms, wall_ms;
-    lethe_hold_found found;
+    lethe_hold_known known;
+    /* What the call is. */
+    lethe_status (*decide)(struct call *call, lethe_detail *detail);
 };
 
 /* The change that the limit of a hold is on. */
@@ -80,24 +82,22 @@ static lethe_status answer(struct call *call, lethe_hold_answer answer,
 /* What every call begins with: the time, and the hold of the id, if it is known. */
 static lethe_status begin(struct call *call, lethe_detail *detail) {
     lethe_store *store = call->store;
-    uint64_t commit;
     call->now_ms = lethe_claims_now(&store->claims);
     call->wall_ms = lethe_os_wall_ms();
     lethe_holds_lapse(store, call->now_ms);
     lethe_status status = lethe_holds_tidy(store, call->now_ms, detail);
-    if (status == LETHE_OK)
-        status = lethe_holds_find(store, call->id, &call->found, &commit, detail);
+    if (status == LETHE_OK) status = lethe_holds_read(store, call->id, &call->known, detail);
     return status;
 }
 
 static bool is_known(const struct call *call) {
-    return call->found.exists &&
-           !lethe_hold_is_old(call->store->options.window_ms, &call->found.hold, call->now_ms);
+    return call->known.copy.exists &&
+           !lethe_hold_is_old(call->store->options.window_ms, &call->known.hold, call->now_ms);
 }
 
 /* Whether something is held for it. */
 static bool is_open(const struct call *call) {
-    const lethe_hold_record *hold = &call->found.hold;
+    const lethe_hold_record *hold = &call->known.hold;
     return hold->state == LETHE_HOLD_IS_OPEN && call->now_ms <= hold->deadline_ms;
 }
 
@@ -128,7 +128,7 @@ static lethe_status keep(struct call *call, const lethe_hold_record *hold, lethe
     if (status == LETHE_OK) status = lethe_holds_add(store, call->id, hold);
     if (status != LETHE_OK) return status;
     lethe_claims_step_begin(store, &step);
-    lethe_holds_replace(&step, &call->found, hold);
+    lethe_holds_replace(&step, &call->known, hold);
     step.after.holds.placed++;
     status = lethe_claims_step_end(store, &step);
     if (status != LETHE_OK) lethe_holds_remove(store, call->id);
@@ -140,8 +140,8 @@ static lethe_status decide_place(struct call *call, lethe_detail *detail) {
     bool is_limited, fits = true;
     lethe_hold_record asked = asked_for(call);
     if (is_known(call)) {
-        bool is_mine = is_same(&asked, &call->found.hold);
-        return answer(call, is_mine ? LETHE_HOLD_DUPLICATE : LETHE_HOLD_MISMATCH, &call->found.hold,
+        bool is_mine = is_same(&asked, &call->known.hold);
+        return answer(call, is_mine ? LETHE_HOLD_DUPLICATE : LETHE_HOLD_MISMATCH, &call->known.hold,
                       detail);
     }
     lethe_status status = judge(call, &asked, asked.amount, &is_limited, detail);
@@ -167,7 +167,7 @@ static lethe_status book(struct call *call, const lethe_hold_record *hold, bool 
     if (hold->actual == 0) return LETHE_OK;
     lethe_group *group = lethe_log_filling(&call->store->log);
     lethe_log_open_group(group);
-    lethe_values_fetch(values, &operation, 1, &outcome);
+    lethe_values_fetch(values, &operation, NULL, 1, &outcome);
     values->buckets.wall_ms = hold->wall_ms;
     lethe_status status = lethe_values_change(values, group, &operation, 0, overflows, detail);
     return status == LETHE_OK ? lethe_values_finish_chunk(values) : status;
@@ -181,7 +181,7 @@ static lethe_status end(struct call *call, lethe_hold_record *after, bool is_bey
     after->ended_ms = call->now_ms;
     lethe_claims_step_begin(store, &step);
     lethe_holds_queue(&step, call->id, call->now_ms, after);
-    lethe_holds_replace(&step, &call->found, after);
+    lethe_holds_replace(&step, &call->known, after);
     step.after.holds.forced += is_beyond;
     lethe_status status = lethe_claims_step_end(store, &step);
     if (status == LETHE_OK && was_open) lethe_holds_remove(store, call->id);
@@ -189,7 +189,7 @@ static lethe_status end(struct call *call, lethe_hold_record *after, bool is_bey
 }
 
 static lethe_status settle(struct call *call, lethe_detail *detail) {
-    lethe_hold_record after = call->found.hold;
+    lethe_hold_record after = call->known.hold;
     bool is_limited, overflows;
     int64_t more = call->actual - (is_open(call) ? after.amount : 0);
     if (!is_open(call)) after.wall_ms = call->wall_ms;
@@ -207,7 +207,7 @@ static lethe_status settle(struct call *call, lethe_detail *detail) {
 }
 
 static lethe_status decide_settle(struct call *call, lethe_detail *detail) {
-    const lethe_hold_record *hold = &call->found.hold;
+    const lethe_hold_record *hold = &call->known.hold;
     if (!is_known(call)) return answer(call, LETHE_HOLD_UNKNOWN, NULL, detail);
     if (lethe_hold_is_unsettled(hold)) return settle(call, detail);
     bool is_same_again = hold->state == LETHE_HOLD_IS_SETTLED && hold->actual == call->actual;
@@ -215,7 +215,7 @@ static lethe_status decide_settle(struct call *call, lethe_detail *detail) {
 }
 
 static lethe_status decide_release(struct call *call, lethe_detail *detail) {
-    lethe_hold_record after = call->found.hold;
+    lethe_hold_record after = call->known.hold;
     if (!is_known(call)) return answer(call, LETHE_HOLD_UNKNOWN, NULL, detail);
     if (after.state == LETHE_HOLD_IS_SETTLED)
         return answer(call, LETHE_HOLD_MISMATCH, NULL, detail);
@@ -230,32 +230,14 @@ static lethe_status decide_release(struct call *call, lethe_detail *detail) {
 
 /* With the lock. An answer may rest on values and holds of others, so it waits for all that was
  * decided before it. */
-static lethe_status finish(struct call *call, lethe_status status, uint64_t *commit) {
+static lethe_status run(void *context, uint64_t *commit, lethe_detail *detail) {
+    struct call *call = context;
+    lethe_status status = begin(call, detail);
+    if (status == LETHE_OK) status = call->decide(call, detail);
     const lethe_group *group = lethe_log_filling(&call->store->log);
     bool has_written = !lethe_group_is_empty(group) || group->claims.size > 0;
     *commit = has_written ? call->store->log.filling : call->store->log.sealed;
     return status;
-}
-
-static lethe_status run_place(void *context, uint64_t *commit, lethe_detail *detail) {
-    struct call *call = context;
-    lethe_status status = begin(call, detail);
-    if (status == LETHE_OK) status = decide_place(call, detail);
-    return finish(call, status, commit);
-}
-
-static lethe_status run_settle(void *context, uint64_t *commit, lethe_detail *detail) {
-    struct call *call = context;
-    lethe_status status = begin(call, detail);
-    if (status == LETHE_OK) status = decide_settle(call, detail);
-    return finish(call, status, commit);
-}
-
-static lethe_status run_release(void *context, uint64_t *commit, lethe_detail *detail) {
-    struct call *call = context;
-    lethe_status status = begin(call, detail);
-    if (status == LETHE_OK) status = decide_release(call, detail);
-    return finish(call, status, commit);
 }
 
 static lethe_status check(lethe_store *store, lethe_bytes id) {
@@ -285,14 +267,14 @@ static lethe_status check_place(lethe_store *store, const lethe_hold *hold) {
 
 lethe_status lethe_hold_place(lethe_store *store, const lethe_hold *hold,
                               lethe_hold_answer *answered, lethe_limit *limit) {
-    struct call call = {.store = store, .limit = limit};
+    struct call call = {.store = store, .limit = limit, .decide = decide_place};
     if (limit != NULL) *limit = (lethe_limit){0};
     if (store == NULL || hold == NULL || answered == NULL ||
         LETHE_TAKE(hold, &call.hold, allocator) != LETHE_OK)
         return LETHE_EINVAL;
     call.id = call.hold.id;
     lethe_status status = check_place(store, &call.hold);
-    if (status == LETHE_OK) status = lethe_claims_run(store, 1, run_place, &call);
+    if (status == LETHE_OK) status = lethe_claims_run(store, 1, run, &call);
     if (status == LETHE_OK) *answered = call.answer;
     return status;
 }
@@ -305,22 +287,23 @@ lethe_status lethe_hold_settle(lethe_store *store, lethe_bytes id, int64_t actua
                         .id = id,
                         .actual = actual,
                         .is_forced = (flags & LETHE_SETTLE_FORCE) != 0,
-                        .limit = limit};
+                        .limit = limit,
+                        .decide = decide_settle};
     lethe_status status = check(store, id);
     if (status == LETHE_OK && actual < 0)
         status = lethe_claims_refuse(store, "0 or more can be settled");
     if (status == LETHE_OK && (flags & ~(uint32_t)LETHE_SETTLE_FORCE) != 0)
         status = lethe_claims_refuse(store, "a flag of settle is not known");
-    if (status == LETHE_OK) status = lethe_claims_run(store, 1, run_settle, &call);
+    if (status == LETHE_OK) status = lethe_claims_run(store, 1, run, &call);
     if (status == LETHE_OK) *answered = call.answer;
     return status;
 }
 
 lethe_status lethe_hold_release(lethe_store *store, lethe_bytes id, lethe_hold_answer *answered) {
     if (store == NULL || answered == NULL) return LETHE_EINVAL;
-    struct call call = {.store = store, .id = id};
+    struct call call = {.store = store, .id = id, .decide = decide_release};
     lethe_status status = check(store, id);
-    if (status == LETHE_OK) status = lethe_claims_run(store, 1, run_release, &call);
+    if (status == LETHE_OK) status = lethe_claims_run(store, 1, run, &call);
     if (status == LETHE_OK) *answered = call.answer;
     return status;
 }

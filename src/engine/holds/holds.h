@@ -40,6 +40,8 @@ typedef struct lethe_holds {
     /* Those whose lease has ended, in that order: of these nothing is held. */
     lethe_hold_open *lapsed, **lapsed_end;
     uint64_t bytes;
+    /* The sum of what the heap has, in two words. */
+    uint64_t held_low, held_high;
 } lethe_holds;
 
 /* Reads the open ones, for a writer whose values are there. Errors: LETHE_ECORRUPT,
@@ -61,22 +63,18 @@ void lethe_holds_drop_lapsed(lethe_store *store);
 
 /* --- tidy.c --- */
 
-/* A hold as it is: a copy, which steps do not change. */
-typedef struct lethe_hold_found {
-    bool exists;
-    lethe_claim_key key;
-    unsigned char bytes[LETHE_HOLD_RECORD_LIMIT_BYTES];
-    size_t size;
+/* A hold as it is. Its bytes are those of the copy. */
+typedef struct lethe_hold_known {
+    lethe_claims_copy copy;
     lethe_hold_record hold;
-} lethe_hold_found;
+} lethe_hold_known;
 
-LETHE_MUST_CHECK lethe_status lethe_holds_find(lethe_store *store, lethe_bytes id,
-                                               lethe_hold_found *out, uint64_t *commit,
-                                               lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_holds_read(lethe_store *store, lethe_bytes id,
+                                               lethe_hold_known *out, lethe_detail *detail);
 /* Whether it ended too long ago to be remembered at this time. */
 bool lethe_hold_is_old(uint64_t window_ms, const lethe_hold_record *hold, uint64_t now_ms);
 /* Replaces a hold in a step: by another one, or by none. */
-void lethe_holds_replace(lethe_claims_step *step, const lethe_hold_found *before,
+void lethe_holds_replace(lethe_claims_step *step, const lethe_hold_known *before,
                          const lethe_hold_record *after);
 /* Puts a hold that ends at the end of the queue, and sets its number. */
 void lethe_holds_queue(lethe_claims_step *step, lethe_bytes id, uint64_t now_ms,

@@ -93,6 +93,8 @@ static lethe_tally_record *find(const lethe_store *store, lethe_bytes id) {
 /* Takes a hold out of the heap and out of the sums. It stays the caller's. */
 static void take_out(lethe_store *store, lethe_hold_open *hold) {
     lethe_holds *holds = &store->holds;
+    holds->held_high -= holds->held_low < (uint64_t)hold->amount;
+    holds->held_low -= (uint64_t)hold->amount;
     lethe_hold_open *last = holds->heap[--holds->count];
     if (last != hold) {
         put(holds, hold->place, last);
@@ -160,6 +162,8 @@ lethe_status lethe_holds_add(lethe_store *store, lethe_bytes id, const lethe_hol
     }
     put(holds, holds->count++, hold);
     sift_up(holds, hold);
+    holds->held_low += (uint64_t)hold->amount;
+    holds->held_high += holds->held_low < (uint64_t)hold->amount;
     return LETHE_OK;
 }
 

@@ -4,12 +4,15 @@
 #ifndef LETHE_ENGINE_HOLDS_RECORD_H
 #define LETHE_ENGINE_HOLDS_RECORD_H
 
+#include "engine/claims/record.h"
 #include "lethe/holds.h"
 
 enum {
     LETHE_HOLD_FIXED_BYTES = 64,
     LETHE_HOLD_RECORD_LIMIT_BYTES = LETHE_HOLD_FIXED_BYTES + LETHE_KEY_LIMIT_BYTES
 };
+_Static_assert((int)LETHE_HOLD_RECORD_LIMIT_BYTES <= (int)LETHE_CLAIMS_COPY_LIMIT_BYTES,
+               "a copy has room for a hold");
 
 /* The key is borrowed. */
 typedef struct lethe_hold_record {

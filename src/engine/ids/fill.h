@@ -1,7 +1,8 @@
-/* engine/ids/fill.h - fills a window with the ids of the log, in a thread of its own.
+/* engine/ids/fill.h - fills a window with the ids of the log, in threads of its own.
  *
- * The caller reads segments and hands over their runs; the thread adds them to the window in that
- * order, by the calls that the caller would have made itself. */
+ * The caller reads segments and hands over their runs; the threads, as many as there are CPUs, add
+ * them to the window. It becomes the window that the caller would have made alone, one run after
+ * the other: lethe_window_add_runs. */
 #ifndef LETHE_ENGINE_IDS_FILL_H
 #define LETHE_ENGINE_IDS_FILL_H
 
@@ -10,16 +11,16 @@
 
 typedef struct lethe_fill lethe_fill;
 
-/* Starts filling the window, which belongs to the thread until the end. NULL if there is no memory
- * or no thread for that; then the caller fills it alone. */
+/* Starts filling the window, which belongs to the threads until the end. NULL if there is no
+ * memory or not even one thread for that; then the caller fills it alone. */
 lethe_fill *lethe_fill_begin(lethe_window *window);
 
-/* Hands over a run; waits while the thread is far behind. Returns the first error so far. Errors:
- * those of lethe_window_add_batch. */
+/* Hands over a run; waits while the threads are far behind. Returns the first error so far.
+ * Errors: those of lethe_window_add_runs. */
 LETHE_MUST_CHECK lethe_status lethe_fill_run(lethe_fill *fill, const unsigned char *log_ids,
                                              lethe_id_run run);
 
-/* Waits until all runs are in the window, and ends the thread. Returns the first error. Takes
+/* Waits until all runs are in the window, and ends the threads. Returns the first error. Takes
  * NULL. */
 LETHE_MUST_CHECK lethe_status lethe_fill_end(lethe_fill *fill);
 

@@ -19,11 +19,21 @@ void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms) {
     ids->kept_ms = window_ms + ids->step_ms;
 }
 
+lethe_window_options lethe_ids_window(const lethe_ids *ids, const lethe_store_options *options) {
+    double kept = (double)ids->kept_ms, step = (double)ids->step_ms;
+    return LETHE_OPTIONS(lethe_window_options, .window_ms = ids->kept_ms, .error = options->error,
+                         .slack = ((1 + SLACK) * (double)options->window_ms - step) / kept - 1,
+                         .capacity = options->capacity,
+                         .max_memory_bytes = options->max_memory_bytes, .policy = options->policy,
+                         .allocator = options->allocator,
+                         .one_line = options->max_memory_bytes == 0);
+}
+
 static lethe_status make_window(lethe_ids *ids, const lethe_store_options *options,
                                 const lethe_state *state, lethe_detail *detail) {
-    double kept = (double)ids->kept_ms, step = (double)ids->step_ms;
     uint64_t capacity = options->capacity;
-    if (capacity < state->log_ids) capacity = state->log_ids;
+    /* Under a cap, what the log has gets its room later: lethe_ids_refill. */
+    if (capacity < state->log_ids && options->max_memory_bytes == 0) capacity = state->log_ids;
     /* The window is made again from the log. Its filters then begin at other times than they did,
      * and may need more memory than those that kept to the cap: the store could not be opened. */
     if (state->forgetful && options->max_memory_bytes > 0) {
@@ -31,18 +41,15 @@ static lethe_status make_window(lethe_ids *ids, const lethe_store_options *optio
                                  "a window of the forgetful kind has no memory cap in a store; "
                                  "leave the cap out, or make a store of the quotient kind");
     }
-    lethe_window_options window = LETHE_OPTIONS(
-        lethe_window_options,
-        .kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT,
-        .window_ms = ids->kept_ms, .error = options->error,
-        .slack = ((1 + SLACK) * (double)options->window_ms - step) / kept - 1, .capacity = capacity,
-        .max_memory_bytes = options->max_memory_bytes, .policy = options->policy,
-        .seed = state->seed, .allocator = options->allocator);
+    lethe_window_options window = lethe_ids_window(ids, options);
+    window.kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT;
+    window.capacity = capacity;
+    window.seed = state->seed;
     lethe_status status = lethe_window_new(&window, &ids->window);
     if (status == LETHE_EFULL) {
         return lethe_detail_fill(detail, status,
-                                 "the window's memory cap is too small for the ids that it must "
-                                 "remember; raise it");
+                                 "the window's memory cap is too small for the ids that are "
+                                 "expected; raise it");
     }
     return status == LETHE_OK ? LETHE_OK
                               : lethe_detail_fill(detail, status, "cannot make the window: %s",
@@ -78,6 +85,7 @@ static lethe_status make_index(lethe_ids *ids, const char *folder,
 
 lethe_status lethe_ids_open(lethe_ids *ids, const char *folder, const lethe_store_options *options,
                             const lethe_state *state, lethe_detail *detail) {
+    ids->oldest_ms = UINT64_MAX;
     lethe_status status = make_window(ids, options, state, detail);
     if (status == LETHE_OK) status = make_index(ids, folder, options, detail);
     return status == LETHE_OK ? open_ledger(ids, folder, options, state, detail) : status;
@@ -114,6 +122,19 @@ lethe_status lethe_ids_record_run(lethe_ids *ids, const unsigned char *log_ids, 
         if (status != LETHE_OK) return status;
     }
     return LETHE_OK;
+}
+
+lethe_status lethe_ids_refill(lethe_ids *ids, uint64_t count, lethe_detail *detail) {
+    lethe_status status = lethe_window_refill(ids->window, count);
+    if (status == LETHE_EFULL) {
+        return lethe_detail_fill(detail, status,
+                                 "the window's memory cap is too small for the %llu ids that it "
+                                 "must remember; raise it",
+                                 (unsigned long long)count);
+    }
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot make the window: %s",
+                                                  lethe_strerror(status));
 }
 
 void lethe_ids_measure(lethe_ids *ids, lethe_state *state) {

@@ -26,12 +26,18 @@ typedef struct lethe_ids {
     uint64_t step_ms;
     /* W and one step: how long the log keeps an id. */
     uint64_t kept_ms;
+    /* With a ledger: the time that the oldest id of the log is recorded under; UINT64_MAX if it has
+     * none. */
+    uint64_t oldest_ms;
     /* When the window's numbers were last copied to the state, by the machine's clock. */
     uint64_t measured_ms;
 } lethe_ids;
 
 /* Sets step_ms and kept_ms for a W. */
 void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms);
+
+/* The options of its window, after lethe_ids_plan; the kind and the seed are left out. */
+lethe_window_options lethe_ids_window(const lethe_ids *ids, const lethe_store_options *options);
 
 /* Makes window and index, empty, and opens the ledger of the store in folder, if there is one or
  * there is to be one. Errors: those of lethe_window_new and lethe_ledger_open. */
@@ -44,6 +50,12 @@ LETHE_MUST_CHECK lethe_status lethe_ids_found_ledger(lethe_ids *ids, const lethe
 /* Frees window and index, which nobody asks any more. */
 void lethe_ids_drop_memory(lethe_ids *ids);
 void lethe_ids_close(lethe_ids *ids);
+
+/* Under a cap: makes room in the empty window for so many ids of the log, whatever it was that the
+ * window had when it accepted them; with 0, after the last of them, the cap is in force. Errors:
+ * those of lethe_window_refill. */
+LETHE_MUST_CHECK lethe_status lethe_ids_refill(lethe_ids *ids, uint64_t count,
+                                               lethe_detail *detail);
 
 /* Records a run of ids in the window, under the time they were first recorded with. */
 LETHE_MUST_CHECK lethe_status lethe_ids_record_run(lethe_ids *ids, const unsigned char *log_ids,

@@ -33,7 +33,7 @@ lethe_status lethe_index_add_earlier(lethe_index *index, lethe_disk *disk, uint6
     lethe_walk *walk;
     lethe_status status =
         lethe_run_begin(&writer, expected, clock_ms > kept_ms ? clock_ms - kept_ms : 0,
-                        lethe_index_place(index, expected), index->options.allocator);
+                        lethe_index_place(index, expected), &index->memory);
     if (status != LETHE_OK) return status;
     status = lethe_walk_begin(disk, LETHE_FAMILY_INDEX, (lethe_bytes){0}, &walk);
     if (status == LETHE_OK) {

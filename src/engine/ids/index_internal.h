@@ -1,7 +1,8 @@
 /* engine/ids/index_internal.h - the parts of an index.
  *
  *   index.c          the tail, looking up, forgetting    index_merge.c    runs become fewer
- *   index_earlier.c  records of earlier versions         run.c            one run */
+ *   index_earlier.c  records of earlier versions         run.c            one run
+ *   index_thread.c   a thread that sorts and merges      chunks.c         memory for runs */
 #ifndef LETHE_ENGINE_IDS_INDEX_INTERNAL_H
 #define LETHE_ENGINE_IDS_INDEX_INTERNAL_H
 
@@ -10,7 +11,7 @@
 #include "os/path.h"
 
 /* Runs that are merged into one; how often an id can be merged. */
-enum { LETHE_INDEX_FAN = 4, LETHE_INDEX_LEVELS = 16 };
+enum { LETHE_INDEX_FAN = LETHE_RUN_WAYS, LETHE_INDEX_LEVELS = 16 };
 
 /* Runs of one level on their way to become one of the next. */
 typedef struct lethe_index_merge {
@@ -25,21 +26,36 @@ typedef struct lethe_index_slot {
     lethe_run *run;
 } lethe_index_slot;
 
+/* Shelves by the first bits of ids, in each the items in the order in which they came, and how many
+ * these are. */
+typedef struct lethe_index_tail {
+    unsigned char *items;
+    uint16_t *shelf_counts;
+    uint64_t count, base_ms;
+} lethe_index_tail;
+
+typedef struct lethe_index_thread lethe_index_thread;
+
 struct lethe_index {
     lethe_index_options options;
     char path[LETHE_OS_PATH_BYTES];
 
-    /* The tail: shelves by the first bits of ids, in each the items in the order in which they
-     * came, and how many these are. */
-    unsigned char *tail;
-    uint16_t *shelf_counts;
+    lethe_index_tail tail;
     unsigned shelf_bits;
-    uint64_t tail_count, tail_limit;
-    uint64_t tail_base_ms;
+    uint64_t tail_limit;
+
+    /* NULL before a tail was full, and where whoever adds does its work. */
+    lethe_index_thread *thread;
+    bool thread_failed;
+    /* A full tail that becomes a run. */
+    lethe_index_tail sealing;
+    lethe_run_writer sealing_writer;
+    bool is_sealing;
 
     /* The oldest first: lethe_index_slot each. */
     lethe_buffer runs;
     /* Of runs, in memory. */
+    lethe_chunks memory;
     uint64_t run_bytes;
     lethe_index_merge merges[LETHE_INDEX_LEVELS];
     /* Ids that were added since merges last went on. */
@@ -60,7 +76,19 @@ LETHE_MUST_CHECK lethe_status lethe_index_take_run(lethe_index *index, lethe_run
 /* Where a run of this many items is to be written: NULL is in memory. */
 const char *lethe_index_place(const lethe_index *index, uint64_t items);
 
+/* Writes index->sealing to its writer. */
+LETHE_MUST_CHECK lethe_status lethe_index_write_sealing(lethe_index *index);
+
 /* index_merge.c */
+static inline bool lethe_index_is_merging(const lethe_index_merge *merge) {
+    return merge->writer.run != NULL;
+}
+/* Moves up to *items of a merge, which becomes less by as many. *ended becomes whether all were
+ * moved. */
+LETHE_MUST_CHECK lethe_status lethe_index_merge_slice(lethe_index_merge *merge, uint64_t *items,
+                                                      bool *ended);
+/* Puts the run of a merge, of which all was moved, in the place of those that it was made from. */
+LETHE_MUST_CHECK lethe_status lethe_index_finish_merge(lethe_index *index, unsigned level);
 /* Begins what can be merged. Errors: those of lethe_run_reader_begin. */
 LETHE_MUST_CHECK lethe_status lethe_index_begin_merges(lethe_index *index);
 /* Goes on with all merges, by this many items each. */

@@ -1,18 +1,16 @@
 /* engine/ids/index_merge.c - four runs of the index become one.
  *
- * IDEA    For each id that is added, every merge goes on by two items. A merge of n items begins
- *         when four runs are there, and the next four come n ids later: it is done by then. So no
- *         caller ever waits for a whole merge.
+ * IDEA    A thread merges (index_thread.c). Where there is none, every merge goes on by two items
+ *         for each id that is added. A merge of n items begins when four runs are there, and the
+ *         next four come n ids later: it is done by then. So no caller ever waits for a whole
+ *         merge.
  * I1      Only neighbours are merged, and of equal ids those of the older run come first: the order
  *         in which entries were added stays (index.c, I2).
  * I2      The runs that are read stay, and are asked, until the new one takes their place.
  * I3      A run covers an eighth of W at most, unless the tail alone covered more. So what is too
  *         old is dropped with its run, and no run is long kept for its last few entries. */
 #include "engine/ids/index_internal.h"
-
-static bool is_under_way(const lethe_index_merge *merge) {
-    return merge->writer.run != NULL;
-}
+#include "engine/ids/index_thread.h"
 
 static void cancel(lethe_index_merge *merge) {
     lethe_run_abandon(&merge->writer);
@@ -26,7 +24,9 @@ void lethe_index_cancel_merge(lethe_index *index, const lethe_run *run) {
         bool reads = false;
         for (unsigned i = 0; i < LETHE_INDEX_FAN; i++)
             reads = reads || merge->readers[i].run == run;
-        if (reads) cancel(merge);
+        if (!reads) continue;
+        if (index->thread != NULL) lethe_index_thread_withdraw(index->thread, level);
+        cancel(merge);
     }
 }
 
@@ -54,8 +54,8 @@ static lethe_status begin(lethe_index *index, const lethe_index_slot *runs,
         items += runs[i].run->count;
         if (runs[i].run->base_ms < base_ms) base_ms = runs[i].run->base_ms;
     }
-    lethe_status status = lethe_run_begin(
-        &merge->writer, items, base_ms, lethe_index_place(index, items), index->options.allocator);
+    lethe_status status = lethe_run_begin(&merge->writer, items, base_ms,
+                                          lethe_index_place(index, items), &index->memory);
     for (unsigned i = 0; i < LETHE_INDEX_FAN && status == LETHE_OK; i++)
         status = lethe_run_reader_begin(&merge->readers[i], runs[i].run);
     if (status != LETHE_OK) cancel(merge);
@@ -68,15 +68,14 @@ lethe_status lethe_index_begin_merges(lethe_index *index) {
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i + LETHE_INDEX_FAN <= count && status == LETHE_OK; i++) {
         unsigned level = runs[i].run->level;
-        if (level >= LETHE_INDEX_LEVELS || is_under_way(&index->merges[level])) continue;
+        if (level >= LETHE_INDEX_LEVELS || lethe_index_is_merging(&index->merges[level])) continue;
         if (fit_together(index, runs + i, level))
             status = begin(index, runs + i, &index->merges[level]);
     }
     return status == LETHE_ENOMEM ? LETHE_OK : status; /* there will be another time */
 }
 
-/* Puts the new run in the place of those that it was made from. */
-static lethe_status finish(lethe_index *index, unsigned level) {
+lethe_status lethe_index_finish_merge(lethe_index *index, unsigned level) {
     lethe_index_merge *merge = &index->merges[level];
     lethe_index_slot *runs = lethe_index_runs(index);
     lethe_run *made;
@@ -96,7 +95,7 @@ static lethe_status finish(lethe_index *index, unsigned level) {
     size_t after = at + LETHE_INDEX_FAN;
     memmove(runs + at + 1, runs + after, (count - after) * sizeof *runs);
     index->runs.size -= (LETHE_INDEX_FAN - 1) * sizeof *runs;
-    return lethe_index_begin_merges(index);
+    return LETHE_OK;
 }
 
 /* The reader with the least item, of equal ones the oldest; NULL when all are at their end. */
@@ -111,27 +110,46 @@ static lethe_run_reader *choose(lethe_index_merge *merge) {
     return chosen;
 }
 
+static lethe_status move_one(lethe_index_merge *merge, bool *ended) {
+    lethe_run_reader *reader = choose(merge);
+    *ended = reader == NULL;
+    if (*ended) return LETHE_OK;
+    lethe_run_item item = reader->next;
+    item.clock_ms += (uint32_t)(reader->run->base_ms - merge->writer.run->base_ms);
+    lethe_status status = lethe_run_append(&merge->writer, &item);
+    return status == LETHE_OK ? lethe_run_reader_advance(reader) : status;
+}
+
+lethe_status lethe_index_merge_slice(lethe_index_merge *merge, uint64_t *items, bool *ended) {
+    lethe_status status = LETHE_OK;
+    *ended = false;
+    if (lethe_run_can_merge(&merge->writer, merge->readers))
+        *items -= lethe_run_merge(&merge->writer, merge->readers, *items);
+    while (*items > 0 && status == LETHE_OK && !*ended) {
+        status = move_one(merge, ended);
+        if (!*ended) (*items)--;
+    }
+    return status;
+}
+
 static lethe_status go_on(lethe_index *index, unsigned level, uint64_t items) {
     lethe_index_merge *merge = &index->merges[level];
     lethe_status status = LETHE_OK;
-    for (uint64_t i = 0; i < items && status == LETHE_OK && is_under_way(merge); i++) {
-        lethe_run_reader *reader = choose(merge);
-        if (reader == NULL) { /* the next four may wait already */
-            status = finish(index, level);
-            continue;
-        }
-        lethe_run_item item = reader->next;
-        item.clock_ms += (uint32_t)(reader->run->base_ms - merge->writer.run->base_ms);
-        status = lethe_run_append(&merge->writer, &item);
-        if (status == LETHE_OK) status = lethe_run_reader_advance(reader);
+    while (items > 0 && status == LETHE_OK && lethe_index_is_merging(merge)) {
+        bool ended;
+        status = lethe_index_merge_slice(merge, &items, &ended);
+        if (status != LETHE_OK || !ended) continue;
+        items--;
+        status = lethe_index_finish_merge(index, level);
+        /* The next four may wait already. */
+        if (status == LETHE_OK) status = lethe_index_begin_merges(index);
     }
     return status;
 }
 
 lethe_status lethe_index_merge_on(lethe_index *index, uint64_t items) {
     lethe_status status = LETHE_OK;
-    for (unsigned level = 0; level < LETHE_INDEX_LEVELS && status == LETHE_OK; level++) {
-        if (is_under_way(&index->merges[level])) status = go_on(index, level, items);
-    }
+    for (unsigned level = 0; level < LETHE_INDEX_LEVELS && status == LETHE_OK; level++)
+        status = go_on(index, level, items);
     return status;
 }

@@ -77,6 +77,21 @@ static double plan_error(const lethe_ledger_options *options) {
     return fmax(DEFAULT_ERROR, ldexp(capacity, -LONGEST_FINGERPRINT_BITS));
 }
 
+static lethe_cascade_options cascade_options(const lethe_ledger_options *options, bool create) {
+    uint64_t memory = options->memory_bytes > 0 ? options->memory_bytes : DEFAULT_MEMORY_BYTES;
+    return LETHE_OPTIONS(lethe_cascade_options, .capacity = options->capacity,
+                         .error = create ? plan_error(options) : options->error,
+                         .seed = create ? options->seed : 0, .memory_bytes = memory / 2,
+                         .level_filter_bytes = memory / 2, .durability = LETHE_CASCADE_CHECKPOINTED,
+                         .must_exist = !create, .allocator = options->allocator);
+}
+
+lethe_status lethe_ledger_plan(const lethe_ledger_options *options, uint64_t ids,
+                               lethe_cascade_needs *out) {
+    lethe_cascade_options cascade = cascade_options(options, true);
+    return lethe_cascade_plan(&cascade, ids, out);
+}
+
 static lethe_status explain_open(lethe_status status, const char *path, lethe_detail *detail) {
     switch (status) {
     case LETHE_OK:
@@ -106,13 +121,7 @@ static lethe_status start(lethe_ledger *ledger, const char *folder,
     if (!lethe_ledger_path(folder, path))
         return lethe_detail_fill(detail, LETHE_EINVAL, "the name of the folder is too long");
     if (create) lethe_os_folder_remove(path);
-    uint64_t memory = options->memory_bytes > 0 ? options->memory_bytes : DEFAULT_MEMORY_BYTES;
-    lethe_cascade_options cascade =
-        LETHE_OPTIONS(lethe_cascade_options, .capacity = options->capacity,
-                      .error = create ? plan_error(options) : options->error,
-                      .seed = create ? options->seed : 0, .memory_bytes = memory / 2,
-                      .level_filter_bytes = memory / 2, .durability = LETHE_CASCADE_CHECKPOINTED,
-                      .must_exist = !create, .allocator = options->allocator);
+    lethe_cascade_options cascade = cascade_options(options, create);
     lethe_status status = lethe_cascade_open(path, &cascade, &ledger->cascade, NULL);
     if (status != LETHE_OK) return explain_open(status, path, detail);
     uint64_t covered = 0;

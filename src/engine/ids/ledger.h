@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "engine/log/state.h"
+#include "lethe/cascade.h"
 #include "lethe/hash.h"
 #include "lethe/store.h"
 #include "os/path.h"
@@ -37,6 +38,10 @@ LETHE_MUST_CHECK lethe_status lethe_ledger_open(const char *folder,
                                                 lethe_ledger **out, lethe_detail *detail);
 /* What came after the last checkpoint is dropped. Takes NULL. */
 void lethe_ledger_close(lethe_ledger *ledger);
+
+/* What a new ledger with so many ids takes. Pure. Errors: LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_ledger_plan(const lethe_ledger_options *options, uint64_t ids,
+                                                lethe_cascade_needs *out);
 
 /* The last commit of the last checkpoint. */
 uint64_t lethe_ledger_covers(const lethe_ledger *ledger);

@@ -2,6 +2,7 @@
  *
  * LAYOUT  items:  [order u64][clock u32][digest u32][rest u16], ascending by order and rest; items
  *                 of one id in the order in which they were appended
+ *                 in memory: in chunks of one size (chunks.h); in a file: one after the other
  *         starts: [item u64], one for each shelf, and their end
  * IDEA    Ids are hashes, so the first bits of one say where it is, give or take a few items. A
  *         shelf has about thirty items: one read of a file, and a short walk in memory from the
@@ -17,10 +18,6 @@
 /* Items of a shelf, about; bytes that are read and written at once, about. */
 enum { SHELF_ITEMS = 32, PIECE_BYTES = 1 << 18, ITEM = LETHE_RUN_ITEM_BYTES };
 
-static uint64_t shelf_of(const lethe_run *run, uint64_t order) {
-    return run->shelf_bits == 0 ? 0 : order >> (64 - run->shelf_bits);
-}
-
 static size_t starts_bytes(const lethe_run *run) {
     return (((size_t)1 << run->shelf_bits) + 1) * sizeof *run->starts;
 }
@@ -29,13 +26,11 @@ static size_t sums_bytes(const lethe_run *run) {
     return ((size_t)1 << run->shelf_bits) * sizeof *run->sums;
 }
 
-static bool is_in_file(const lethe_run *run) {
-    return run->sums != NULL;
-}
-
 void lethe_run_free(lethe_run *run) {
     if (run == NULL) return;
-    lethe_buffer_free(&run->items);
+    for (uint64_t i = lethe_run_chunk_count(run); i > 0; i--)
+        lethe_chunks_give(run->memory, ((unsigned char **)(void *)run->chunks.data)[i - 1]);
+    lethe_buffer_free(&run->chunks);
     lethe_release(run->allocator, run->starts, starts_bytes(run));
     lethe_release(run->allocator, run->sums, sums_bytes(run));
     lethe_os_block_close(&run->file);
@@ -43,12 +38,12 @@ void lethe_run_free(lethe_run *run) {
 }
 
 uint64_t lethe_run_memory_bytes(const lethe_run *run) {
-    return sizeof *run + starts_bytes(run) + (is_in_file(run) ? sums_bytes(run) : 0) +
-           run->items.capacity;
+    return sizeof *run + starts_bytes(run) + (lethe_run_is_in_file(run) ? sums_bytes(run) : 0) +
+           lethe_run_chunk_count(run) * lethe_chunks_each_bytes(run->memory);
 }
 
 uint64_t lethe_run_file_bytes(const lethe_run *run) {
-    return is_in_file(run) ? run->count * ITEM : 0;
+    return lethe_run_is_in_file(run) ? run->count * ITEM : 0;
 }
 
 static uint64_t sum_of(const unsigned char *items, size_t bytes) {
@@ -81,42 +76,54 @@ static uint64_t guess(const lethe_run *run, uint64_t order, uint64_t count) {
     return (uint64_t)((unsigned __int128)(order << run->shelf_bits) * count >> 64);
 }
 
-static uint64_t order_at(const unsigned char *items, uint64_t at) {
-    return lethe_get_u64(items + at * ITEM);
+/* A shelf. */
+struct shelf {
+    const lethe_run *run;
+    uint64_t from, count;
+    /* Of a file. */
+    const unsigned char *read;
+};
+
+static const unsigned char *item_at(const struct shelf *shelf, uint64_t at) {
+    return shelf->read != NULL ? shelf->read + at * ITEM
+                               : lethe_run_place(shelf->run, shelf->from + at);
 }
 
-/* The latest item of the id among these; NULL if there is none. */
-static const unsigned char *search(const lethe_run *run, const unsigned char *items, uint64_t count,
-                                   lethe_log_id id) {
-    uint64_t order = lethe_run_order(id), at = guess(run, order, count);
+static uint64_t order_at(const struct shelf *shelf, uint64_t at) {
+    return lethe_get_u64(item_at(shelf, at));
+}
+
+/* The latest item of the id; NULL if there is none. */
+static const unsigned char *search(const struct shelf *shelf, lethe_log_id id) {
+    uint64_t count = shelf->count, order = lethe_run_order(id);
+    uint64_t at = guess(shelf->run, order, count);
     uint16_t rest = lethe_run_rest(id);
     const unsigned char *latest = NULL;
-    while (at < count && order_at(items, at) < order)
+    while (at < count && order_at(shelf, at) < order)
         at++;
-    while (at > 0 && order_at(items, at - 1) >= order)
+    while (at > 0 && order_at(shelf, at - 1) >= order)
         at--;
-    for (; at < count && order_at(items, at) == order; at++) {
-        if (lethe_get_u16(items + at * ITEM + 16) == rest) latest = items + at * ITEM;
+    for (; at < count && order_at(shelf, at) == order; at++) {
+        const unsigned char *item = item_at(shelf, at);
+        if (lethe_get_u16(item + 16) == rest) latest = item;
     }
     return latest;
 }
 
 lethe_status lethe_run_find(const lethe_run *run, lethe_log_id id, lethe_buffer *room,
                             lethe_index_entry *out, bool *found) {
-    uint64_t shelf = shelf_of(run, lethe_run_order(id));
-    uint64_t from = run->starts[shelf], count = run->starts[shelf + 1] - from;
+    uint64_t number = lethe_run_shelf(run, lethe_run_order(id));
+    struct shelf shelf = {.run = run, .from = run->starts[number]};
+    shelf.count = run->starts[number + 1] - shelf.from;
     *found = false;
-    if (count == 0) return LETHE_OK;
-    const unsigned char *items;
-    if (is_in_file(run)) {
+    if (shelf.count == 0) return LETHE_OK;
+    if (lethe_run_is_in_file(run)) {
         room->size = 0;
-        lethe_status status = read_shelves(run, shelf, shelf + 1, room);
+        lethe_status status = read_shelves(run, number, number + 1, room);
         if (status != LETHE_OK) return status;
-        items = room->data;
-    } else {
-        items = run->items.data + from * ITEM;
+        shelf.read = room->data;
     }
-    const unsigned char *latest = search(run, items, count, id);
+    const unsigned char *latest = search(&shelf, id);
     if (latest == NULL) return LETHE_OK;
     lethe_run_item item = lethe_run_item_load(latest);
     *out = (lethe_index_entry){.clock_ms = run->base_ms + item.clock_ms, .digest = item.digest};
@@ -125,15 +132,14 @@ lethe_status lethe_run_find(const lethe_run *run, lethe_log_id id, lethe_buffer 
 }
 
 void lethe_run_prefetch_shelf(const lethe_run *run, lethe_log_id id) {
-    __builtin_prefetch(&run->starts[shelf_of(run, lethe_run_order(id))]);
+    __builtin_prefetch(&run->starts[lethe_run_shelf(run, lethe_run_order(id))]);
 }
 
 void lethe_run_prefetch_items(const lethe_run *run, lethe_log_id id) {
-    if (is_in_file(run)) return;
-    uint64_t order = lethe_run_order(id), shelf = shelf_of(run, order);
+    if (lethe_run_is_in_file(run)) return;
+    uint64_t order = lethe_run_order(id), shelf = lethe_run_shelf(run, order);
     uint64_t from = run->starts[shelf], count = run->starts[shelf + 1] - from;
-    const unsigned char *at = run->items.data + (from + guess(run, order, count)) * ITEM;
-    __builtin_prefetch(at);
+    if (count > 0) __builtin_prefetch(lethe_run_place(run, from + guess(run, order, count)));
 }
 
 /* --- writing --- */
@@ -146,18 +152,23 @@ static lethe_status make_file(lethe_run *run, const char *path) {
     return status;
 }
 
-static lethe_status make_items(lethe_run *run, uint64_t expected) {
-    size_t bytes;
-    if (!lethe_size_multiply(expected, ITEM, &bytes)) return LETHE_ENOMEM;
-    if (bytes == 0) return LETHE_OK;
-    run->items.data = lethe_alloc_zeroed(run->allocator, bytes);
-    if (run->items.data == NULL) return LETHE_ENOMEM;
-    run->items.capacity = bytes;
+/* Makes room in memory for this many items. */
+static lethe_status make_room(lethe_run *run, uint64_t items) {
+    while (lethe_run_chunk_count(run) << run->memory->item_bits < items) {
+        unsigned char *chunk = lethe_chunks_take(run->memory);
+        if (chunk == NULL) return LETHE_ENOMEM;
+        if (!lethe_buffer_reserve(&run->chunks, sizeof chunk)) {
+            lethe_chunks_give(run->memory, chunk);
+            return LETHE_ENOMEM;
+        }
+        lethe_buffer_append(&run->chunks, &chunk, sizeof chunk);
+    }
     return LETHE_OK;
 }
 
 lethe_status lethe_run_begin(lethe_run_writer *writer, uint64_t expected, uint64_t base_ms,
-                             const char *path, const lethe_allocator *allocator) {
+                             const char *path, lethe_chunks *memory) {
+    const lethe_allocator *allocator = memory->allocator;
     *writer = (lethe_run_writer){.ahead = {.allocator = allocator}};
     lethe_run *run = lethe_alloc_zeroed(allocator, sizeof *run);
     if (run == NULL) return LETHE_ENOMEM;
@@ -165,13 +176,13 @@ lethe_status lethe_run_begin(lethe_run_writer *writer, uint64_t expected, uint64
                        .base_ms = base_ms,
                        .last_ms = base_ms,
                        .file = {.descriptor = -1},
-                       .items = {.allocator = allocator}};
+                       .memory = memory,
+                       .chunks = {.allocator = allocator}};
     while (expected >> run->shelf_bits > SHELF_ITEMS)
         run->shelf_bits++;
     run->starts = lethe_alloc_zeroed(allocator, starts_bytes(run));
     lethe_status status = run->starts != NULL ? LETHE_OK : LETHE_ENOMEM;
-    if (status == LETHE_OK)
-        status = path != NULL ? make_file(run, path) : make_items(run, expected);
+    if (status == LETHE_OK) status = path != NULL ? make_file(run, path) : make_room(run, expected);
     writer->run = run;
     if (status != LETHE_OK) lethe_run_abandon(writer);
     return status;
@@ -190,7 +201,7 @@ static lethe_status turn_to_shelf(lethe_run_writer *writer, uint64_t shelf) {
     lethe_run *run = writer->run;
     lethe_status status = LETHE_OK;
     while (writer->shelf < shelf && status == LETHE_OK) {
-        if (is_in_file(run)) {
+        if (lethe_run_is_in_file(run)) {
             size_t size = writer->ahead.size - writer->shelf_at;
             if (size > 0)
                 run->sums[writer->shelf] = sum_of(writer->ahead.data + writer->shelf_at, size);
@@ -204,16 +215,24 @@ static lethe_status turn_to_shelf(lethe_run_writer *writer, uint64_t shelf) {
 
 lethe_status lethe_run_append(lethe_run_writer *writer, const lethe_run_item *item) {
     lethe_run *run = writer->run;
-    uint64_t shelf = shelf_of(run, item->order);
+    uint64_t shelf = lethe_run_shelf(run, item->order);
     if (shelf < writer->shelf) return LETHE_ECORRUPT;
     if (shelf > writer->shelf) {
         lethe_status status = turn_to_shelf(writer, shelf);
         if (status != LETHE_OK) return status;
     }
-    lethe_buffer *to = is_in_file(run) ? &writer->ahead : &run->items;
-    if (!lethe_buffer_reserve(to, ITEM) || to->data == NULL) return LETHE_ENOMEM;
-    lethe_run_item_store(to->data + to->size, item);
-    to->size += ITEM;
+    unsigned char *place;
+    if (lethe_run_is_in_file(run)) {
+        lethe_buffer *ahead = &writer->ahead;
+        if (!lethe_buffer_reserve(ahead, ITEM) || ahead->data == NULL) return LETHE_ENOMEM;
+        place = ahead->data + ahead->size;
+        ahead->size += ITEM;
+    } else {
+        lethe_status status = make_room(run, run->count + 1);
+        if (status != LETHE_OK) return status;
+        place = lethe_run_place(run, run->count);
+    }
+    lethe_run_item_store(place, item);
     run->count++;
     uint64_t clock_ms = run->base_ms + item->clock_ms;
     if (clock_ms > run->last_ms) run->last_ms = clock_ms;
@@ -241,8 +260,8 @@ void lethe_run_abandon(lethe_run_writer *writer) {
 static lethe_status load_next(lethe_run_reader *reader) {
     const lethe_run *run = reader->run;
     if (reader->at == run->count) return LETHE_OK;
-    if (!is_in_file(run)) {
-        reader->next = lethe_run_item_load(run->items.data + reader->at * ITEM);
+    if (!lethe_run_is_in_file(run)) {
+        reader->next = lethe_run_item_load(lethe_run_place(run, reader->at));
         return LETHE_OK;
     }
     if (reader->at == run->starts[reader->shelf]) {

@@ -6,6 +6,7 @@
 
 #include "core/bytes.h"
 #include "engine/buffer.h"
+#include "engine/ids/chunks.h"
 #include "engine/log/segment.h"
 #include "os/block_file.h"
 
@@ -56,9 +57,28 @@ typedef struct lethe_run {
     /* Of a run in a file: a hash of each shelf. */
     uint64_t *sums;
     lethe_os_block_file file;
-    /* Of a run in memory. */
-    lethe_buffer items;
+    /* Of a run in memory: where its items are, and the chunks, a pointer each. */
+    lethe_chunks *memory;
+    lethe_buffer chunks;
 } lethe_run;
+
+/* The shelf that has this order. */
+static inline uint64_t lethe_run_shelf(const lethe_run *run, uint64_t order) {
+    return run->shelf_bits == 0 ? 0 : order >> (64 - run->shelf_bits);
+}
+static inline bool lethe_run_is_in_file(const lethe_run *run) {
+    return run->sums != NULL;
+}
+
+/* Item number `at` of a run in memory. Up to the end of its chunk the next ones follow it. */
+static inline unsigned char *lethe_run_place(const lethe_run *run, uint64_t at) {
+    unsigned char *const *chunks = (unsigned char *const *)(const void *)run->chunks.data;
+    uint64_t in_chunk = at & (((uint64_t)1 << run->memory->item_bits) - 1);
+    return chunks[at >> run->memory->item_bits] + in_chunk * LETHE_RUN_ITEM_BYTES;
+}
+static inline uint64_t lethe_run_chunk_count(const lethe_run *run) {
+    return run->chunks.size / sizeof(unsigned char *);
+}
 
 /* Takes NULL. */
 void lethe_run_free(lethe_run *run);
@@ -88,11 +108,12 @@ typedef struct lethe_run_writer {
     uint64_t shelf;
 } lethe_run_writer;
 
-/* Begins a run of about `expected` items, in memory, or, if path is not NULL, in a file without a
- * name: path is where it has one for a moment. Errors: LETHE_ENOMEM, LETHE_ENOSPACE, LETHE_EIO. */
+/* Begins a run of about `expected` items, in memory, which must outlive it, or, if path is not
+ * NULL, in a file without a name: path is where it has one for a moment. Errors: LETHE_ENOMEM,
+ * LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_run_begin(lethe_run_writer *writer, uint64_t expected,
                                               uint64_t base_ms, const char *path,
-                                              const lethe_allocator *allocator);
+                                              lethe_chunks *memory);
 /* In ascending order; of one id, the latest last. Errors as above, and LETHE_ECORRUPT (they are in
  * no order). */
 LETHE_MUST_CHECK lethe_status lethe_run_append(lethe_run_writer *writer,
@@ -122,5 +143,18 @@ static inline bool lethe_run_reader_has_next(const lethe_run_reader *reader) {
     return reader->run != NULL && reader->at < reader->run->count;
 }
 void lethe_run_reader_end(lethe_run_reader *reader);
+
+/* --- run_merge.c: several runs become one --- */
+
+enum { LETHE_RUN_WAYS = 4 };
+
+/* Whether all of this lies in memory, and the writer has room for all that the readers have. */
+bool lethe_run_can_merge(const lethe_run_writer *writer,
+                         const lethe_run_reader readers[LETHE_RUN_WAYS]);
+/* Moves up to `most` items from the readers, the oldest run first, to the writer, which begins no
+ * later than any of them. Returns how many: fewer at the end of all. Only where
+ * lethe_run_can_merge. */
+uint64_t lethe_run_merge(lethe_run_writer *writer, lethe_run_reader readers[LETHE_RUN_WAYS],
+                         uint64_t most);
 
 #endif

@@ -34,7 +34,8 @@ lethe_status lethe_log_begin(lethe_store *store) {
     return begin_group(store, log->filling);
 }
 
-/* Counts the group's ids in the newest period. */
+/* Counts the group's ids in the newest period. The oldest id of all stays the oldest, also when the
+ * log drops it: from then on the ledger knows more than the window. */
 static void add_to_periods(lethe_store *store, const lethe_group *group) {
     const lethe_id_run *runs = (const void *)group->runs.data;
     size_t run_count = group->runs.size / sizeof *runs;
@@ -43,6 +44,7 @@ static void add_to_periods(lethe_store *store, const lethe_group *group) {
         ids += runs[i].count;
     }
     if (ids > 0) {
+        if (runs[0].clock_ms < store->ids.oldest_ms) store->ids.oldest_ms = runs[0].clock_ms;
         lethe_periods_add(&store->log.periods, store->options.window_ms, group->number,
                           runs[run_count - 1].clock_ms, ids);
     }
@@ -104,7 +106,7 @@ lethe_status lethe_log_seal(lethe_store *store) {
     if (store->failed != LETHE_OK) return store->failed;
     lethe_group *group = lethe_log_filling(log);
     if (lethe_group_is_empty(group)) return LETHE_OK;
-    lethe_status status = store->values.kind->end_segment(group);
+    lethe_status status = store->values.kind->end_segment(&store->values, group);
     if (status == LETHE_OK) status = lethe_group_end_ids(group);
     if (status == LETHE_OK) status = begin_group(store, log->filling + 1);
     if (status != LETHE_OK) {
@@ -130,10 +132,23 @@ lethe_status lethe_log_wait(lethe_store *store, uint64_t commit) {
     return store->log.durable >= commit ? LETHE_OK : store->failed;
 }
 
+lethe_status lethe_store_commit(lethe_store *store) {
+    if (store == NULL || store->options.read_only) return LETHE_EINVAL;
+    lethe_engine_enter(store);
+    lethe_status status = lethe_log_seal(store);
+    lethe_engine_leave(store);
+    return status;
+}
+
+/* Whether a submission of this store may have got the ticket. Nobody commits for another. */
+static bool is_issued(lethe_store *store, uint64_t ticket) {
+    return ticket <= lethe_log_ticket(&store->log);
+}
+
 lethe_status lethe_store_wait(lethe_store *store, uint64_t ticket) {
     if (store == NULL) return LETHE_EINVAL;
     lethe_engine_enter(store);
-    lethe_status status = lethe_log_wait(store, ticket);
+    lethe_status status = is_issued(store, ticket) ? lethe_log_wait(store, ticket) : LETHE_EINVAL;
     lethe_engine_leave(store);
     return status;
 }
@@ -142,7 +157,8 @@ bool lethe_store_is_done(const lethe_store *store, uint64_t ticket) {
     if (store == NULL) return true;
     lethe_store *shared = (lethe_store *)(uintptr_t)store; /* only its lock changes */
     lethe_engine_enter(shared);
-    bool is_done = store->log.durable >= ticket || store->failed != LETHE_OK;
+    bool is_done =
+        store->log.durable >= ticket || store->failed != LETHE_OK || !is_issued(shared, ticket);
     lethe_engine_leave(shared);
     return is_done;
 }

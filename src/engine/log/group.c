@@ -1,10 +1,10 @@
 /* engine/log/group.c - what belongs to one commit.
  *
  * WHY     The buffers are kept from one commit to the next, so that nothing is allocated after the
- *         first few. Pending ids are kept only where the ledger decides, which learns of an id when
- *         it is durable. Elsewhere window and index have the id as soon as it is decided, and the
- *         answer to a duplicate waits for its own group, which is never written before the group of
- *         the original. */
+ *         first few. Pending ids are looked up only where the ledger decides, which learns of an id
+ *         when it is durable. Elsewhere window and index have the id as soon as it is decided, and
+ *         the answer to a duplicate waits for its own group, which is never written before the
+ *         group of the original. */
 #include "engine/log/group.h"
 
 #include "core/allocator.h"
@@ -15,9 +15,8 @@ _Static_assert(LETHE_PENDING_SLOTS == 2 * LETHE_GROUP_LIMIT, "a full group fills
 lethe_status lethe_group_prepare(lethe_group *group, const lethe_allocator *allocator,
                                  bool keeps_pending) {
     lethe_buffer *const buffers[] = {
-        &group->ids,     &group->runs,        &group->touched, &group->touched_buckets,
-        &group->changes, &group->pending.all, &group->claims,  &group->digests,
-        &group->lags};
+        &group->ids,     &group->runs,   &group->touched, &group->touched_buckets,
+        &group->changes, &group->claims, &group->digests, &group->lags};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         buffers[i]->allocator = allocator;
     }
@@ -45,26 +44,35 @@ lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->drops_ids = group->drops_changes = group->wants_cover = false;
     group->runs.size = group->touched.size = group->touched_buckets.size = 0;
     group->claims.size = group->digests.size = group->lags.size = 0;
-    group->has_lags = false;
+    group->has_lags = group->has_buckets = false;
     group->meters.writes = false;
-    lethe_pending_clear(&group->pending);
+    if (group->pending.known > 0)
+        lethe_pending_clear(&group->pending, lethe_id_segment_ids(&group->ids));
+    group->id_count = 0;
+    group->ids_ended = false;
     lethe_batch_clear(group->batch);
     return lethe_id_segment_begin(&group->ids);
 }
 
-lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id, uint64_t clock_ms) {
-    if (!lethe_buffer_reserve(&group->ids, LETHE_LOG_ID_BYTES)) return LETHE_ENOMEM;
+lethe_status lethe_group_count_ids(lethe_group *group, uint64_t count, uint64_t clock_ms) {
+    if (count == 0) return LETHE_OK;
     lethe_id_run *runs = (void *)group->runs.data;
-    size_t count = group->runs.size / sizeof *runs;
-    if (count == 0 || runs[count - 1].clock_ms != clock_ms) {
+    size_t run_count = group->runs.size / sizeof *runs;
+    if (run_count == 0 || runs[run_count - 1].clock_ms != clock_ms) {
         if (!lethe_buffer_reserve(&group->runs, sizeof *runs)) return LETHE_ENOMEM;
         lethe_buffer_append(&group->runs, &(lethe_id_run){.clock_ms = clock_ms}, sizeof *runs);
         runs = (void *)group->runs.data;
-        count++;
+        run_count++;
     }
-    runs[count - 1].count++;
-    lethe_id_segment_append(&group->ids, id);
+    runs[run_count - 1].count += (uint32_t)count;
     return LETHE_OK;
+}
+
+lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id, uint64_t clock_ms) {
+    if (!lethe_buffer_reserve(&group->ids, LETHE_LOG_ID_BYTES)) return LETHE_ENOMEM;
+    lethe_status status = lethe_group_count_ids(group, 1, clock_ms);
+    if (status == LETHE_OK) lethe_id_segment_append(&group->ids, id);
+    return status;
 }
 
 lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
@@ -81,7 +89,15 @@ lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
     return LETHE_OK;
 }
 
+bool lethe_group_has_id(lethe_group *group, lethe_log_id id) {
+    uint32_t count = group->ids_ended ? group->id_count : lethe_id_segment_count(&group->ids);
+    return count > 0 &&
+           lethe_pending_has(&group->pending, lethe_id_segment_ids(&group->ids), count, id);
+}
+
 lethe_status lethe_group_end_ids(lethe_group *group) {
+    group->id_count = lethe_id_segment_count(&group->ids);
+    group->ids_ended = true;
     lethe_id_notes notes = {.digests = &group->digests,
                             .lags = group->has_lags ? &group->lags : NULL};
     return lethe_id_segment_end(&group->ids, (const void *)group->runs.data,

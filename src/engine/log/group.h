@@ -31,13 +31,18 @@ typedef struct lethe_group {
     /* The segment of changes, how many it will have, and whatever the values need to write it. */
     lethe_buffer changes, touched, touched_buckets;
     uint32_t change_count;
+    /* Some of them are of buckets. */
+    bool has_buckets;
     /* What it does to the store's meters. */
     lethe_meters_step meters;
     /* What it writes about claims (claims/step.c), and the record about them after it. */
     lethe_buffer claims;
     bool has_claims, has_lags;
     lethe_claims_record claims_after;
-    /* Its ids, where the ledger decides. */
+    /* How many ids it has, once their segment is ended. */
+    uint32_t id_count;
+    bool ids_ended;
+    /* To look them up, where the ledger decides. */
     lethe_pending_ids pending;
 
     /* The store's state after this commit. */
@@ -66,11 +71,17 @@ LETHE_MUST_CHECK lethe_status lethe_group_begin(lethe_group *group, uint64_t num
 /* Adds an id that is recorded under clock_ms. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id,
                                                  uint64_t clock_ms);
+/* Counts ids that were appended to the segment of ids by hand, and are recorded under clock_ms.
+ * Errors: LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_group_count_ids(lethe_group *group, uint64_t count,
+                                                    uint64_t clock_ms);
 /* Notes of the id that was added last what exact mode must know of it: its digest, and when it was
  * applied, not after the time that it is recorded under. To be called for each id of a group, or
  * for none. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
                                                   uint64_t recorded_ms);
+/* Whether it has an id, where groups keep them. */
+bool lethe_group_has_id(lethe_group *group, lethe_log_id id);
 /* Ends the segment of ids. */
 LETHE_MUST_CHECK lethe_status lethe_group_end_ids(lethe_group *group);
 

@@ -13,7 +13,13 @@
 #include "core/detail.h"
 #include "engine/store.h"
 
-/* Collects the entries of the index that the segment may have held, as lethe_pending each. */
+/* An id and what INDEX knows of it. */
+struct entry {
+    lethe_log_id id;
+    lethe_index_entry known;
+};
+
+/* Collects the entries of the index that the segment may have held, as struct entry each. */
 static lethe_status collect(lethe_store *store, uint64_t latest_ms, lethe_buffer *out,
                             lethe_detail *detail) {
     lethe_walk *walk;
@@ -22,30 +28,30 @@ static lethe_status collect(lethe_store *store, uint64_t latest_ms, lethe_buffer
     if (status != LETHE_OK) return status;
     lethe_bytes key, value;
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
-        lethe_pending pending;
-        status = key.size == LETHE_LOG_ID_BYTES ? lethe_index_load(value, &pending.entry)
-                                                : LETHE_ECORRUPT;
-        if (status != LETHE_OK || pending.entry.clock_ms > latest_ms) continue;
-        if (pending.entry.clock_ms + store->ids.kept_ms < store->state.clock_ms) continue;
-        pending.id = lethe_log_id_load(key.data);
-        if (!lethe_buffer_reserve(out, sizeof pending)) status = LETHE_ENOMEM;
-        if (status == LETHE_OK) lethe_buffer_append(out, &pending, sizeof pending);
+        struct entry entry;
+        status =
+            key.size == LETHE_LOG_ID_BYTES ? lethe_index_load(value, &entry.known) : LETHE_ECORRUPT;
+        if (status != LETHE_OK || entry.known.clock_ms > latest_ms) continue;
+        if (entry.known.clock_ms + store->ids.kept_ms < store->state.clock_ms) continue;
+        entry.id = lethe_log_id_load(key.data);
+        if (!lethe_buffer_reserve(out, sizeof entry)) status = LETHE_ENOMEM;
+        if (status == LETHE_OK) lethe_buffer_append(out, &entry, sizeof entry);
     }
     lethe_status ended = lethe_walk_end(walk, detail);
     return ended != LETHE_OK ? ended : status;
 }
 
 static int by_time(const void *left, const void *right) {
-    const lethe_pending *a = left, *b = right;
-    return (a->entry.clock_ms > b->entry.clock_ms) - (a->entry.clock_ms < b->entry.clock_ms);
+    const struct entry *a = left, *b = right;
+    return (a->known.clock_ms > b->known.clock_ms) - (a->known.clock_ms < b->known.clock_ms);
 }
 
 /* Makes the segment from ids in the order of their times. */
 static lethe_status build(const lethe_buffer *found, lethe_group *segment) {
-    const lethe_pending *all = (const void *)found->data;
+    const struct entry *all = (const void *)found->data;
     lethe_status status = lethe_id_segment_begin(&segment->ids);
     for (size_t i = 0; i < found->size / sizeof *all && status == LETHE_OK; i++)
-        status = lethe_group_add_id(segment, all[i].id, all[i].entry.clock_ms);
+        status = lethe_group_add_id(segment, all[i].id, all[i].known.clock_ms);
     if (status != LETHE_OK) return status;
     return lethe_group_end_ids(segment);
 }
@@ -72,9 +78,9 @@ static lethe_status restore_segment(lethe_store *store, uint64_t commit, uint64_
                                     lethe_bytes *out, lethe_group *segment, lethe_detail *detail) {
     lethe_buffer found = {.allocator = store->allocator};
     lethe_status status = collect(store, latest_ms, &found, detail);
-    size_t count = found.size / sizeof(lethe_pending);
+    size_t count = found.size / sizeof(struct entry);
     if (status == LETHE_OK && count > 0) {
-        qsort(found.data, count, sizeof(lethe_pending), by_time);
+        qsort(found.data, count, sizeof(struct entry), by_time);
         status = build(&found, segment);
         *out = (lethe_bytes){.data = segment->ids.data, .size = segment->ids.size};
         store->state.log_ids += count;

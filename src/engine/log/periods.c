@@ -7,13 +7,12 @@
 
 #include <string.h>
 
-enum { PERIODS_PER_WINDOW = 16 };
-
 void lethe_periods_add(lethe_periods *periods, uint64_t window_ms, uint64_t commit,
                        uint64_t clock_ms, uint64_t ids) {
     lethe_period *last = periods->count > 0 ? &periods->all[periods->count - 1] : NULL;
     bool is_full = periods->count == LETHE_PERIODS_SHOWN;
-    if (last == NULL || (!is_full && clock_ms - last->first_ms >= window_ms / PERIODS_PER_WINDOW)) {
+    if (last == NULL ||
+        (!is_full && clock_ms - last->first_ms >= window_ms / LETHE_PERIODS_PER_WINDOW)) {
         last = &periods->all[periods->count++];
         *last = (lethe_period){.first_ms = clock_ms, .first_commit = commit};
     }

@@ -4,6 +4,9 @@
 
 #include "lethe/store.h"
 
+/* A period of a window is this share of it. */
+enum { LETHE_PERIODS_PER_WINDOW = 16 };
+
 /* The commits of a stretch of the store's time. */
 typedef struct lethe_period {
     uint64_t first_ms, last_ms;

@@ -5,12 +5,17 @@
  *         checked before it is believed.
  * I1      Ids come back under the time they were recorded with, in their order. So the window is
  *         the one that was lost, or one that forgets a little later.
+ * I2      What a run accepted under a memory cap, the next one can open under the same: before the
+ *         ids come, the window makes room for as many as there are (window/chain_refill.c).
  * WHY     The log has 80 bits of each id, so that the window may be made again with another size,
  *         error or W. */
 #include "core/detail.h"
 #include "core/tunables.h"
 #include "engine/ids/fill.h"
 #include "engine/store.h"
+
+/* Of a window, at the lowest error. */
+enum { MOST_BYTES_PER_ID = 12 };
 
 lethe_status lethe_explain_damage(const char *what, lethe_status status, lethe_detail *detail) {
     if (status == LETHE_EVERSION) {
@@ -89,9 +94,14 @@ struct purpose {
     lethe_status index_failed;
 };
 
+/* Whether the run's ids are forgotten by now. */
+static bool is_expired(const lethe_store *store, lethe_id_run run) {
+    return run.clock_ms + store->ids.kept_ms < store->state.clock_ms;
+}
+
 static lethe_status record_run(lethe_store *store, const unsigned char *ids, lethe_id_run run,
                                const struct purpose *purpose) {
-    if (run.clock_ms + store->ids.kept_ms < store->state.clock_ms) return LETHE_OK;
+    if (is_expired(store, run)) return LETHE_OK;
     return purpose->fill != NULL ? lethe_fill_run(purpose->fill, ids, run)
                                  : lethe_ids_record_run(&store->ids, ids, run);
 }
@@ -99,7 +109,7 @@ static lethe_status record_run(lethe_store *store, const unsigned char *ids, let
 /* Adds a run, which begins with id number `from`, to the index. */
 static lethe_status index_run(lethe_store *store, const lethe_id_segment *ids, uint32_t from,
                               lethe_id_run run) {
-    if (run.clock_ms + store->ids.kept_ms < store->state.clock_ms) return LETHE_OK;
+    if (is_expired(store, run)) return LETHE_OK;
     lethe_status status = LETHE_OK;
     for (uint32_t i = from; i < from + run.count && status == LETHE_OK; i++) {
         lethe_log_id id = lethe_log_id_load(ids->ids + (size_t)i * LETHE_LOG_ID_BYTES);
@@ -132,6 +142,8 @@ static lethe_status take_segment(lethe_store *store, uint64_t commit, lethe_byte
                                  uint64_t *clock_ms) {
     lethe_status status = lethe_id_segment_open(segment, ids);
     if (status != LETHE_OK || ids->count == 0) return status;
+    uint64_t first_ms = lethe_id_segment_run(ids, 0).clock_ms;
+    if (first_ms < store->ids.oldest_ms) store->ids.oldest_ms = first_ms;
     status = take_runs(store, ids, purpose);
     if (status == LETHE_OK && purpose->records && store->ids.ledger != NULL)
         status = lethe_ledger_insert(store->ids.ledger, commit, segment, NULL);
@@ -255,6 +267,49 @@ static lethe_status drop_records(lethe_store *store) {
     return status;
 }
 
+/* Counts the log's ids that the window must remember. What cannot be read is left to the walk that
+ * records them. */
+static lethe_status count_living(lethe_store *store, uint64_t *count, lethe_detail *detail) {
+    lethe_walk *walk;
+    lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_IDS, (lethe_bytes){0}, &walk);
+    if (status != LETHE_OK) return lethe_explain_damage("", status, detail);
+    lethe_bytes key, value;
+    lethe_id_segment ids;
+    *count = 0;
+    while (lethe_walk_next(walk, &key, &value)) {
+        if (lethe_id_segment_open(value, &ids) != LETHE_OK) continue;
+        for (uint32_t i = 0; i < ids.run_count; i++) {
+            lethe_id_run run = lethe_id_segment_run(&ids, i);
+            if (!is_expired(store, run)) *count += run.count;
+        }
+    }
+    return lethe_walk_end(walk, detail);
+}
+
+/* Makes room for the log's ids in a window that has a cap. The log may have many that expired while
+ * the store was closed. Where it could matter, they are counted: that takes another walk. */
+static lethe_status make_room(lethe_store *store, lethe_detail *detail) {
+    uint64_t cap = store->options.max_memory_bytes, count = store->state.log_ids;
+    if (cap == 0 || count == 0) return LETHE_OK;
+    lethe_status status = LETHE_OK;
+    if (count > cap / MOST_BYTES_PER_ID) status = count_living(store, &count, detail);
+    return status == LETHE_OK ? lethe_ids_refill(&store->ids, count, detail) : status;
+}
+
+/* Says so if the window could be filled only beyond its cap. */
+static void note_memory(lethe_store *store) {
+    uint64_t cap = store->options.max_memory_bytes;
+    if (cap == 0 || store->notice.text[0] != '\0') return;
+    lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
+    (void)lethe_window_info(store->ids.window, store->state.clock_ms, &stats);
+    if (stats.memory_bytes <= cap) return;
+    (void)lethe_detail_fill(&store->notice, LETHE_OK,
+                            "the window needs %llu bytes for the ids that it must remember, more "
+                            "than its memory cap of %llu; until enough of them have expired, new "
+                            "ones are refused: raise the cap",
+                            (unsigned long long)stats.memory_bytes, (unsigned long long)cap);
+}
+
 /* Reads the log's ids, and the records of INDEX, which an earlier version may have left. These are
  * dropped when exact mode is switched off, or when the log knows all that they know; after the
  * rest: the log may need them (lost.c), and a store that is refused is left as it was. */
@@ -267,7 +322,12 @@ static lethe_status recover_ids(lethe_store *store, lethe_detail *detail) {
         if (status == LETHE_ECORRUPT) return lethe_explain_damage("the index", status, detail);
         if (status != LETHE_OK) return explain_index(status, detail);
     }
-    status = walk_ids(store, &purpose, detail);
+    status = make_room(store, detail);
+    if (status == LETHE_OK) status = walk_ids(store, &purpose, detail);
+    if (status == LETHE_OK && store->options.max_memory_bytes > 0) {
+        status = lethe_ids_refill(&store->ids, 0, detail);
+        note_memory(store);
+    }
     if (status != LETHE_OK || !store->state.has_index) return status;
     if (store->ids.index != NULL && purpose.needs_records) return LETHE_OK;
     status = drop_records(store);

@@ -10,22 +10,36 @@
  *                   count x [key size, varint][key][delta]
  *         buckets:  [version 3], and the rest as changes, but
  *                   [4 * key size + 2 * is a bucket + deleted, varint]
+ *                   version 4: also [2 + deleted, varint]
+ *                   [8 * difference of labels + resolution, varint][value],
+ *                   a bucket of the last counter before it
  *
  *         A value or delta is the number folded over zero (0, -1, 1, -2, ...), as a varint. All
  *         numbers are little-endian, except the keys of segments, which must sort as bytes.
  * WHY     Ids come first and runs last, so that ids are written where they stay while a commit
  *         fills up. Values are absolute: a segment may be replayed any number of times. Deltas are
- *         for a sketch, which has no values. Each must be replayed exactly once. */
+ *         for a sketch, which has no values. Each must be replayed exactly once. Most buckets are
+ *         of the present period, and their counter changed with them: so neither its key nor the
+ *         label is written again. */
 #include "engine/log/segment.h"
 
 #include "core/bytes.h"
 
 /* Changes and deltas are in one family: the version distinguishes them. */
-enum { VERSION = 1, DELTAS_VERSION = 2, BUCKETS_VERSION = 3, HEADER_BYTES = 8, RUN_BYTES = 12 };
+enum {
+    VERSION = 1,
+    DELTAS_VERSION = 2,
+    BUCKETS_VERSION = 3,
+    BESIDE_VERSION = 4,
+    HEADER_BYTES = 8,
+    RUN_BYTES = 12
+};
 /* Of segments of ids. */
 enum { DIGESTS_VERSION = 2, LAGS_VERSION = 3, NOTE_BYTES = 4 };
 /* Before the counter's key, in that of a bucket. */
 enum { BUCKET_PREFIX_BYTES = 6 };
+/* Labels are less. */
+#define LABEL_END (UINT64_C(1) << 40)
 
 void lethe_log_id_store(unsigned char *out, lethe_log_id id) {
     lethe_put_u64(out, id.low);
@@ -76,6 +90,14 @@ lethe_status lethe_id_segment_begin(lethe_buffer *buffer) {
     return begin(buffer, VERSION);
 }
 
+const unsigned char *lethe_id_segment_ids(const lethe_buffer *buffer) {
+    return buffer->data + HEADER_BYTES;
+}
+
+uint32_t lethe_id_segment_count(const lethe_buffer *buffer) {
+    return (uint32_t)((buffer->size - HEADER_BYTES) / LETHE_LOG_ID_BYTES);
+}
+
 /* Puts the notes after the ids, and the version that says so before them. */
 static lethe_status append_notes(lethe_buffer *buffer, lethe_id_notes notes) {
     const lethe_buffer *const all[] = {notes.digests, notes.lags};
@@ -90,7 +112,7 @@ static lethe_status append_notes(lethe_buffer *buffer, lethe_id_notes notes) {
 
 lethe_status lethe_id_segment_end(lethe_buffer *buffer, const lethe_id_run *runs, size_t run_count,
                                   lethe_id_notes notes) {
-    uint32_t count = (uint32_t)((buffer->size - HEADER_BYTES) / LETHE_LOG_ID_BYTES);
+    uint32_t count = lethe_id_segment_count(buffer);
     lethe_status status = append_notes(buffer, notes);
     if (status != LETHE_OK) return status;
     if (!lethe_buffer_reserve(buffer, 4 + run_count * RUN_BYTES)) return LETHE_ENOMEM;
@@ -215,7 +237,7 @@ lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *c
     }
     unsigned char *at = buffer->data + buffer->size;
     uint64_t head = change->key.size;
-    if (buffer->data[0] == BUCKETS_VERSION) head = head << 1 | (change->is_bucket ? 1 : 0);
+    if (buffer->data[0] != VERSION) head = head << 1 | (change->is_bucket ? 1 : 0);
     at += store_varint(at, head << 1 | (change->deleted ? 1 : 0));
     memcpy(at, change->key.data, change->key.size);
     at += change->key.size;
@@ -224,8 +246,21 @@ lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *c
     return LETHE_OK;
 }
 
+lethe_status lethe_changes_append_beside(lethe_buffer *buffer, uint64_t last[LETHE_BESIDE_LIMIT],
+                                         const lethe_new_value *change) {
+    if (!lethe_buffer_reserve(buffer, 1 + 2 * LETHE_VALUE_LIMIT_BYTES)) return LETHE_ENOMEM;
+    unsigned char *at = buffer->data + buffer->size;
+    uint64_t moved = fold_sign((int64_t)(change->label - last[change->which]));
+    *at++ = change->deleted ? 3 : 2;
+    at += store_varint(at, moved * LETHE_BESIDE_LIMIT + change->which);
+    if (!change->deleted) at += store_varint(at, fold_sign(change->value));
+    last[change->which] = change->label;
+    buffer->size = (size_t)(at - buffer->data);
+    return LETHE_OK;
+}
+
 void lethe_changes_take_buckets(lethe_buffer *buffer) {
-    buffer->data[0] = BUCKETS_VERSION;
+    buffer->data[0] = BESIDE_VERSION;
 }
 
 void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
@@ -234,7 +269,7 @@ void lethe_changes_end(lethe_buffer *buffer, uint32_t count) {
 
 static lethe_status open_changes(lethe_bytes segment, unsigned char version, lethe_changes *out) {
     *out = (lethe_changes){0};
-    lethe_status status = open_header(segment, version, BUCKETS_VERSION, &out->left);
+    lethe_status status = open_header(segment, version, BESIDE_VERSION, &out->left);
     if (status != LETHE_OK) return status;
     out->at = (const unsigned char *)segment.data + HEADER_BYTES;
     out->end = (const unsigned char *)segment.data + segment.size;
@@ -243,10 +278,13 @@ static lethe_status open_changes(lethe_bytes segment, unsigned char version, let
 }
 
 lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out) {
-    const unsigned char *data = segment.data;
-    bool has_buckets = segment.size > 0 && data[0] == BUCKETS_VERSION;
-    lethe_status status = open_changes(segment, has_buckets ? BUCKETS_VERSION : VERSION, out);
+    unsigned char version = VERSION;
+    if (segment.size > 0) version = *(const unsigned char *)segment.data;
+    bool has_beside = version == BESIDE_VERSION;
+    bool has_buckets = version == BUCKETS_VERSION || has_beside;
+    lethe_status status = open_changes(segment, has_buckets ? version : VERSION, out);
     out->has_buckets = has_buckets;
+    out->has_beside = has_beside;
     return status;
 }
 
@@ -271,15 +309,32 @@ static lethe_status count_down(lethe_changes *changes) {
     return changes->left > 0 || changes->at == changes->end ? LETHE_OK : LETHE_ECORRUPT;
 }
 
+/* Takes which bucket of the last counter it is. */
+static bool take_place(lethe_changes *changes, lethe_new_value *out) {
+    uint64_t place;
+    if (changes->counter.size == 0 || !take_varint(changes, &place)) return false;
+    out->key = changes->counter;
+    out->which = (uint32_t)(place % LETHE_BESIDE_LIMIT);
+    uint64_t *label = &changes->labels[out->which];
+    *label += (uint64_t)unfold_sign(place / LETHE_BESIDE_LIMIT);
+    out->label = *label;
+    return out->label < LABEL_END;
+}
+
 lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out) {
     uint64_t head, value = 0;
+    *out = (lethe_new_value){0};
     if (changes->left == 0 || !take_varint(changes, &head)) return LETHE_ECORRUPT;
     out->deleted = (head & 1) != 0;
     head >>= 1;
     out->is_bucket = changes->has_buckets && (head & 1) != 0;
     if (changes->has_buckets) head >>= 1;
-    if (!take_key(changes, head, out->is_bucket ? BUCKET_PREFIX_BYTES : 0, &out->key))
+    out->is_beside = changes->has_beside && out->is_bucket && head == 0;
+    if (out->is_beside
+            ? !take_place(changes, out)
+            : !take_key(changes, head, out->is_bucket ? BUCKET_PREFIX_BYTES : 0, &out->key))
         return LETHE_ECORRUPT;
+    if (!out->is_bucket) changes->counter = out->key;
     if (!out->deleted && !take_varint(changes, &value)) return LETHE_ECORRUPT;
     out->value = unfold_sign(value);
     return count_down(changes);

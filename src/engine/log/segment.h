@@ -57,6 +57,9 @@ static inline void lethe_id_segment_append(lethe_buffer *buffer, lethe_log_id id
     lethe_log_id_store(buffer->data + buffer->size, id);
     buffer->size += LETHE_LOG_ID_BYTES;
 }
+/* The ids that were appended, before the segment is ended, and how many they are. */
+const unsigned char *lethe_id_segment_ids(const lethe_buffer *buffer);
+uint32_t lethe_id_segment_count(const lethe_buffer *buffer);
 /* What exact mode adds to the ids, 4 bytes each: digests, and lags, by how much each was applied
  * before the time that it is recorded under. Without digests there are no lags either, and all
  * lags may be left out if each is 0. */
@@ -93,19 +96,32 @@ typedef struct lethe_new_value {
     bool deleted;
     /* The key is that of a bucket (meters/buckets.h). */
     bool is_bucket;
+    /* Or it is the counter's, of which this is the bucket with the label, of the resolution. */
+    bool is_beside;
+    uint32_t which;
+    uint64_t label;
 } lethe_new_value;
 LETHE_MUST_CHECK lethe_status lethe_changes_begin(lethe_buffer *buffer);
 /* Before the first is appended: there will be buckets. */
 void lethe_changes_take_buckets(lethe_buffer *buffer);
 LETHE_MUST_CHECK lethe_status lethe_changes_append(lethe_buffer *buffer,
                                                    const lethe_new_value *change);
+/* Appends a bucket of the counter that was appended last, whose key is not repeated. last has the
+ * label of the last such bucket of each resolution, zeros at first. */
+enum { LETHE_BESIDE_LIMIT = 8 };
+LETHE_MUST_CHECK lethe_status lethe_changes_append_beside(lethe_buffer *buffer,
+                                                          uint64_t last[LETHE_BESIDE_LIMIT],
+                                                          const lethe_new_value *change);
 void lethe_changes_end(lethe_buffer *buffer, uint32_t count);
 
 /* Reads one after the other. left counts down to 0, where the segment must end. */
 typedef struct lethe_changes {
     const unsigned char *at, *end;
     uint32_t left;
-    bool has_buckets;
+    bool has_buckets, has_beside;
+    /* Of the last counter, and of the last bucket beside one, of each resolution. */
+    lethe_bytes counter;
+    uint64_t labels[LETHE_BESIDE_LIMIT];
 } lethe_changes;
 LETHE_MUST_CHECK lethe_status lethe_changes_open(lethe_bytes segment, lethe_changes *out);
 LETHE_MUST_CHECK lethe_status lethe_changes_next(lethe_changes *changes, lethe_new_value *out);

@@ -94,9 +94,7 @@ lethe_status lethe_meters_load(lethe_disk *disk, lethe_meters *out, lethe_detail
     lethe_decoder *decoder;
     status = lethe_decoder_begin(lethe_source_from_memory(&reader), TYPE, VERSION, NULL, &decoder);
     if (status == LETHE_OK) {
-        status = decode(decoder, out);
-        lethe_status ended = lethe_decoder_end(decoder);
-        if (status == LETHE_OK) status = ended;
+        status = lethe_decoder_end_after(decoder, decode(decoder, out));
     }
     lethe_record_release(&record);
     if (status == LETHE_OK && !lethe_disk_has(disk, LETHE_FAMILY_BUCKETS)) status = LETHE_ECORRUPT;

@@ -31,6 +31,8 @@ typedef struct lethe_meter {
     uint64_t known_from;
     /* The highest label of any bucket that was changed. */
     uint64_t newest;
+    /* All loose buckets in memory have lower labels. */
+    uint64_t loose_end;
     /* Where the last moment was, and how keys of its buckets begin. */
     lethe_stretch stretch;
     unsigned char prefix[LETHE_BUCKET_PREFIX_BYTES];
@@ -65,6 +67,9 @@ typedef struct lethe_meters_step {
  * lethe_zone_load. */
 LETHE_MUST_CHECK lethe_status lethe_meters_check(const lethe_store_options *options,
                                                  lethe_detail *detail);
+/* Whether they can be those of a new store, too. Errors: LETHE_EINVAL. */
+LETHE_MUST_CHECK lethe_status lethe_meters_check_new(const lethe_store_options *options,
+                                                     lethe_detail *detail);
 /* Makes meters what the options ask for, from what the store has. Errors: LETHE_EINVAL (something
  * that can't change would), those of lethe_zone_load. */
 LETHE_MUST_CHECK lethe_status lethe_meters_resolve(lethe_meters *meters,

@@ -170,6 +170,19 @@ lethe_status lethe_meters_check(const lethe_store_options *options, lethe_detail
     return status;
 }
 
+static lethe_status refuse_zone(lethe_detail *detail) {
+    return lethe_detail_fill(detail, LETHE_EINVAL,
+                             "a zone is that of the periods to count in; give them as well");
+}
+
+lethe_status lethe_meters_check_new(const lethe_store_options *options, lethe_detail *detail) {
+    const char *keep = options->keep;
+    struct word word;
+    if (options->per != NULL) return LETHE_OK;
+    if (options->zone != NULL) return refuse_zone(detail);
+    return next_word(&keep, &word) ? refuse_kept(word, detail) : LETHE_OK;
+}
+
 /* The place of a resolution; LETHE_METERS_LIMIT: it is not there. */
 static uint32_t place_of(const lethe_meters *meters, lethe_resolution resolution) {
     for (uint32_t i = 0; i < meters->count; i++) {
@@ -227,10 +240,7 @@ static lethe_status set_keep(lethe_meters *meters, const char *keep, lethe_detai
 static lethe_status set_zone(lethe_meters *meters, const lethe_store_options *options,
                              bool is_first, lethe_detail *detail) {
     const char *zone = options->zone;
-    if (zone != NULL && meters->count == 0) {
-        return lethe_detail_fill(detail, LETHE_EINVAL,
-                                 "a zone is that of the periods to count in; give them as well");
-    }
+    if (zone != NULL && meters->count == 0) return refuse_zone(detail);
     if (zone != NULL && !is_first && strcmp(zone, meters->zone_name) != 0) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "the store counts in the days of %s, and those of %.64s are asked "

@@ -373,8 +373,8 @@ lethe_status lethe_store_top_at(lethe_store *store, const char *by, uint64_t at_
     if (status == LETHE_OK) {
         usage.label = label_at(&usage, at_ms);
         status = lethe_buckets_begin_walk(values, usage.which, usage.label, &usage.buckets);
-        known += lethe_disk_records(store->disk, LETHE_FAMILY_BUCKETS) +
-                 lethe_tally_count(values->buckets.tally);
+        known += lethe_disk_records(store->disk, LETHE_FAMILY_BUCKETS) + values->buckets.beside +
+                 lethe_tally_count(values->buckets.loose);
     }
     if (status != LETHE_OK) lethe_engine_remark(store, &detail);
     lethe_engine_leave(store);

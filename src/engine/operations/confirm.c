@@ -73,16 +73,27 @@ static const lethe_change *change_of(const lethe_payload *payload, size_t at) {
     return payload->each != NULL ? payload->each[at].change : &payload->all[at];
 }
 
+/* One change after others, of which the digest is known, or how many there are. */
+static uint64_t digest_on(uint64_t seed, uint64_t digest, const lethe_change *change) {
+    seed ^= digest * UINT64_C(0x9e3779b97f4a7c15);
+    seed ^= (uint64_t)change->delta * UINT64_C(0xd6e8feb86659fd93);
+    return lethe_hash_bytes(seed, change->key.data, change->key.size).low;
+}
+
+static uint32_t shorten(uint64_t digest) {
+    return (uint32_t)(digest >> 32) | 1;
+}
+
 /* By the order of the changes, as earlier versions did; of one change, it is the digest. */
 static uint32_t digest_in_order(const lethe_store *store, const lethe_payload *payload) {
     uint64_t digest = payload->count;
-    for (size_t i = 0; i < payload->count; i++) {
-        const lethe_change *each = change_of(payload, i);
-        uint64_t seed = store->state.seed ^ digest * UINT64_C(0x9e3779b97f4a7c15);
-        seed ^= (uint64_t)each->delta * UINT64_C(0xd6e8feb86659fd93);
-        digest = lethe_hash_bytes(seed, each->key.data, each->key.size).low;
-    }
-    return (uint32_t)(digest >> 32) | 1;
+    for (size_t i = 0; i < payload->count; i++)
+        digest = digest_on(store->state.seed, digest, change_of(payload, i));
+    return shorten(digest);
+}
+
+uint32_t lethe_engine_digest_one(uint64_t seed, const lethe_change *change) {
+    return shorten(digest_on(seed, 1, change));
 }
 
 /* Apart from those by order. */
@@ -97,7 +108,7 @@ static uint32_t digest_of(const lethe_store *store, const lethe_payload *payload
         seed ^= (uint64_t)each->delta * UINT64_C(0xd6e8feb86659fd93);
         sum += lethe_hash_bytes(seed, each->key.data, each->key.size).low;
     }
-    return (uint32_t)(sum >> 32) | 1;
+    return shorten(sum);
 }
 
 lethe_status lethe_engine_read_payload(lethe_store *store, const lethe_operation *operation,
@@ -119,12 +130,12 @@ static bool agrees(const lethe_store *store, const lethe_payload *payload, uint3
 
 /* --- hits --- */
 
-const lethe_pending *lethe_engine_find_pending(const lethe_store *store, lethe_log_id id) {
-    const lethe_log *log = &store->log;
-    const lethe_pending *pending = NULL;
-    for (uint64_t number = log->filling; number > log->durable && pending == NULL; number--)
-        pending = lethe_pending_find(&log->groups[number % LETHE_GROUPS].pending, id);
-    return pending;
+bool lethe_engine_is_pending(lethe_store *store, lethe_log_id id) {
+    lethe_log *log = &store->log;
+    bool is_pending = false;
+    for (uint64_t number = log->filling; number > log->durable && !is_pending; number--)
+        is_pending = lethe_group_has_id(lethe_log_group(log, number), id);
+    return is_pending;
 }
 
 lethe_status lethe_engine_index_id(lethe_store *store, lethe_log_id id, lethe_index_entry entry) {

@@ -12,22 +12,26 @@
  * I3      Ids decided within one step of the clock (W / 64) are recorded under the time of the last
  *         of them (ids/ids.c, I1). Otherwise a replay of old events, each with a time of its own,
  *         could ask the window only one by one.
- * I4      Every answer is the one that the operation would have got if all were decided one by one.
+ * I4      Every answer is the one that the operation would have got if all were decided one by one,
+ *         except for copies between W and W + W / 64 (I3), which may be answered either way.
  *         The window is asked ahead for one step only, in which no time passes for it. Where
  *         deciding removes an id from it, all later answers of the step are asked again, except
  *         `fresh`.
  * I5      With a ledger, an id that was applied is known from then on: by the groups on their way
  *         to disk, and by the ledger from the moment they are durable. The window may have
- *         forgotten it by then.
+ *         forgotten it by then; where it cannot have, the groups are not asked.
  * I6      A window that can't remove an id (the forgetful kind) is only tested ahead, and an id
  *         enters it when all else is decided. Room for it is made before the values change, so
  *         that nothing can fail after them. In exact mode the window only hints, and ids enter it
- *         ahead as with the other kind. */
+ *         ahead as with the other kind.
+ * I7      What is new to the window cannot be in the ledger while the window knows every id that
+ *         was ever applied: the log has dropped none, the oldest is no older than W, and the window
+ *         has no cap that could make it forget sooner. Then the ledger is not asked. */
 #include "engine/operations/chunk.h"
 #include "engine/values/bounds.h"
 
 /* What is new to the window may be older than W: asks the ledger about the ids from `from` to `to`
- * that are not duplicates by the window's answer. */
+ * that are not duplicates by the window's answer, unless that says it all (I7). */
 static lethe_status ask_ledger(lethe_store *store, lethe_chunk *chunk, size_t from, size_t to) {
     lethe_hash hashes[LETHE_CHUNK];
     uint16_t places[LETHE_CHUNK];
@@ -36,6 +40,7 @@ static lethe_status ask_ledger(lethe_store *store, lethe_chunk *chunk, size_t fr
     for (size_t i = from; i < to; i++) {
         chunk->in_ledger[i] = 0;
         if (chunk->answers[i] == LETHE_ANSWER_DUPLICATE) continue;
+        if (chunk->window_has_all && chunk->answers[i] == LETHE_ANSWER_FRESH) continue;
         hashes[count] = chunk->hashes[i];
         places[count++] = (uint16_t)i;
     }
@@ -56,10 +61,41 @@ static size_t end_of_step(const lethe_store *store, const lethe_chunk *chunk, si
     return to;
 }
 
+/* Whether an id that is on its way to disk can have left the window when the last operation of the
+ * chunk is decided: groups, and the times within one, are in order. Otherwise the window knows all
+ * of them, and they need not be asked for one by one (I5). */
+static bool may_have_left(const lethe_store *store, const lethe_chunk *chunk) {
+    const lethe_log *log = &store->log;
+    if (store->ids.ledger == NULL || chunk->count == 0) return false;
+    uint64_t oldest_ms = chunk->clocks[0];
+    for (uint64_t number = log->durable + 1; number <= log->filling; number++) {
+        const lethe_group *group = &log->groups[number % LETHE_GROUPS];
+        const lethe_id_run *runs = (const void *)group->runs.data;
+        if (group->runs.size == 0) continue;
+        if (runs[0].clock_ms < oldest_ms) oldest_ms = runs[0].clock_ms;
+        break;
+    }
+    return chunk->clocks[chunk->count - 1] - oldest_ms > store->options.window_ms;
+}
+
+/* Whether the window knows every id that was ever applied when the last operation of the chunk is
+ * decided (I7). The ids of the group that fills up are the oldest where the log has none. */
+static bool window_has_all(const lethe_store *store, const lethe_chunk *chunk) {
+    if (store->state.dropped > 0 || store->options.max_memory_bytes > 0) return false;
+    const lethe_group *group = &store->log.groups[store->log.filling % LETHE_GROUPS];
+    const lethe_id_run *runs = (const void *)group->runs.data;
+    uint64_t oldest_ms = store->ids.oldest_ms, now_ms = chunk->clocks[chunk->count - 1];
+    if (group->runs.size > 0 && runs[0].clock_ms < oldest_ms) oldest_ms = runs[0].clock_ms;
+    if (chunk->clocks[0] < oldest_ms) oldest_ms = chunk->clocks[0];
+    return now_ms - oldest_ms <= store->options.window_ms;
+}
+
 /* If a chunk has many steps, the ledger is asked about the whole chunk at once, so that its reads
  * overlap. Deciding changes nothing in the ledger. */
-static lethe_status ask_ledger_ahead(lethe_store *store, lethe_chunk *chunk) {
+lethe_status lethe_engine_ask_ahead(lethe_store *store, lethe_chunk *chunk) {
+    chunk->asks_pending = may_have_left(store, chunk);
     if (store->ids.ledger == NULL || chunk->count == 0) return LETHE_OK;
+    chunk->window_has_all = window_has_all(store, chunk);
     if (end_of_step(store, chunk, 0) == chunk->count) return LETHE_OK;
     memset(chunk->answers, LETHE_ANSWER_FRESH, chunk->count);
     return ask_ledger(store, chunk, 0, chunk->count);
@@ -77,8 +113,7 @@ static void ask_fresh_again(lethe_chunk *chunk, size_t from, size_t to) {
     }
 }
 
-/* Asks the window about the next step of the clock, in one call. */
-static lethe_status ask_step(lethe_store *store, lethe_chunk *chunk) {
+lethe_status lethe_engine_ask_step(lethe_store *store, lethe_chunk *chunk) {
     size_t from = chunk->asked, to = end_of_step(store, chunk, from);
     uint64_t recorded_ms = chunk->clocks[to - 1];
     for (size_t i = from; i < to; i++) {
@@ -125,10 +160,8 @@ static lethe_status ask_again(lethe_store *store, lethe_chunk *chunk, size_t at)
     return store->ids.ledger != NULL ? ask_ledger(store, chunk, at, at + 1) : LETHE_OK;
 }
 
-/* What window and ledger say of an operation, now that all before it are decided. *outcome becomes
- * LETHE_OUTCOME_APPLIED if it is fresh. */
-static lethe_status judge(lethe_store *store, const lethe_payload *payload, lethe_chunk *chunk,
-                          size_t at, lethe_outcome *outcome) {
+lethe_status lethe_engine_judge(lethe_store *store, const lethe_payload *payload,
+                                lethe_chunk *chunk, size_t at, lethe_outcome *outcome) {
     if (chunk->answers[at] == LETHE_ASK_AGAIN) {
         lethe_status status = ask_again(store, chunk, at);
         if (status != LETHE_OK) return status;
@@ -139,7 +172,7 @@ static lethe_status judge(lethe_store *store, const lethe_payload *payload, leth
         if (store->options.exact) return lethe_engine_confirm(store, payload, chunk, at, outcome);
     } else if (store->ids.ledger != NULL &&
                (chunk->in_ledger[at] != 0 ||
-                lethe_engine_find_pending(store, chunk->ids[at]) != NULL)) {
+                (chunk->asks_pending && lethe_engine_is_pending(store, chunk->ids[at])))) {
         *outcome = LETHE_OUTCOME_DUPLICATE;
     } else if (chunk->answers[at] == LETHE_ANSWER_REFUSED) {
         *outcome = LETHE_OUTCOME_REFUSED;
@@ -159,16 +192,12 @@ static lethe_status log_id(lethe_store *store, lethe_group *group, const lethe_c
         status = lethe_group_note_id(group, entry, chunk->recorded[at]);
         if (status == LETHE_OK) status = lethe_engine_index_id(store, chunk->ids[at], entry);
     }
-    if (status != LETHE_OK || !lethe_engine_keeps_pending(store)) return status;
-    return lethe_pending_add(&group->pending,
-                             (lethe_pending){.id = chunk->ids[at], .entry = entry});
+    return status;
 }
 
-/* A fresh operation is not applied: its id is removed from the window, and what the window said of
- * later operations of this step is not true any more. In exact mode the id stays: another id may
- * share its place, which must not be forgotten, and the index shows that this one was not
- * applied. */
-static void take_back(lethe_store *store, lethe_chunk *chunk, size_t at) {
+/* In exact mode the id stays: another id may share its place, which must not be forgotten, and the
+ * index shows that this one was not applied. */
+void lethe_engine_take_back(lethe_store *store, lethe_chunk *chunk, size_t at) {
     if (store->options.exact || adds_last(store)) return;
     /* An id that can't be distinguished from another stays: it is one of the false positives of
      * P2. */
@@ -180,12 +209,6 @@ static void take_back(lethe_store *store, lethe_chunk *chunk, size_t at) {
     }
 }
 
-/* Whether an operation whose id nobody knows may have been applied all the same: before ids were
- * kept for ever. */
-static bool is_before_memory(const lethe_store *store, const lethe_operation *operation) {
-    return store->options.event_time && operation->time_ms < store->state.known_from_ms;
-}
-
 /* Decides one operation that passed the screen. change_at: see lethe_values_change. */
 static lethe_status decide_one(lethe_store *store, const lethe_operation *operation,
                                size_t change_at, lethe_chunk *chunk, size_t at, lethe_limit *limits,
@@ -193,11 +216,11 @@ static lethe_status decide_one(lethe_store *store, const lethe_operation *operat
     lethe_payload payload = {0};
     lethe_status status = LETHE_OK;
     if (store->options.exact) status = lethe_engine_read_payload(store, operation, &payload);
-    if (status == LETHE_OK && at == chunk->asked) status = ask_step(store, chunk);
-    if (status == LETHE_OK) status = judge(store, &payload, chunk, at, outcome);
+    if (status == LETHE_OK && at == chunk->asked) status = lethe_engine_ask_step(store, chunk);
+    if (status == LETHE_OK) status = lethe_engine_judge(store, &payload, chunk, at, outcome);
     if (status != LETHE_OK || *outcome != LETHE_OUTCOME_APPLIED) return status;
     lethe_group *group = lethe_log_filling(&store->log);
-    bool is_late = chunk->is_late[at] || is_before_memory(store, operation);
+    bool is_late = chunk->is_late[at] || lethe_engine_is_before_memory(store, operation->time_ms);
     if (is_late && (operation->flags & LETHE_OPERATION_COUNT_LATE) == 0) {
         *outcome = LETHE_OUTCOME_LATE;
     } else {
@@ -216,7 +239,7 @@ static lethe_status decide_one(lethe_store *store, const lethe_operation *operat
         if (is_late) *outcome = LETHE_OUTCOME_APPLIED_LATE;
         return log_id(store, group, chunk, at, payload.digest);
     }
-    take_back(store, chunk, at);
+    lethe_engine_take_back(store, chunk, at);
     return LETHE_OK;
 }
 
@@ -285,14 +308,15 @@ static lethe_status answer_changes(lethe_store *store, const lethe_operation *op
 }
 
 lethe_status lethe_engine_decide(lethe_store *store, const lethe_operation *operations,
-                                 size_t count, size_t following, lethe_answers answers) {
+                                 const lethe_prepared_one *prepared, size_t count, size_t following,
+                                 lethe_answers answers) {
     lethe_chunk chunk;
     uint8_t *outcomes = answers.outcomes;
     bool wants_changes = answers.values != NULL || answers.limits != NULL;
-    lethe_engine_screen(store, operations, count, following, &chunk, outcomes);
-    lethe_status status = ask_ledger_ahead(store, &chunk);
+    lethe_engine_screen(store, operations, prepared, count, following, &chunk, outcomes);
+    lethe_status status = lethe_engine_ask_ahead(store, &chunk);
     if (status != LETHE_OK) return status;
-    lethe_values_fetch(&store->values, operations, count, outcomes);
+    lethe_values_fetch(&store->values, operations, prepared, count, outcomes);
     if (chunk.has_bounds && store->holds.count > 0)
         lethe_holds_lapse(store, lethe_claims_now(&store->claims));
     lethe_group *group = lethe_log_filling(&store->log);

@@ -113,10 +113,12 @@ bool lethe_store_announce(lethe_store *store, const lethe_operation *operations,
 }
 
 /* Advances the store's clock to an event's time, or returns why not. Where ids are kept for ever a
- * jump makes no event late. */
-static lethe_outcome screen_time(lethe_store *store, const lethe_operation *operation,
-                                 size_t following, uint64_t wall_ms) {
-    uint64_t time_ms = operation->time_ms, clock_ms = store->state.clock_ms;
+ * jump makes no event late. Of a jump the operation is looked at, and those after it; of a late one
+ * the caller looks at the flags. */
+static lethe_outcome screen_time(lethe_store *store, uint64_t time_ms,
+                                 const lethe_operation *operation, size_t following,
+                                 uint64_t wall_ms) {
+    uint64_t clock_ms = store->state.clock_ms;
     uint64_t window_ms = store->options.window_ms;
     if (time_ms <= clock_ms)
         return is_late(store, time_ms) ? LETHE_OUTCOME_LATE : LETHE_OUTCOME_APPLIED;
@@ -133,8 +135,16 @@ static bool counts_if_late(const lethe_operation *operation) {
     return (operation->flags & LETHE_OPERATION_COUNT_LATE) != 0;
 }
 
-void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, size_t count,
-                         size_t following, lethe_chunk *chunk, uint8_t *outcomes) {
+static lethe_log_id hash_id(const lethe_store *store, const lethe_operation *operation,
+                            const lethe_prepared_one *prepared) {
+    if (prepared != NULL && lethe_prepared_is_simple(prepared)) return lethe_prepared_id(prepared);
+    return lethe_log_id_of(
+        lethe_hash_bytes(store->state.seed, operation->id.data, operation->id.size));
+}
+
+void lethe_engine_screen(lethe_store *store, const lethe_operation *operations,
+                         const lethe_prepared_one *prepared, size_t count, size_t following,
+                         lethe_chunk *chunk, uint8_t *outcomes) {
     bool by_events = store->options.event_time;
     uint64_t wall_ms = by_events ? lethe_os_wall_ms() : 0;
     if (!by_events) {
@@ -149,19 +159,42 @@ void lethe_engine_screen(lethe_store *store, const lethe_operation *operations, 
         if (!is_valid(store, operation, &chunk->has_bounds)) continue;
         outcomes[i] = LETHE_OUTCOME_APPLIED;
         if (by_events) {
-            outcomes[i] =
-                (uint8_t)screen_time(store, operation, count - 1 - i + following, wall_ms);
+            outcomes[i] = (uint8_t)screen_time(store, operation->time_ms, operation,
+                                               count - 1 - i + following, wall_ms);
         }
         bool counts_late = outcomes[i] == LETHE_OUTCOME_LATE && counts_if_late(operation);
         if (counts_late) outcomes[i] = LETHE_OUTCOME_APPLIED;
         if (outcomes[i] != LETHE_OUTCOME_APPLIED) continue;
-        lethe_hash hash =
-            lethe_hash_bytes(store->state.seed, operation->id.data, operation->id.size);
         size_t at = chunk->count++;
         chunk->at[at] = (uint16_t)i;
-        chunk->ids[at] = lethe_log_id_of(hash);
+        chunk->ids[at] = hash_id(store, operation, prepared != NULL ? &prepared[i] : NULL);
         chunk->hashes[at] = lethe_log_id_expand(chunk->ids[at]);
         chunk->clocks[at] = store->state.clock_ms;
         chunk->is_late[at] = counts_late;
+    }
+}
+
+void lethe_engine_screen_simple(lethe_store *store, const lethe_prepared *prepared, size_t from,
+                                size_t count, lethe_chunk *chunk, uint8_t *outcomes) {
+    const lethe_operation *operations = prepared->operations + from;
+    const lethe_prepared_one *all = prepared->all + from;
+    const uint64_t *times = prepared->times + from;
+    size_t following = prepared->count - from - 1;
+    uint64_t wall_ms = lethe_os_wall_ms();
+    chunk->count = chunk->asked = 0;
+    chunk->has_bounds = false;
+    for (size_t i = 0; i < count; i++) {
+        lethe_outcome outcome =
+            screen_time(store, times[i], &operations[i], following - i, wall_ms);
+        bool counts_late = outcome == LETHE_OUTCOME_LATE && counts_if_late(&operations[i]);
+        if (counts_late) outcome = LETHE_OUTCOME_APPLIED;
+        outcomes[i] = (uint8_t)outcome;
+        size_t at = chunk->count;
+        chunk->at[at] = (uint16_t)i;
+        chunk->ids[at] = lethe_prepared_id(&all[i]);
+        chunk->hashes[at] = lethe_log_id_expand(chunk->ids[at]);
+        chunk->clocks[at] = store->state.clock_ms;
+        chunk->is_late[at] = counts_late;
+        chunk->count += outcome == LETHE_OUTCOME_APPLIED;
     }
 }

@@ -6,6 +6,7 @@
  *         later than its operations, a crash in between would cause them to be read again, and an
  *         operation that is sent again after W is counted twice. */
 #include "core/detail.h"
+#include "core/tunables.h"
 #include "engine/marks.h"
 #include "engine/operations/chunk.h"
 
@@ -53,20 +54,43 @@ static size_t count_changes(const lethe_operation *operations, size_t count) {
     return changes;
 }
 
-static lethe_status decide_all(lethe_store *store, const lethe_operation *operations, size_t count,
-                               bool has_marks, lethe_answers answers) {
-    while (count > 0) {
+/* How many of the next operations are simple, of those that fit into a chunk. Fewer than make it
+ * worth while to decide them by themselves are none. */
+static size_t next_simple(const lethe_prepared_one *next, size_t count, size_t most) {
+    size_t taken = 0;
+    while (taken < count && taken < most && taken < LETHE_CHUNK &&
+           lethe_prepared_is_simple(&next[taken]))
+        taken++;
+    bool are_enough = taken == count || taken == most || taken >= lethe_tune.simple_operations;
+    return are_enough ? taken : 0;
+}
+
+/* prepared has these operations, or is NULL. */
+static lethe_status decide_all(lethe_store *store, const lethe_operation *operations,
+                               const lethe_prepared *prepared, size_t count, bool has_marks,
+                               lethe_answers answers) {
+    bool can_be_simple = prepared != NULL && lethe_engine_has_simple(store) &&
+                         answers.values == NULL && answers.limits == NULL;
+    size_t done = 0;
+    while (done < count) {
+        const lethe_operation *next = operations + done;
+        const lethe_prepared_one *ones = prepared != NULL ? prepared->all + done : NULL;
         lethe_status status = has_marks ? LETHE_OK : lethe_engine_make_room(store, 1);
         if (status != LETHE_OK) return status;
         uint32_t waiting = lethe_log_filling(&store->log)->operations;
-        size_t taken = next_chunk(operations, count, store->options.commit_operations - waiting);
-        status = lethe_engine_decide(store, operations, taken, count - taken, answers);
+        size_t left = count - done, most = store->options.commit_operations - waiting;
+        size_t taken = can_be_simple ? next_simple(ones, left, most) : 0;
+        if (taken > 0) {
+            status = lethe_engine_decide_simple(store, prepared, done, taken, answers.outcomes);
+        } else {
+            taken = next_chunk(next, left, most);
+            status = lethe_engine_decide(store, next, ones, taken, left - taken, answers);
+        }
         if (status != LETHE_OK) return status;
-        if (answers.values != NULL) answers.values += count_changes(operations, taken);
-        if (answers.limits != NULL) answers.limits += count_changes(operations, taken);
-        operations += taken;
+        if (answers.values != NULL) answers.values += count_changes(next, taken);
+        if (answers.limits != NULL) answers.limits += count_changes(next, taken);
         answers.outcomes += taken;
-        count -= taken;
+        done += taken;
     }
     return LETHE_OK;
 }
@@ -76,7 +100,7 @@ lethe_status lethe_engine_decide_together(lethe_store *store, const lethe_operat
     lethe_answers answers = {0};
     answers.outcomes = outcomes;
     answers.values = values;
-    lethe_status status = decide_all(store, operations, count, true, answers);
+    lethe_status status = decide_all(store, operations, NULL, count, true, answers);
     store->clock.announced = 0;
     return status;
 }
@@ -104,9 +128,10 @@ static lethe_status call_between(const struct between *between, const uint8_t *o
     return lethe_marks_are_valid(between->marks, mark_count) ? LETHE_OK : LETHE_EINVAL;
 }
 
-static lethe_status submit(lethe_store *store, const lethe_operation *operations, size_t count,
-                           const lethe_mark *marks, size_t mark_count, lethe_answers answers,
-                           const struct between *between, uint64_t *ticket) {
+static lethe_status submit(lethe_store *store, const lethe_operation *operations,
+                           const lethe_prepared *prepared, size_t count, const lethe_mark *marks,
+                           size_t mark_count, lethe_answers answers, const struct between *between,
+                           uint64_t *ticket) {
     if (ticket != NULL) *ticket = 0;
     if (store == NULL || ticket == NULL || (marks == NULL && mark_count > 0)) return LETHE_EINVAL;
     if (count > 0 && (operations == NULL || answers.outcomes == NULL)) return LETHE_EINVAL;
@@ -120,7 +145,7 @@ static lethe_status submit(lethe_store *store, const lethe_operation *operations
         bool was_empty = lethe_group_is_empty(lethe_log_filling(&store->log));
         uint64_t filling = store->log.filling;
         if (status == LETHE_OK)
-            status = decide_all(store, operations, count, mark_count > 0, answers);
+            status = decide_all(store, operations, prepared, count, mark_count > 0, answers);
         store->clock.announced = 0;
         if (status == LETHE_OK) status = call_between(between, answers.outcomes, mark_count);
         if (status == LETHE_OK) put_marks(store, marks, mark_count);
@@ -142,7 +167,7 @@ lethe_status lethe_store_submit(lethe_store *store, const lethe_operation *opera
     lethe_answers answers = {0};
     answers.outcomes = outcomes;
     answers.values = values;
-    return submit(store, operations, count, marks, mark_count, answers, NULL, ticket);
+    return submit(store, operations, NULL, count, marks, mark_count, answers, NULL, ticket);
 }
 
 lethe_status lethe_store_submit_with(lethe_store *store, const lethe_operation *operations,
@@ -155,7 +180,22 @@ lethe_status lethe_store_submit_with(lethe_store *store, const lethe_operation *
     lethe_answers answers = {0};
     answers.outcomes = outcomes;
     answers.values = values;
-    return submit(store, operations, count, marks, mark_count, answers, &between, ticket);
+    return submit(store, operations, NULL, count, marks, mark_count, answers, &between, ticket);
+}
+
+lethe_status lethe_store_submit_prepared(lethe_store *store, const lethe_prepared *prepared,
+                                         lethe_mark *marks, size_t mark_count, uint8_t *outcomes,
+                                         lethe_store_decided decided, void *context,
+                                         uint64_t *ticket) {
+    struct between between = {.decided = decided, .context = context, .marks = marks};
+    if (ticket != NULL) *ticket = 0;
+    if (store == NULL || prepared == NULL) return LETHE_EINVAL;
+    if (prepared->opening != store->opening) return LETHE_EINVAL;
+    if (decided != NULL && mark_count == 0) return LETHE_EINVAL;
+    lethe_answers answers = {0};
+    answers.outcomes = outcomes;
+    return submit(store, prepared->operations, prepared, prepared->count, marks, mark_count,
+                  answers, decided != NULL ? &between : NULL, ticket);
 }
 
 lethe_status lethe_store_apply(lethe_store *store, const lethe_operation *operations, size_t count,
@@ -175,6 +215,6 @@ lethe_status lethe_store_apply_bounded(lethe_store *store, const lethe_operation
     if (count > 0 && (operations == NULL || limits == NULL)) return LETHE_EINVAL;
     size_t changes = count_changes(operations, count);
     if (changes > 0) memset(limits, 0, changes * sizeof *limits);
-    lethe_status status = submit(store, operations, count, NULL, 0, answers, NULL, &ticket);
+    lethe_status status = submit(store, operations, NULL, count, NULL, 0, answers, NULL, &ticket);
     return status == LETHE_OK ? lethe_store_wait(store, ticket) : status;
 }

@@ -38,9 +38,8 @@ static lethe_status look_up(lethe_values *values, uint32_t tag, lethe_bytes key,
     return status;
 }
 
-/* A counter's record, which is added to memory if it is not there. */
-static lethe_status get_record(lethe_values *values, uint32_t tag, lethe_bytes key,
-                               lethe_tally_record **out, lethe_detail *detail) {
+lethe_status lethe_counters_get_record(lethe_values *values, uint32_t tag, lethe_bytes key,
+                                       lethe_tally_record **out, lethe_detail *detail) {
     int64_t value;
     bool found;
     lethe_status status = look_up(values, tag, key, out, &value, &found, detail);
@@ -52,28 +51,26 @@ static lethe_status get_record(lethe_values *values, uint32_t tag, lethe_bytes k
     return LETHE_OK;
 }
 
-static void fetch(lethe_values *values, const lethe_operation *operations, size_t count,
-                  const uint8_t *outcomes) {
+static void fetch(lethe_values *values, const lethe_operation *operations,
+                  const lethe_prepared_one *prepared, size_t count, const uint8_t *outcomes) {
     const lethe_tally *tally = values->counters.tally;
     uint32_t *tags = values->counters.tags;
-    size_t tag_count = 0;
+    size_t tag_count = 0, key_bytes = 0;
     lethe_buckets_begin_chunk(values);
     for (size_t i = 0; i < count; i++) {
         if (outcomes[i] == LETHE_OUTCOME_INVALID) continue;
         for (size_t j = 0; j < operations[i].change_count; j++) {
             lethe_bytes key = operations[i].changes[j].key;
-            uint32_t tag = lethe_counters_tag(values, key);
+            bool is_known = prepared != NULL && lethe_prepared_is_simple(&prepared[i]);
+            uint32_t tag = is_known ? prepared[i].tag : lethe_counters_tag(values, key);
             lethe_tally_prefetch_slot(tally, tag);
             tags[tag_count++] = tag;
+            key_bytes += key.size;
         }
     }
-    if (values->meters.count > 0) {
-        lethe_buckets_fetch(values, tags, tag_count);
-        return;
-    }
-    for (size_t i = 0; i < tag_count; i++) {
-        (void)lethe_tally_prefetch_record(tally, tags[i]);
-    }
+    size_t usual_size = tag_count > 0 ? key_bytes / tag_count : 0;
+    for (size_t i = 0; i < tag_count; i++)
+        lethe_tally_prefetch_record(tally, tags[i], usual_size);
 }
 
 /* Changes back what the operation has changed so far: a record that it changed twice, the later
@@ -113,31 +110,63 @@ static lethe_status find_overflow(lethe_values *values, bool *overflows) {
     return LETHE_OK;
 }
 
-static lethe_status change(lethe_values *values, lethe_group *group,
-                           const lethe_operation *operation, size_t change_at, bool *overflows,
-                           lethe_detail *detail) {
+/* Before the changes of an operation, so many: what they do can be undone. */
+static lethe_status begin_changes(lethe_values *values, size_t count) {
     lethe_counters *counters = &values->counters;
-    const uint32_t *tags = counters->tags + change_at;
-    bool has_meters = values->meters.count > 0;
-    *overflows = false;
     counters->undo.size = 0;
     counters->has_wrapped = false;
-    size_t records = operation->change_count * (1 + values->meters.count);
-    if (!lethe_buffer_reserve(&counters->undo, records * sizeof(lethe_undo))) return LETHE_ENOMEM;
-    for (size_t i = 0; i < operation->change_count; i++) {
-        const lethe_change *change = &operation->changes[i];
-        lethe_tally_record *record;
-        lethe_status status = get_record(values, tags[i], change->key, &record, detail);
-        if (status == LETHE_OK)
-            status = lethe_counters_add(values, group, &group->touched, record, change->delta);
-        if (status == LETHE_OK && has_meters)
-            status = lethe_buckets_change(values, group, operation, change, record, detail);
-        if (status != LETHE_OK) return status;
-    }
-    if (!counters->has_wrapped) return LETHE_OK;
+    size_t records = count * (1 + values->meters.count);
+    return lethe_buffer_reserve(&counters->undo, records * sizeof(lethe_undo)) ? LETHE_OK
+                                                                               : LETHE_ENOMEM;
+}
+
+/* After them: if a value is out of range, all are undone, and *overflows becomes true. */
+static lethe_status end_changes(lethe_values *values, bool *overflows) {
+    *overflows = false;
+    if (!values->counters.has_wrapped) return LETHE_OK;
     lethe_status status = find_overflow(values, overflows);
     if (*overflows) change_back(values);
     return status;
+}
+
+lethe_status lethe_counters_change_one(lethe_values *values, lethe_group *group, uint64_t event_ms,
+                                       const lethe_change *change, lethe_tally_record *record,
+                                       uint32_t tag, bool *overflows, lethe_detail *detail) {
+    int64_t value;
+    lethe_status status;
+    if (!__builtin_add_overflow(record->value, change->delta, &value) &&
+        lethe_buckets_add_beside(values, group, event_ms, change->delta, record)) {
+        status = lethe_counters_touch(values, group, &group->touched, record);
+        record->value = value;
+        record->absent = false;
+        return status;
+    }
+    status = begin_changes(values, 1);
+    if (status == LETHE_OK)
+        status = lethe_counters_add(values, group, &group->touched, record, change->delta);
+    if (status == LETHE_OK)
+        status = lethe_buckets_change(values, group, event_ms, change,
+                                      (lethe_changing){record, tag}, detail);
+    return status == LETHE_OK ? end_changes(values, overflows) : status;
+}
+
+static lethe_status change(lethe_values *values, lethe_group *group,
+                           const lethe_operation *operation, size_t change_at, bool *overflows,
+                           lethe_detail *detail) {
+    const uint32_t *tags = values->counters.tags + change_at;
+    bool has_meters = values->meters.count > 0;
+    lethe_status status = begin_changes(values, operation->change_count);
+    for (size_t i = 0; i < operation->change_count && status == LETHE_OK; i++) {
+        const lethe_change *change = &operation->changes[i];
+        lethe_tally_record *record;
+        status = lethe_counters_get_record(values, tags[i], change->key, &record, detail);
+        if (status == LETHE_OK)
+            status = lethe_counters_add(values, group, &group->touched, record, change->delta);
+        if (status == LETHE_OK && has_meters)
+            status = lethe_buckets_change(values, group, operation->time_ms, change,
+                                          (lethe_changing){record, tags[i]}, detail);
+    }
+    return status == LETHE_OK ? end_changes(values, overflows) : status;
 }
 
 static lethe_status finish_chunk(lethe_values *values) {
@@ -148,14 +177,16 @@ static lethe_status finish_chunk(lethe_values *values) {
 static lethe_status overwrite(lethe_values *values, lethe_group *group, lethe_bytes key,
                               const int64_t *value, bool *existed, lethe_detail *detail) {
     lethe_tally_record *record;
-    lethe_status status = get_record(values, lethe_counters_tag(values, key), key, &record, detail);
+    uint32_t tag = lethe_counters_tag(values, key);
+    lethe_status status = lethe_counters_get_record(values, tag, key, &record, detail);
     if (status != LETHE_OK) return status;
     status = lethe_counters_touch(values, group, &group->touched, record);
     if (status != LETHE_OK) return status;
     if (existed != NULL) *existed = !record->absent;
     record->value = value != NULL ? *value : 0;
     record->absent = value == NULL;
-    return value == NULL ? lethe_buckets_delete(values, group, key, detail) : LETHE_OK;
+    if (value != NULL) return LETHE_OK;
+    return lethe_buckets_delete(values, group, key, (lethe_changing){record, tag}, detail);
 }
 
 static lethe_status read(lethe_values *values, lethe_bytes key, int64_t *value, bool *found,
@@ -188,8 +219,9 @@ static void info(lethe_values *values, lethe_store_stats *out) {
     out->counters = all_in_memory ? out->counters_in_memory : stored;
     lethe_meters_describe(&values->meters, out);
     if (values->meters.count == 0) return;
-    out->buckets_in_memory = lethe_tally_count(values->buckets.tally);
-    out->buckets_memory_bytes = lethe_tally_memory_bytes(values->buckets.tally);
+    out->buckets_in_memory = values->buckets.beside + lethe_tally_count(values->buckets.loose);
+    out->buckets_memory_bytes = lethe_buckets_memory_bytes(values);
+    out->counters_memory_bytes -= lethe_buckets_room_bytes(values);
     out->buckets_bytes = lethe_disk_bytes(values->disk, LETHE_FAMILY_BUCKETS);
 }
 
@@ -197,28 +229,49 @@ static lethe_status begin_segment(lethe_buffer *segment) {
     return lethe_changes_begin(segment);
 }
 
-static lethe_status append_touched(const lethe_buffer *list, bool are_buckets,
-                                   lethe_buffer *segment) {
+/* The buckets beside a counter that the group changed: their stamp is the counter's. */
+static lethe_status append_beside(const lethe_values *values, const lethe_tally_record *counter,
+                                  uint64_t labels[LETHE_METERS_LIMIT], lethe_group *group) {
+    for (uint32_t i = 0; i < values->meters.count; i++) {
+        const lethe_tally_record *bucket = lethe_bucket_beside(counter, i);
+        if (bucket->key_size == 0 || bucket->stamp != counter->stamp) continue;
+        lethe_new_value change = {.value = bucket->value,
+                                  .deleted = bucket->absent,
+                                  .which = i,
+                                  .label = lethe_label_load(bucket->key)};
+        lethe_status status = lethe_changes_append_beside(&group->changes, labels, &change);
+        if (status != LETHE_OK) return status;
+        group->change_count++;
+    }
+    return LETHE_OK;
+}
+
+/* With `values`: counters, and what is beside them. */
+static lethe_status append_touched(const lethe_values *values, const lethe_buffer *list,
+                                   lethe_group *group) {
     const lethe_touched *touched = (const void *)list->data;
     size_t count = list->size / sizeof *touched;
+    uint64_t labels[LETHE_METERS_LIMIT] = {0};
     for (size_t i = 0; i < count; i++) {
         if (i + 8 < count) __builtin_prefetch(touched[i + 8].record);
         const lethe_tally_record *record = touched[i].record;
         lethe_new_value change = {.key = {.data = record->key, .size = record->key_size},
                                   .value = record->value,
                                   .deleted = record->absent,
-                                  .is_bucket = are_buckets};
-        lethe_status status = lethe_changes_append(segment, &change);
+                                  .is_bucket = values == NULL};
+        lethe_status status = lethe_changes_append(&group->changes, &change);
+        if (status == LETHE_OK && values != NULL)
+            status = append_beside(values, record, labels, group);
         if (status != LETHE_OK) return status;
     }
     return LETHE_OK;
 }
 
-static lethe_status end_segment(lethe_group *group) {
+static lethe_status end_segment(const lethe_values *values, lethe_group *group) {
     /* A store whose meters have nothing to say writes what it wrote without them. */
-    if (group->touched_buckets.size > 0) lethe_changes_take_buckets(&group->changes);
-    lethe_status status = append_touched(&group->touched, false, &group->changes);
-    if (status == LETHE_OK) status = append_touched(&group->touched_buckets, true, &group->changes);
+    if (group->has_buckets) lethe_changes_take_buckets(&group->changes);
+    lethe_status status = append_touched(values, &group->touched, group);
+    if (status == LETHE_OK) status = append_touched(NULL, &group->touched_buckets, group);
     if (status != LETHE_OK) return status;
     lethe_changes_end(&group->changes, group->change_count);
     return LETHE_OK;

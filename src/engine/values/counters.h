@@ -20,18 +20,38 @@ static inline uint32_t lethe_counters_tag(const lethe_values *values, lethe_byte
     return lethe_tally_tag(lethe_hash_bytes(values->seed, key.data, key.size));
 }
 
+/* A counter's record, which is added to memory if it is not there. Errors: those of
+ * lethe_disk_get, LETHE_ENOMEM. */
+LETHE_MUST_CHECK lethe_status lethe_counters_get_record(lethe_values *values, uint32_t tag,
+                                                        lethe_bytes key, lethe_tally_record **out,
+                                                        lethe_detail *detail);
+
+/* In a store with meters: changes a counter, whose record and tag these are, and its buckets, in
+ * the filling group; or none, and *overflows becomes true. event_ms: see lethe_buckets_change.
+ * Errors: as lethe_values_change. */
+LETHE_MUST_CHECK lethe_status lethe_counters_change_one(lethe_values *values, lethe_group *group,
+                                                        uint64_t event_ms,
+                                                        const lethe_change *change,
+                                                        lethe_tally_record *record, uint32_t tag,
+                                                        bool *overflows, lethe_detail *detail);
+
 /* A record that a group changes. */
 typedef struct lethe_touched {
     lethe_tally_record *record;
 } lethe_touched;
 
-/* Lists a record as changed by the group, in `touched`: that of counters or of buckets. */
+/* Lists a record as changed by the group, in `touched`: that of counters or of loose buckets. A
+ * bucket beside its counter is found by way of that one, and its `touched` is NULL. */
 LETHE_MUST_CHECK static inline lethe_status lethe_counters_touch(const lethe_values *values,
                                                                  lethe_group *group,
                                                                  lethe_buffer *touched,
                                                                  lethe_tally_record *record) {
     uint32_t stamp = lethe_counters_stamp(&values->counters, group->number);
     if (record->stamp == stamp) return LETHE_OK;
+    if (touched == NULL) {
+        record->stamp = stamp;
+        return LETHE_OK;
+    }
     lethe_touched entry = {.record = record};
     if (!lethe_buffer_reserve(touched, sizeof entry)) return LETHE_ENOMEM;
     lethe_buffer_append(touched, &entry, sizeof entry);

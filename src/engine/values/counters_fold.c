@@ -5,24 +5,34 @@
  *         while a fold is running it also matters whether the record was changed after the fold's
  *         cut, so stamps wait for the fold to end.
  * WHY     Writing every changed counter to COUNTERS in each commit would cost more than everything
- *         else together. A fold writes each once, sorted, as one table (disk/fold_table.c). */
+ *         else together. A fold writes each once, sorted, as one table (disk/fold_table.c). The
+ *         user waits for the last one, when all other threads have nothing to do: so a large fold
+ *         is split at a key, and a second thread sorts and writes the upper half. */
 #include "core/tunables.h"
 #include "engine/values/counters.h"
 #include "engine/values/fold_order.h"
+#include "os/thread.h"
 
-static void begin_stamps(const lethe_tally *tally, uint32_t folded_stamp) {
+static void begin_stamp(lethe_tally_record *record, uint32_t folded_stamp) {
+    record->stamp = record->stamp > folded_stamp ? LETHE_REPLAYED_STAMP : LETHE_FOLDED_STAMP;
+}
+
+/* Of all records, and of so many buckets beside each. */
+static void begin_stamps(const lethe_tally *tally, uint32_t beside, uint32_t folded_stamp) {
     lethe_tally_record *record;
     uint64_t position = 0;
     while ((record = lethe_tally_each(tally, &position)) != NULL) {
-        record->stamp = record->stamp > folded_stamp ? LETHE_REPLAYED_STAMP : LETHE_FOLDED_STAMP;
+        begin_stamp(record, folded_stamp);
+        for (uint32_t i = 0; i < beside; i++)
+            begin_stamp(lethe_bucket_beside(record, i), folded_stamp);
     }
 }
 
 void lethe_counters_number_commits(lethe_values *values, uint64_t next_commit, bool is_folding) {
     lethe_counters *counters = &values->counters;
     if (is_folding || next_commit - counters->base_commit < lethe_tune.stamp_limit) return;
-    begin_stamps(counters->tally, counters->folded_stamp);
-    if (values->meters.count > 0) begin_stamps(values->buckets.tally, counters->folded_stamp);
+    begin_stamps(counters->tally, values->meters.count, counters->folded_stamp);
+    if (values->meters.count > 0) begin_stamps(values->buckets.loose, 0, counters->folded_stamp);
     counters->folded_stamp = LETHE_FOLDED_STAMP;
     counters->base_commit = next_commit - LETHE_FIRST_STAMP;
 }
@@ -34,7 +44,7 @@ uint64_t lethe_counters_fold_after_bytes(const lethe_values *values) {
 
 bool lethe_counters_are_too_large(const lethe_values *values) {
     uint64_t bytes = lethe_tally_memory_bytes(values->counters.tally);
-    if (values->meters.count > 0) bytes += lethe_tally_memory_bytes(values->buckets.tally);
+    if (values->meters.count > 0) bytes += lethe_tally_memory_bytes(values->buckets.loose);
     return bytes > values->counters.memory_limit_bytes;
 }
 
@@ -67,35 +77,94 @@ static lethe_status take_changed(const lethe_tally *tally, uint32_t folded_stamp
     return LETHE_OK;
 }
 
+/* Those beside one counter, for which there is room. */
+static void take_beside(const lethe_values *values, lethe_folding *folding, lethe_buffer *out) {
+    folding->beside_at = (uint32_t)(out->size / sizeof(lethe_folding_beside));
+    for (uint32_t i = 0; i < values->meters.count; i++) {
+        const lethe_tally_record *bucket = lethe_bucket_beside(folding->record, i);
+        if (bucket->key_size == 0 || bucket->stamp <= values->counters.folded_stamp) continue;
+        lethe_folding_beside beside = {.value = bucket->value,
+                                       .label = lethe_label_load(bucket->key),
+                                       .which = i,
+                                       .absent = bucket->absent};
+        lethe_buffer_append(out, &beside, sizeof beside);
+        folding->beside_count++;
+    }
+}
+
+/* A bucket that has changed is beside a counter that has, too (meters/buckets.c, I3). */
 lethe_status lethe_counters_take_fold(lethe_values *values, const lethe_fold *fold,
                                       lethe_fold_load *load) {
     (void)fold;
     const lethe_counters *counters = &values->counters;
     lethe_status status = take_changed(counters->tally, counters->folded_stamp, &load->foldings);
     if (status != LETHE_OK || values->meters.count == 0) return status;
-    return take_changed(values->buckets.tally, counters->folded_stamp, &load->buckets);
+    lethe_folding *all = (void *)load->foldings.data;
+    size_t count = load->foldings.size / sizeof *all;
+    size_t bytes = count * values->meters.count * sizeof(lethe_folding_beside);
+    if (!lethe_buffer_reserve(&load->beside, bytes) ||
+        !lethe_buffer_reserve(&load->room, lethe_buckets_fold_room(count))) {
+        return LETHE_ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++)
+        take_beside(values, &all[i], &load->beside);
+    return take_changed(values->buckets.loose, counters->folded_stamp, &load->loose);
 }
 
-static lethe_status write_table(lethe_values *values, enum lethe_family family,
-                                const lethe_buffer *foldings, uint64_t cut, lethe_detail *detail) {
-    lethe_folding *all = (void *)foldings->data;
-    size_t count = foldings->size / sizeof *all;
-    lethe_fold_order(all, count);
+/* A half of a fold's counters, and the table that they go to. */
+struct half {
+    lethe_folding *foldings;
+    size_t count;
     lethe_fold_table *table;
-    lethe_status status = lethe_fold_table_begin(values->disk, family, cut, &table, detail);
-    if (status != LETHE_OK) return status;
-    for (size_t i = 0; i < count; i++) {
-        if (i + 8 < count) __builtin_prefetch(all[i + 8].record);
+};
+
+static void *order_half(void *context) {
+    const struct half *half = context;
+    lethe_fold_order(half->foldings, half->count);
+    return NULL;
+}
+
+static void *write_half(void *context) {
+    const struct half *half = context;
+    const lethe_folding *all = half->foldings;
+    lethe_disk_enter_thread();
+    for (size_t i = 0; i < half->count; i++) {
+        if (i + 8 < half->count) __builtin_prefetch(all[i + 8].record);
         lethe_bytes key = {.data = all[i].record->key, .size = all[i].record->key_size};
-        unsigned char value[LETHE_VALUE_LIMIT_BYTES];
-        if (all[i].absent) {
-            lethe_fold_table_delete(table, key);
-        } else {
-            size_t size = lethe_value_store(value, all[i].value);
-            lethe_fold_table_put(table, key, (lethe_bytes){.data = value, .size = size});
-        }
+        lethe_fold_put(half->table, key, all[i].value, all[i].absent);
     }
-    return lethe_fold_table_end(table, detail);
+    lethe_fold_table_finish(half->table);
+    return NULL;
+}
+
+/* Does the same to both halves at once; or to one after the other, if there is no thread to be
+ * had. */
+static void do_halves(struct half halves[2], void *(*work)(void *half)) {
+    lethe_os_thread thread;
+    bool has_upper = halves[1].count > 0;
+    bool runs = has_upper && lethe_os_thread_start(&thread, work, &halves[1]) == LETHE_OK;
+    work(&halves[0]);
+    if (runs) {
+        lethe_os_thread_join(&thread);
+    } else if (has_upper) {
+        work(&halves[1]);
+    }
+}
+
+static lethe_status write_counters(lethe_values *values, struct half halves[2], uint64_t cut,
+                                   lethe_detail *detail) {
+    lethe_status status =
+        lethe_fold_table_begin(values->disk, LETHE_FAMILY_COUNTERS, cut, &halves[0].table, detail);
+    if (status == LETHE_OK && halves[1].count > 0) {
+        status = lethe_fold_table_begin_upper(values->disk, LETHE_FAMILY_COUNTERS, &halves[1].table,
+                                              detail);
+    }
+    if (status != LETHE_OK) {
+        lethe_fold_table_drop(halves[0].table);
+        return status;
+    }
+    do_halves(halves, write_half);
+    return lethe_fold_table_end(halves[0].table, halves[1].table, detail);
 }
 
 /* Without the lock: the keys of records never change, and records stay while a fold is running.
@@ -105,11 +174,15 @@ static lethe_status write_table(lethe_values *values, enum lethe_family family,
 lethe_status lethe_counters_write_fold(lethe_values *values, lethe_fold_load *load, uint64_t cut,
                                        lethe_detail *detail) {
     if (load->foldings.size == 0) return LETHE_OK;
+    lethe_folding *all = (void *)load->foldings.data;
+    size_t count = load->foldings.size / sizeof *all;
+    size_t lower = count >= lethe_tune.fold_split_keys ? lethe_fold_split(all, count) : count;
+    struct half halves[2] = {{.foldings = all, .count = lower},
+                             {.foldings = all + lower, .count = count - lower}};
+    do_halves(halves, order_half);
     lethe_status status = LETHE_OK;
-    if (values->meters.count > 0)
-        status = write_table(values, LETHE_FAMILY_BUCKETS, &load->buckets, cut, detail);
-    if (status != LETHE_OK) return status;
-    return write_table(values, LETHE_FAMILY_COUNTERS, &load->foldings, cut, detail);
+    if (values->meters.count > 0) status = lethe_buckets_write_fold(values, load, cut, detail);
+    return status == LETHE_OK ? write_counters(values, halves, cut, detail) : status;
 }
 
 void lethe_counters_end_fold(lethe_values *values, uint64_t cut) {
@@ -130,10 +203,12 @@ lethe_status lethe_counters_evict(lethe_values *values) {
     bool all = lethe_counters_are_too_large(values);
     lethe_status status = lethe_buckets_evict(values, all);
     if (status == LETHE_OK && all) {
+        lethe_buckets_before_eviction(values);
         status = lethe_tally_keep(
             counters->tally,
             &(lethe_tally_filter){.stays = stays, .tag = find_tag, .context = values});
         if (status == LETHE_OK) counters->is_complete = false;
+        lethe_buckets_after_eviction(values);
     }
     return status == LETHE_ENOMEM ? LETHE_OK : status; /* there will be another time */
 }

@@ -17,6 +17,7 @@
  * periods that are over. */
 static lethe_status evict(lethe_store *store) {
     lethe_values *values = &store->values;
+    if (store->fold.is_last) return LETHE_OK;
     if (!values->kind->is_too_large(values) && !lethe_buckets_are_idle(values)) return LETHE_OK;
     /* The filling group points to records; a sealed one does not. */
     lethe_status status = lethe_log_seal(store);
@@ -29,8 +30,8 @@ static lethe_status fold_once(lethe_store *store, lethe_detail *detail) {
     if (status != LETHE_OK) return status;
     lethe_fold *fold = &store->fold;
     lethe_values *values = &store->values;
-    lethe_fold_load load = {.foldings = {.allocator = store->allocator},
-                            .buckets = {.allocator = store->allocator}};
+    lethe_buffer empty = {.allocator = store->allocator};
+    lethe_fold_load load = {.foldings = empty, .beside = empty, .loose = empty, .room = empty};
     status = values->kind->take_fold(values, fold, &load);
     fold->cut = store->log.sealed;
     fold->cut_segments = fold->segments;
@@ -43,7 +44,9 @@ static lethe_status fold_once(lethe_store *store, lethe_detail *detail) {
     }
     bool wrote = load.foldings.size > 0 || load.sketch != NULL;
     lethe_buffer_free(&load.foldings);
-    lethe_buffer_free(&load.buckets);
+    lethe_buffer_free(&load.beside);
+    lethe_buffer_free(&load.loose);
+    lethe_buffer_free(&load.room);
     lethe_sketch_free(load.sketch);
     if (status != LETHE_OK) return status;
     if (wrote) {
@@ -92,6 +95,7 @@ lethe_status lethe_fold_all(lethe_store *store) {
     /* One that is running may have begun before the last change. */
     while (store->fold.running && store->failed == LETHE_OK)
         lethe_os_condition_wait(&store->log.done, &store->lock);
+    store->fold.is_last = true;
     wake(store);
     while (store->fold.wanted && store->failed == LETHE_OK)
         lethe_os_condition_wait(&store->log.done, &store->lock);

@@ -7,6 +7,8 @@
 
 typedef struct lethe_fold {
     bool wanted, running;
+    /* The store is being closed: nobody needs less memory after the fold. */
+    bool is_last;
     /* The commit that a running fold goes up to. */
     uint64_t cut;
     /* The last commit that is folded. The next commit records it in the state. */
@@ -25,7 +27,7 @@ typedef struct lethe_fold {
 
 /* The folding thread; the context is the store. */
 void *lethe_fold_main(void *context);
-/* With the lock: folds everything up to now, and waits for it. */
+/* With the lock: folds everything up to now, for the last time, and waits for it. */
 LETHE_MUST_CHECK lethe_status lethe_fold_all(lethe_store *store);
 /* With the lock, after a commit was sealed: wakes the folding thread if enough has come
  * together. */

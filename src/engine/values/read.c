@@ -2,6 +2,14 @@
 #include "core/detail.h"
 #include "engine/store.h"
 
+/* With the lock: says why a call failed, so that nobody is given the reason of an earlier one. */
+static void explain(lethe_store *store, lethe_status status, const char *if_invalid) {
+    lethe_detail detail = {""};
+    (void)lethe_detail_fill(&detail, status, "%s",
+                            status == LETHE_EINVAL ? if_invalid : lethe_strerror(status));
+    lethe_engine_remark(store, &detail);
+}
+
 lethe_status lethe_store_get(lethe_store *store, const lethe_bytes *keys, size_t count,
                              int64_t *values, bool *found) {
     if (store == NULL) return LETHE_EINVAL;
@@ -30,6 +38,7 @@ lethe_status lethe_store_estimate(lethe_store *store, const lethe_bytes *keys, s
     const lethe_values_kind *kind = store->values.kind;
     lethe_status status =
         kind->estimate != NULL ? kind->estimate(&store->values, keys, count, out) : LETHE_EINVAL;
+    if (status != LETHE_OK) explain(store, status, "only a store that keeps a sketch estimates");
     lethe_engine_leave(store);
     return status;
 }
@@ -47,6 +56,10 @@ lethe_status lethe_store_each(lethe_store *store, lethe_bytes from, lethe_store_
     const lethe_values_kind *kind = store->values.kind;
     lethe_status status =
         kind->begin_walk != NULL ? kind->begin_walk(&store->values, from, &walk) : LETHE_EINVAL;
+    if (status != LETHE_OK)
+        explain(store, status,
+                kind->begin_walk == NULL ? "the store keeps a sketch, which does not know its keys"
+                                         : lethe_strerror(status));
     lethe_engine_leave(store);
     if (status == LETHE_OK) status = lethe_value_walk_visit(&walk, visit, context);
     lethe_detail detail = {""};
@@ -82,6 +95,7 @@ lethe_status lethe_store_top(lethe_store *store, size_t n, lethe_store_visit vis
     const lethe_values_kind *kind = store->values.kind;
     bool has_list = kind->copy_top != NULL;
     lethe_status status = has_list ? kind->copy_top(&store->values, n, &list) : LETHE_OK;
+    if (status != LETHE_OK) explain(store, status, "the store's sketch lists no keys");
     lethe_engine_leave(store);
     if (!has_list) return rank_all(store, n, visit, context);
     const lethe_value_entry *entries = (const void *)list.entries.data;

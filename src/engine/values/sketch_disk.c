@@ -90,7 +90,7 @@ lethe_status lethe_sketch_disk_save(lethe_disk *disk, const lethe_sketch *sketch
         status = lethe_sketch_save(sketch, (lethe_sink){.context = &cutter, .write = take_bytes});
         if (status == LETHE_OK) {
             put_end(&cutter, saved->pieces);
-            status = lethe_fold_table_end(cutter.table, detail);
+            status = lethe_fold_table_end(cutter.table, NULL, detail);
         } else {
             lethe_fold_table_drop(cutter.table);
             (void)lethe_detail_fill(detail, status, "cannot save the sketch: %s",

@@ -27,9 +27,9 @@ void lethe_sketched_renew_ceiling(lethe_sketched *sketched) {
     sketched->unscanned = 0;
 }
 
-static void fetch(lethe_values *values, const lethe_operation *operations, size_t count,
-                  const uint8_t *outcomes) {
-    (void)values, (void)operations, (void)count,
+static void fetch(lethe_values *values, const lethe_operation *operations,
+                  const lethe_prepared_one *prepared, size_t count, const uint8_t *outcomes) {
+    (void)values, (void)operations, (void)prepared, (void)count,
         (void)outcomes; /* additions overlap by themselves */
 }
 
@@ -207,7 +207,8 @@ static lethe_status begin_segment(lethe_buffer *segment) {
     return lethe_deltas_begin(segment);
 }
 
-static lethe_status end_segment(lethe_group *group) {
+static lethe_status end_segment(const lethe_values *values, lethe_group *group) {
+    (void)values;
     lethe_changes_end(&group->changes, group->change_count); /* written as they were decided */
     return LETHE_OK;
 }

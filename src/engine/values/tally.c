@@ -3,10 +3,12 @@
  * IDEA    Records lie one after another in chunks that never move. The table has for each a 32-bit
  *         tag and the record's place, 8 bytes together.
  * LAYOUT  slot:   [tag 32][place + 1, 32]           0: empty
- *         place:  [chunk][unit of 4 bytes within the chunk, 18 bits]
- *         chunk:  1 MiB of records: value, stamp, key size, key, links; each a multiple of 4 bytes
+ *         place:  [chunk][unit of 4 bytes within the chunk, 19 bits]
+ *         chunk:  2 MiB of records: value, stamp, key size, key, room; each a multiple of 4 bytes
  * I1      A slot's home is tag * slots / 2^32; it lies there or after, with no empty slot between.
- * I2      At most 5/8 of the slots are in use.
+ * I2      At most 5/8 of the slots are in use, and would be if all were settled.
+ * I3      Slots of records that were added unsettled wait in a list, in order. The table has room
+ *         for them, so that settling cannot fail.
  * WHY     Value and key mostly share a cache line, so a counter costs two misses, and both can be
  *         fetched ahead. The home grows with the tag: so the table grows by reading and writing it
  *         in order, by any factor.
@@ -16,19 +18,21 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "engine/buffer.h"
 
-enum { CHUNK_BYTES = 1 << 20, UNIT_BYTES = 4, CHUNK_UNITS = CHUNK_BYTES / UNIT_BYTES };
-enum { CHUNK_LIMIT = 1 << 14, FIRST_SLOTS = 1 << 12 };
+enum { CHUNK_BYTES = 1 << 21, UNIT_BYTES = 4, CHUNK_UNITS = CHUNK_BYTES / UNIT_BYTES };
+enum { CHUNK_LIMIT = 1 << 13, FIRST_SLOTS = 1 << 12, LINE_BYTES = 64 };
 
 struct lethe_tally {
     const lethe_allocator *allocator;
     uint64_t *slots;
     uint64_t slot_count;
     uint64_t count;
-    char **chunks;  /* CHUNK_LIMIT pointers */
-    uint32_t *used; /* units in use, of each chunk */
+    lethe_buffer waiting; /* slots that have no place yet (I3) */
+    char **chunks;        /* CHUNK_LIMIT pointers */
+    uint32_t *used;       /* units in use, of each chunk */
     uint32_t chunk_count;
-    uint32_t link_units; /* of each record */
+    uint32_t room_units; /* of each record */
 };
 
 static uint64_t home_of(uint32_t tag, uint64_t slot_count) {
@@ -42,15 +46,16 @@ static lethe_tally_record *record_at(const lethe_tally *tally, uint32_t place) {
 
 static uint32_t units_of(const lethe_tally *tally, size_t key_size) {
     size_t bytes = offsetof(lethe_tally_record, key) + key_size;
-    return (uint32_t)((bytes + UNIT_BYTES - 1) / UNIT_BYTES) + tally->link_units;
+    return (uint32_t)((bytes + UNIT_BYTES - 1) / UNIT_BYTES) + tally->room_units;
 }
 
-lethe_status lethe_tally_new(const lethe_allocator *allocator, uint32_t links, lethe_tally **out) {
+lethe_status lethe_tally_new(const lethe_allocator *allocator, uint32_t room_bytes,
+                             lethe_tally **out) {
     *out = NULL;
     lethe_tally *tally = lethe_alloc_zeroed(allocator, sizeof *tally);
     if (tally == NULL) return LETHE_ENOMEM;
-    tally->allocator = allocator;
-    tally->link_units = (uint32_t)(links * sizeof(lethe_tally_link) / UNIT_BYTES);
+    tally->allocator = tally->waiting.allocator = allocator;
+    tally->room_units = room_bytes / UNIT_BYTES;
     tally->slot_count = FIRST_SLOTS;
     tally->slots = lethe_alloc_zeroed(allocator, FIRST_SLOTS * sizeof *tally->slots);
     tally->chunks = lethe_alloc_zeroed(allocator, CHUNK_LIMIT * sizeof *tally->chunks);
@@ -68,6 +73,7 @@ void lethe_tally_free(lethe_tally *tally) {
     for (uint32_t i = 0; tally->chunks != NULL && i < tally->chunk_count; i++) {
         lethe_release(tally->allocator, tally->chunks[i], CHUNK_BYTES);
     }
+    lethe_buffer_free(&tally->waiting);
     lethe_release(tally->allocator, tally->slots, tally->slot_count * sizeof *tally->slots);
     lethe_release(tally->allocator, tally->chunks, CHUNK_LIMIT * sizeof *tally->chunks);
     lethe_release(tally->allocator, tally->used, CHUNK_LIMIT * sizeof *tally->used);
@@ -78,12 +84,20 @@ void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag) {
     __builtin_prefetch(&tally->slots[home_of(tag, tally->slot_count)]);
 }
 
-const lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag) {
+lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag,
+                                                size_t key_size) {
     uint64_t at = home_of(tag, tally->slot_count);
     for (uint64_t slot = tally->slots[at]; slot != 0; slot = tally->slots[at]) {
         if (slot >> 32 == tag) {
-            const lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
+            lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
             __builtin_prefetch(record, 1);
+            if (tally->room_units > 0) {
+                const char *bytes = (const char *)record;
+                size_t end = (size_t)units_of(tally, key_size) * UNIT_BYTES;
+                for (size_t line = LINE_BYTES; line < end; line += LINE_BYTES)
+                    __builtin_prefetch(bytes + line, 1);
+                __builtin_prefetch(bytes + end - 1, 1);
+            }
             return record;
         }
         at = at + 1 == tally->slot_count ? 0 : at + 1;
@@ -118,7 +132,8 @@ static bool grow(lethe_tally *tally) {
     if (!lethe_size_multiply(larger, sizeof *tally->slots, &bytes)) return false;
     uint64_t *slots = lethe_alloc_zeroed(tally->allocator, bytes);
     if (slots == NULL) return false;
-    for (uint64_t i = 0; i < tally->slot_count; i++) {
+    bool is_empty = tally->waiting.size / sizeof *slots == tally->count;
+    for (uint64_t i = 0; i < tally->slot_count && !is_empty; i++) {
         if (tally->slots[i] != 0) place_slot(slots, larger, tally->slots[i]);
     }
     lethe_release(tally->allocator, tally->slots, tally->slot_count * sizeof *tally->slots);
@@ -145,16 +160,43 @@ static uint32_t allocate(lethe_tally *tally, size_t key_size) {
     return place;
 }
 
-lethe_tally_record *lethe_tally_add(lethe_tally *tally, uint32_t tag, lethe_bytes key) {
+/* Adds a record; its slot is the caller's to place. */
+static lethe_tally_record *append(lethe_tally *tally, uint32_t tag, lethe_bytes key,
+                                  uint64_t *slot) {
     if (tally->count + 1 > tally->slot_count / 8 * 5 && !grow(tally)) return NULL;
     uint32_t place = allocate(tally, key.size);
     if (place == UINT32_MAX) return NULL;
     lethe_tally_record *record = record_at(tally, place);
     *record = (lethe_tally_record){.key_size = (uint16_t)key.size};
     memcpy(record->key, key.data, key.size);
-    place_slot(tally->slots, tally->slot_count, (uint64_t)tag << 32 | (place + 1));
+    *slot = (uint64_t)tag << 32 | (place + 1);
     tally->count++;
     return record;
+}
+
+lethe_tally_record *lethe_tally_add(lethe_tally *tally, uint32_t tag, lethe_bytes key) {
+    uint64_t slot;
+    lethe_tally_record *record = append(tally, tag, key, &slot);
+    if (record != NULL) place_slot(tally->slots, tally->slot_count, slot);
+    return record;
+}
+
+lethe_tally_record *lethe_tally_add_unsettled(lethe_tally *tally, uint32_t tag, lethe_bytes key) {
+    uint64_t slot;
+    if (!lethe_buffer_reserve(&tally->waiting, sizeof slot)) return NULL;
+    lethe_tally_record *record = append(tally, tag, key, &slot);
+    if (record != NULL) lethe_buffer_append(&tally->waiting, &slot, sizeof slot);
+    return record;
+}
+
+void lethe_tally_settle(lethe_tally *tally) {
+    const uint64_t *slots = (const void *)tally->waiting.data;
+    size_t count = tally->waiting.size / sizeof *slots;
+    for (size_t i = 0; i < count; i++) {
+        if (i + 8 < count) lethe_tally_prefetch_slot(tally, (uint32_t)(slots[i + 8] >> 32));
+        place_slot(tally->slots, tally->slot_count, slots[i]);
+    }
+    tally->waiting.size = 0;
 }
 
 lethe_tally_record *lethe_tally_each(const lethe_tally *tally, uint64_t *position) {
@@ -171,9 +213,8 @@ lethe_tally_record *lethe_tally_each(const lethe_tally *tally, uint64_t *positio
 
 lethe_status lethe_tally_keep(lethe_tally *tally, const lethe_tally_filter *filter) {
     lethe_tally *kept;
-    lethe_status status =
-        lethe_tally_new(tally->allocator,
-                        tally->link_units * UNIT_BYTES / (uint32_t)sizeof(lethe_tally_link), &kept);
+    uint32_t room_bytes = tally->room_units * UNIT_BYTES;
+    lethe_status status = lethe_tally_new(tally->allocator, room_bytes, &kept);
     if (status != LETHE_OK) return status;
     uint64_t position = 0;
     const lethe_tally_record *record;
@@ -188,6 +229,7 @@ lethe_status lethe_tally_keep(lethe_tally *tally, const lethe_tally_filter *filt
         copy->value = record->value;
         copy->stamp = record->stamp;
         copy->absent = record->absent;
+        memcpy(lethe_tally_room(copy), lethe_tally_room(record), room_bytes);
     }
     lethe_tally old = *tally;
     *tally = *kept;
@@ -202,5 +244,15 @@ uint64_t lethe_tally_count(const lethe_tally *tally) {
 
 uint64_t lethe_tally_memory_bytes(const lethe_tally *tally) {
     return tally->slot_count * sizeof *tally->slots + (uint64_t)tally->chunk_count * CHUNK_BYTES +
-           CHUNK_LIMIT * (sizeof *tally->chunks + sizeof *tally->used);
+           tally->waiting.capacity + CHUNK_LIMIT * (sizeof *tally->chunks + sizeof *tally->used);
+}
+
+uint64_t lethe_tally_planned_bytes(uint64_t records, uint64_t key_bytes, uint32_t room_bytes) {
+    const lethe_tally tally = {.room_units = room_bytes / UNIT_BYTES};
+    uint64_t slots = FIRST_SLOTS, a_chunk = CHUNK_UNITS / units_of(&tally, (size_t)key_bytes);
+    while (records > slots / 8 * 5)
+        slots = slots / 2 * 3;
+    uint64_t chunks = (records + a_chunk - 1) / a_chunk;
+    return slots * sizeof *tally.slots + chunks * CHUNK_BYTES +
+           CHUNK_LIMIT * (sizeof *tally.chunks + sizeof *tally.used);
 }

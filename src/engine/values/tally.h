@@ -25,9 +25,9 @@ typedef struct lethe_tally_record {
 
 typedef struct lethe_tally lethe_tally;
 
-/* Each record has so many links to records of another table, all NULL at first and in records that
- * were moved. 8 bytes each. */
-LETHE_MUST_CHECK lethe_status lethe_tally_new(const lethe_allocator *allocator, uint32_t links,
+/* Each record has so many bytes of room beside its key for what belongs to it, a multiple of 4.
+ * They are zeros at first, and move with the record. */
+LETHE_MUST_CHECK lethe_status lethe_tally_new(const lethe_allocator *allocator, uint32_t room_bytes,
                                               lethe_tally **out);
 void lethe_tally_free(lethe_tally *tally); /* takes NULL */
 
@@ -36,24 +36,28 @@ static inline uint32_t lethe_tally_tag(lethe_hash hash) {
     return (uint32_t)(hash.high >> 32);
 }
 
-/* Two steps before find: fetch the slot, then the record, which is returned. It has the tag, but
- * may be another key's. NULL: none has. */
+/* Two steps before find: fetch the slot, then the record, with its room if its key has about
+ * key_size bytes. The record is returned: it has the tag, but may be another key's. NULL: none
+ * has. */
 void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag);
-const lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag);
+lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag,
+                                                size_t key_size);
 
 /* NULL if it is not there. Cost: two cache misses. */
 lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, lethe_bytes key);
 /* Adds a key that is not there, with stamp 0. NULL when there is no memory. Cost: as find;
  * amortised, the table grows. */
 lethe_tally_record *lethe_tally_add(lethe_tally *tally, uint32_t tag, lethe_bytes key);
+/* The same for one that will hardly be looked for: it is found only after the next settle. Cost: no
+ * cache miss. */
+lethe_tally_record *lethe_tally_add_unsettled(lethe_tally *tally, uint32_t tag, lethe_bytes key);
+/* Lets all that were added be found. Cost: a cache miss for each that was not settled. */
+void lethe_tally_settle(lethe_tally *tally);
 
-/* The links of a record, which need not be aligned. */
-typedef struct lethe_tally_link {
-    lethe_tally_record *record;
-} __attribute__((packed)) lethe_tally_link;
-static inline lethe_tally_link *lethe_tally_links(const lethe_tally_record *record) {
+/* The room of a record: after its key, at a multiple of 4. */
+static inline void *lethe_tally_room(const lethe_tally_record *record) {
     size_t size = (offsetof(lethe_tally_record, key) + record->key_size + 3) & ~(size_t)3;
-    return (lethe_tally_link *)(void *)((char *)(uintptr_t)record + size);
+    return (char *)(uintptr_t)record + size;
 }
 
 /* Every record, in the order in which they were added; *position starts at 0. NULL at the end. */
@@ -69,6 +73,9 @@ typedef struct lethe_tally_filter {
 /* Drops the records that do not stay, and moves the others. On LETHE_ENOMEM nothing changed. */
 LETHE_MUST_CHECK lethe_status lethe_tally_keep(lethe_tally *tally,
                                                const lethe_tally_filter *filter);
+
+/* What a tally of so many records with keys of that length, and that room, would take. */
+uint64_t lethe_tally_planned_bytes(uint64_t records, uint64_t key_bytes, uint32_t room_bytes);
 
 uint64_t lethe_tally_count(const lethe_tally *tally);
 uint64_t lethe_tally_memory_bytes(const lethe_tally *tally);

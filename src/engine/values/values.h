@@ -12,6 +12,7 @@
 
 #include "engine/log/group.h"
 #include "engine/meters/buckets.h"
+#include "engine/operations/prepared.h"
 #include "engine/values/held.h"
 #include "engine/values/sketch_disk.h"
 #include "engine/values/tally.h"
@@ -22,11 +23,13 @@ enum { LETHE_CHUNK = 1024 /* operations decided together */ };
 typedef struct lethe_fold lethe_fold;
 
 /* What a fold takes with the lock, to write it without. */
-typedef struct lethe_fold_load {
+struct lethe_fold_load {
     lethe_buffer foldings; /* lethe_folding each */
-    lethe_buffer buckets;  /* the same, of buckets */
+    lethe_buffer beside;   /* lethe_folding_beside each: the buckets beside those, in their order */
+    lethe_buffer loose;    /* lethe_folding each, of loose buckets */
+    lethe_buffer room;     /* to sort in, taken with the lock */
     lethe_sketch *sketch;
-} lethe_fold_load;
+};
 
 /* What lethe_store_check knows so far of a store's values. */
 typedef struct lethe_values_check {
@@ -47,8 +50,8 @@ typedef struct lethe_values_kind {
                            lethe_detail *detail);
     lethe_status (*load)(lethe_values *values, lethe_detail *detail);
 
-    void (*fetch)(lethe_values *values, const lethe_operation *operations, size_t count,
-                  const uint8_t *outcomes);
+    void (*fetch)(lethe_values *values, const lethe_operation *operations,
+                  const lethe_prepared_one *prepared, size_t count, const uint8_t *outcomes);
     lethe_status (*change)(lethe_values *values, lethe_group *group,
                            const lethe_operation *operation, size_t change_at, bool *overflows,
                            lethe_detail *detail);
@@ -66,7 +69,7 @@ typedef struct lethe_values_kind {
     void (*info)(lethe_values *values, lethe_store_stats *out);
 
     lethe_status (*begin_segment)(lethe_buffer *segment);
-    lethe_status (*end_segment)(lethe_group *group);
+    lethe_status (*end_segment)(const lethe_values *values, lethe_group *group);
     void (*number_commits)(lethe_values *values, uint64_t next_commit, bool is_folding);
 
     uint64_t (*fold_after_bytes)(const lethe_values *values);
@@ -168,10 +171,12 @@ LETHE_MUST_CHECK lethe_status lethe_values_load(lethe_values *values, const leth
                                                 lethe_detail *detail);
 
 /* Has what is known of the keys of a chunk fetched from memory, so that the cache misses of all of
- * them overlap. Operations whose outcome is LETHE_OUTCOME_INVALID are left out. */
+ * them overlap. Operations whose outcome is LETHE_OUTCOME_INVALID are left out. prepared has the
+ * same operations, or is NULL. */
 static inline void lethe_values_fetch(lethe_values *values, const lethe_operation *operations,
-                                      size_t count, const uint8_t *outcomes) {
-    values->kind->fetch(values, operations, count, outcomes);
+                                      const lethe_prepared_one *prepared, size_t count,
+                                      const uint8_t *outcomes) {
+    values->kind->fetch(values, operations, prepared, count, outcomes);
 }
 
 /* Makes all changes of an operation in the filling group; or none, and *overflows becomes true.

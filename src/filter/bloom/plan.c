@@ -210,9 +210,4 @@ lethe_status lethe_bloom_plan_options(const lethe_bloom_options *options,
     return plan_shape(taken, shape);
 }
 
-lethe_status lethe_bloom_plan(const lethe_bloom_options *options, lethe_bloom_shape *out) {
-    lethe_bloom_options taken;
-    lethe_bloom_shape shape;
-    lethe_status status = lethe_bloom_plan_options(options, &taken, &shape);
-    return status == LETHE_OK ? LETHE_GIVE(&shape, out, memory_bytes) : status;
-}
+LETHE_DEFINE_PLAN(lethe_bloom, memory_bytes)

@@ -177,9 +177,7 @@ lethe_status lethe_cascade_manifest_load(lethe_source source, struct lethe_casca
     lethe_decoder *decoder;
     lethe_status status = lethe_decoder_begin(source, type, VERSION, NULL, &decoder);
     if (status != LETHE_OK) return status;
-    status = get_all(decoder, out);
-    lethe_status end = lethe_decoder_end(decoder);
-    if (status == LETHE_OK) status = end;
+    status = lethe_decoder_end_after(decoder, get_all(decoder, out));
     if (status == LETHE_OK && has_repeats(out)) status = LETHE_ECORRUPT;
     return status;
 }

@@ -9,6 +9,8 @@
  * I1      From a word's home to the word there is no empty slot, and all words there are smaller.
  * I2      Words ascend over the table, empty slots left out.
  * I3      No word is LONGEST or more slots from its home.
+ * I4      Slots of a table that has no word are not read: until the first word comes they may hold
+ *         anything (has_slots). So a cascade that nothing is added to touches no memory for them.
  * WHY     Eight bytes per slot are three times what a quotient filter needs, but an insertion is
  *         one cache miss and a few comparisons; a smaller table costs a fraction of a merge more
  *         per entry.
@@ -25,7 +27,7 @@
 
 #define EMPTY UINT64_MAX
 
-enum { SPILL = 512, LONGEST = 4096, FIRST_EXTRA_SLOTS = 64 };
+enum { SPILL = 512, LONGEST = 4096, FIRST_EXTRA_SLOTS = 64, SLOTS_PER_LINE = 8 };
 
 struct lethe_cascade_extra {
     uint64_t key; /* the word without its tag, and with the lowest bit set; 0 is none */
@@ -41,6 +43,19 @@ uint64_t lethe_cascade_table_slots(uint64_t homes) {
     return homes + SPILL;
 }
 
+static void empty_slots(struct lethe_cascade_table *table) {
+    memset(table->slots, 0xff, table->slot_count * sizeof *table->slots);
+    table->has_slots = true;
+}
+
+/* What is the same for a new table and one that is used again. */
+static void reset(struct lethe_cascade_table *table) {
+    table->count = table->tombstones = 0;
+    table->first_period = table->last_period = 0;
+    table->limit = table->homes - table->homes / 6;
+    table->is_written = false;
+}
+
 /* NOLINTBEGIN(readability-non-const-parameter): the table writes to the slots later. */
 void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_cascade_words words,
                               uint64_t homes, uint64_t *slots, const lethe_allocator *allocator) {
@@ -50,7 +65,7 @@ void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_ca
                                           .homes = homes,
                                           .slot_count = lethe_cascade_table_slots(homes),
                                           .extra_limit = homes / 16 + 16};
-    lethe_cascade_table_clear(table);
+    reset(table);
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
@@ -60,14 +75,11 @@ void lethe_cascade_table_drop(struct lethe_cascade_table *table) {
 }
 
 void lethe_cascade_table_clear(struct lethe_cascade_table *table) {
-    memset(table->slots, 0xff, table->slot_count * sizeof *table->slots);
+    empty_slots(table);
     lethe_release(table->allocator, table->extras, table->extra_slots * sizeof *table->extras);
     table->extras = NULL;
     table->extra_slots = table->extra_count = 0;
-    table->count = table->tombstones = 0;
-    table->first_period = table->last_period = 0;
-    table->limit = table->homes - table->homes / 6;
-    table->is_written = false;
+    reset(table);
 }
 
 uint64_t lethe_cascade_table_extra_bytes(const struct lethe_cascade_table *table) {
@@ -75,7 +87,10 @@ uint64_t lethe_cascade_table_extra_bytes(const struct lethe_cascade_table *table
 }
 
 void lethe_cascade_table_prefetch(const struct lethe_cascade_table *table, uint64_t word) {
-    __builtin_prefetch(&table->slots[home_of(table, word)], 1);
+    const uint64_t *home = &table->slots[home_of(table, word)];
+    __builtin_prefetch(home, 1);
+    /* Where many clusters end. After the last home there is the spill. */
+    __builtin_prefetch(home + SLOTS_PER_LINE, 1);
 }
 
 /* The first slot from the word's home on that is empty, or holds a word with this fingerprint or a
@@ -212,6 +227,7 @@ static lethe_status apply_step(struct lethe_cascade_table *table, uint64_t word,
 
 lethe_status lethe_cascade_table_apply(struct lethe_cascade_table *table, uint64_t word,
                                        bool removes) {
+    if (!table->has_slots) empty_slots(table);
     if (!lethe_cascade_has_ages(&table->words)) return apply_step(table, word, removes);
     uint64_t at = search(table, word);
     if (at == table->slot_count) return LETHE_EFULL;
@@ -222,6 +238,7 @@ lethe_status lethe_cascade_table_apply(struct lethe_cascade_table *table, uint64
 
 bool lethe_cascade_table_find(const struct lethe_cascade_table *table, uint64_t word, uint64_t *tag,
                               struct lethe_cascade_value *value) {
+    if (table->count == 0) return false;
     uint64_t at = search(table, word);
     if (at == table->slot_count || !same_fingerprint(table, table->slots[at], word)) return false;
     *tag = table->slots[at] & ((UINT64_C(1) << table->words.tag_bits) - 1);
@@ -236,6 +253,7 @@ size_t lethe_cascade_table_read(const struct lethe_cascade_table *table, uint64_
     bool has_values = !lethe_cascade_has_ages(&table->words);
     size_t count = 0;
     *value_count = 0;
+    if (table->count == 0) *at = table->slot_count;
     for (; *at < table->slot_count && count < room; ++*at) {
         uint64_t word = table->slots[*at];
         words[count] = word;

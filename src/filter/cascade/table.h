@@ -34,6 +34,7 @@ struct lethe_cascade_table {
     const lethe_allocator *allocator;
     struct lethe_cascade_words words;
     uint64_t *slots;
+    bool has_slots;      /* the slots are words or empty; until the first word they are nothing */
     uint64_t homes;      /* slots that a fingerprint can belong to */
     uint64_t slot_count; /* and some at the end that the last ones can be pushed to */
     uint64_t limit;      /* entries it takes */
@@ -50,7 +51,8 @@ struct lethe_cascade_table {
 
 /* The slots of a table with that many homes. */
 uint64_t lethe_cascade_table_slots(uint64_t homes);
-/* Makes an empty table in slots, which stay the caller's. */
+/* Makes an empty table in slots, which stay the caller's and are not touched before the first
+ * word. */
 void lethe_cascade_table_init(struct lethe_cascade_table *table, struct lethe_cascade_words words,
                               uint64_t homes, uint64_t *slots, const lethe_allocator *allocator);
 void lethe_cascade_table_drop(struct lethe_cascade_table *table);
@@ -58,7 +60,7 @@ void lethe_cascade_table_clear(struct lethe_cascade_table *table);
 /* Memory beside the slots. */
 uint64_t lethe_cascade_table_extra_bytes(const struct lethe_cascade_table *table);
 
-/* Has the line on its way that the word belongs to. */
+/* Has the lines on their way that the word belongs to. */
 void lethe_cascade_table_prefetch(const struct lethe_cascade_table *table, uint64_t word);
 
 /* Inserts or removes the word's fingerprint once. LETHE_EFULL: there is no room, nothing changed.

@@ -6,6 +6,7 @@
  * or from the options (periods) is not saved. */
 #include <math.h>
 
+#include "core/bits.h"
 #include "core/codec.h"
 #include "filter/forgetful/forgetful.h"
 
@@ -212,12 +213,6 @@ static lethe_status get_member_head(lethe_decoder *decoder, const lethe_forgetfu
     return LETHE_OK;
 }
 
-/* Whether the bits of the last word beyond m are zero. */
-static bool has_clean_end(const struct member *member) {
-    unsigned used = member->bits.range % 64;
-    return used == 0 || member->bits.words[lethe_member_words(member) - 1] >> used == 0;
-}
-
 static lethe_status get_member(lethe_decoder *decoder, lethe_forgetful *filter) {
     struct member head;
     lethe_status status = get_member_head(decoder, filter, &head);
@@ -228,7 +223,7 @@ static lethe_status get_member(lethe_decoder *decoder, lethe_forgetful *filter) 
     filter->members[filter->count++] = member;
     filter->memory_bytes += lethe_member_bytes(member);
     lethe_decoder_get_words(decoder, member->bits.words, lethe_member_words(member));
-    if (!has_clean_end(member)) return LETHE_ECORRUPT;
+    if (!lethe_bits_end_clean(member->bits.words, member->bits.range)) return LETHE_ECORRUPT;
     member->ids = head.ids;
     member->own_ids = head.own_ids;
     member->first_ms = head.first_ms;
@@ -282,21 +277,4 @@ static lethe_status get_filter(lethe_decoder *decoder, const lethe_allocator *al
     return status;
 }
 
-lethe_status lethe_forgetful_load(lethe_source source, const lethe_allocator *allocator,
-                                  lethe_forgetful **out) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    lethe_decoder *decoder;
-    lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
-    if (status != LETHE_OK) return status;
-    lethe_forgetful *filter = NULL;
-    status = get_filter(decoder, allocator, &filter);
-    lethe_status ended = lethe_decoder_end(decoder);
-    if (status == LETHE_OK) status = ended;
-    if (status != LETHE_OK) {
-        lethe_forgetful_free(filter);
-        return status;
-    }
-    *out = filter;
-    return LETHE_OK;
-}
+LETHE_DEFINE_LOAD(lethe_forgetful, TYPE, VERSION, get_filter)

@@ -171,34 +171,21 @@ static bool get_values(lethe_decoder *decoder, const lethe_gaussian *filter) {
     return valid;
 }
 
-lethe_status lethe_gaussian_load(lethe_source source, const lethe_allocator *allocator,
-                                 lethe_gaussian **out) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    lethe_decoder *decoder;
-    lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
-    if (status != LETHE_OK) return status;
+static lethe_status get_filter(lethe_decoder *decoder, const lethe_allocator *allocator,
+                               lethe_gaussian **out) {
     lethe_gaussian_shape shape;
     uint64_t additions, level_count;
     struct lethe_gaussian_table table;
-    lethe_gaussian *filter = NULL;
-    status = read_fields(decoder, &shape, &additions, &level_count);
+    lethe_status status = read_fields(decoder, &shape, &additions, &level_count);
     if (status == LETHE_OK) status = read_table(decoder, &shape, level_count, allocator, &table);
-    if (status == LETHE_OK) status = lethe_gaussian_from_table(&shape, &table, allocator, &filter);
-    if (status == LETHE_OK) {
-        filter->additions = additions;
-        bool valid = lethe_gaussian_is_packed(shape.slot_bits) ? get_packed(decoder, filter)
-                                                               : get_values(decoder, filter);
-        if (!valid) status = LETHE_ECORRUPT;
-    }
-    lethe_status ended = lethe_decoder_end(decoder);
-    if (status == LETHE_OK) status = ended;
-    if (status != LETHE_OK) {
-        lethe_gaussian_free(filter);
-        return status;
-    }
-    *out = filter;
-    return LETHE_OK;
+    if (status == LETHE_OK) status = lethe_gaussian_from_table(&shape, &table, allocator, out);
+    if (status != LETHE_OK) return status;
+    (*out)->additions = additions;
+    bool valid = lethe_gaussian_is_packed(shape.slot_bits) ? get_packed(decoder, *out)
+                                                           : get_values(decoder, *out);
+    return valid ? LETHE_OK : LETHE_ECORRUPT;
 }
+
+LETHE_DEFINE_LOAD(lethe_gaussian, TYPE, VERSION, get_filter)
 
 LETHE_DEFINE_FILE_FUNCTIONS(lethe_gaussian)

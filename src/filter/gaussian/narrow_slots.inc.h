@@ -1,18 +1,6 @@
 /* filter/gaussian/narrow_slots.inc.h - packed slots whose every bell fits one word at a byte
  * address. */
-#include "filter/gaussian/gaussian.h"
-
-static inline uint64_t locate(const struct lethe_gaussian_field *field,
-                              const struct lethe_gaussian_bell *bell, uint64_t position) {
-    return position * field->slot_bits + bell->start;
-}
-
-static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
-                                              const struct lethe_gaussian_bell *bell,
-                                              uint64_t location) {
-    (void)bell;
-    return field->memory + location / 8;
-}
+#include "filter/gaussian/packed_place.inc.h"
 
 static inline bool covers_at(const struct lethe_gaussian_field *field,
                              const struct lethe_gaussian_bell *bell, uint64_t location) {

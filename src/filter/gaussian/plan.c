@@ -96,9 +96,4 @@ lethe_status lethe_gaussian_plan_options(const lethe_gaussian_options *options,
     return status == LETHE_OK ? complete(shape) : status;
 }
 
-lethe_status lethe_gaussian_plan(const lethe_gaussian_options *options, lethe_gaussian_shape *out) {
-    lethe_gaussian_options taken;
-    lethe_gaussian_shape shape;
-    lethe_status status = lethe_gaussian_plan_options(options, &taken, &shape);
-    return status == LETHE_OK ? LETHE_GIVE(&shape, out, memory_bytes) : status;
-}
+LETHE_DEFINE_PLAN(lethe_gaussian, memory_bytes)

@@ -8,22 +8,9 @@
  * guard is long enough to be read and written back beyond the last slot. */
 #include <immintrin.h>
 
-#include "filter/gaussian/gaussian.h"
+#include "filter/gaussian/value_place.inc.h"
 
 enum { LANES = 32 / sizeof(VALUE) };
-
-static inline uint64_t locate(const struct lethe_gaussian_field *field,
-                              const struct lethe_gaussian_bell *bell, uint64_t position) {
-    (void)field;
-    return position + bell->start;
-}
-
-static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
-                                              const struct lethe_gaussian_bell *bell,
-                                              uint64_t location) {
-    (void)bell;
-    return field->memory + location * sizeof(VALUE);
-}
 
 static inline bool covers_at(const struct lethe_gaussian_field *field,
                              const struct lethe_gaussian_bell *bell, uint64_t location) {

@@ -1,19 +1,6 @@
 /* filter/gaussian/value_slots.inc.h - slots that are floating-point numbers, of the type VALUE; one
  * at a time. */
-#include "filter/gaussian/gaussian.h"
-
-static inline uint64_t locate(const struct lethe_gaussian_field *field,
-                              const struct lethe_gaussian_bell *bell, uint64_t position) {
-    (void)field;
-    return position + bell->start;
-}
-
-static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
-                                              const struct lethe_gaussian_bell *bell,
-                                              uint64_t location) {
-    (void)bell;
-    return field->memory + location * sizeof(VALUE);
-}
+#include "filter/gaussian/value_place.inc.h"
 
 static inline bool covers_at(const struct lethe_gaussian_field *field,
                              const struct lethe_gaussian_bell *bell, uint64_t location) {

@@ -1,18 +1,7 @@
 /* filter/gaussian/wide.c - bells of several words in packed slots, with the instructions of every
  * machine. */
+#include "filter/gaussian/packed_place.inc.h"
 #include "filter/gaussian/wide_pieces.inc.h"
-
-static inline uint64_t locate(const struct lethe_gaussian_field *field,
-                              const struct lethe_gaussian_bell *bell, uint64_t position) {
-    return position * field->slot_bits + bell->start;
-}
-
-static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
-                                              const struct lethe_gaussian_bell *bell,
-                                              uint64_t location) {
-    (void)bell;
-    return field->memory + location / 8;
-}
 
 static inline bool covers_at(const struct lethe_gaussian_field *field,
                              const struct lethe_gaussian_bell *bell, uint64_t location) {

@@ -8,19 +8,7 @@
 
 #include <immintrin.h>
 
-#include "filter/gaussian/gaussian.h"
-
-static inline uint64_t locate(const struct lethe_gaussian_field *field,
-                              const struct lethe_gaussian_bell *bell, uint64_t position) {
-    return position * field->slot_bits + bell->start;
-}
-
-static inline const unsigned char *first_byte(const struct lethe_gaussian_field *field,
-                                              const struct lethe_gaussian_bell *bell,
-                                              uint64_t location) {
-    (void)bell;
-    return field->memory + location / 8;
-}
+#include "filter/gaussian/packed_place.inc.h"
 
 static inline const struct lethe_gaussian_vector *
 vectors_at(const struct lethe_gaussian_field *field, const struct lethe_gaussian_bell *bell,

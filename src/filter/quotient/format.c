@@ -172,9 +172,7 @@ static lethe_status load_from(lethe_source source, unsigned char *file,
     lethe_status status = lethe_decoder_begin(source, TYPE, VERSION, allocator, &decoder);
     if (status != LETHE_OK) return status;
     lethe_quotient *filter = NULL;
-    status = load_parts(decoder, file, allocator, &filter);
-    lethe_status ended = lethe_decoder_end(decoder);
-    if (status == LETHE_OK) status = ended;
+    status = lethe_decoder_end_after(decoder, load_parts(decoder, file, allocator, &filter));
     if (status == LETHE_OK && !(has_clean_end(filter) && lethe_quotient_is_sound(filter)))
         status = LETHE_ECORRUPT;
     if (status != LETHE_OK) {

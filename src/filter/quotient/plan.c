@@ -110,9 +110,4 @@ lethe_status lethe_quotient_plan_options(const lethe_quotient_options *options,
     return taken->slots != 0 ? plan_from_slots(taken, shape) : plan_from_capacity(taken, shape);
 }
 
-lethe_status lethe_quotient_plan(const lethe_quotient_options *options, lethe_quotient_shape *out) {
-    lethe_quotient_options taken;
-    lethe_quotient_shape shape;
-    lethe_status status = lethe_quotient_plan_options(options, &taken, &shape);
-    return status == LETHE_OK ? LETHE_GIVE(&shape, out, memory_bytes) : status;
-}
+LETHE_DEFINE_PLAN(lethe_quotient, memory_bytes)

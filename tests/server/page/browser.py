@@ -5,6 +5,7 @@ Nothing but the browser is needed: messages are JSON, each ended by a NUL byte, 
 are collected while pages run, so that a test can say that there were none."""
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -28,6 +29,10 @@ os.dup2(ends[1], 4)
 os.execvp(sys.argv[3], sys.argv[3:])"""
 # Why a fetch failed is in the console as an error, too; a lost server is no error of the page.
 NETWORK = "Failed to load resource"
+
+
+class Left(RuntimeError):
+    """The page was left for another while it was asked something."""
 
 
 class Browser:
@@ -97,7 +102,9 @@ class Browser:
             self.receive(1)
         answer = self.answers.pop(self.number)
         if "error" in answer:
-            raise RuntimeError(f"{method}: {answer['error']['message']}")
+            problem = answer["error"]["message"]
+            kind = Left if "navigated" in problem or "context" in problem else RuntimeError
+            raise kind(f"{method}: {problem}")
         return answer["result"]
 
     def open(self, address, width=1280, height=900, dark=False, reduced=False, mobile=False):
@@ -136,9 +143,10 @@ class Browser:
         """Waits until an expression is true in the page, and returns its value."""
         end = time.monotonic() + seconds
         while True:
-            found = self.evaluate(condition)
-            if found:
-                return found
+            with contextlib.suppress(Left):
+                found = self.evaluate(condition)
+                if found:
+                    return found
             if time.monotonic() > end:
                 raise TimeoutError(f"{condition}\n{self.evaluate('document.body.innerText')}")
             self.receive(0.05)
@@ -153,7 +161,8 @@ class Browser:
                   "modifiers": 8 if shift else 0}
         text = {"Enter": "\r", " ": " "}.get(key)
         self.command("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
-        self.command("Input.dispatchKeyEvent", type="keyUp", **common)
+        with contextlib.suppress(Left):  # the key may have opened another page
+            self.command("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def type(self, text):
         self.command("Input.insertText", text=text)

@@ -22,10 +22,15 @@ def free_port():
 
 class Server:
     """lethe serve on a port of its own, with the same folder and port each time it is started. The
-    lines, if there are any, are counted by lethe count before: their keys may have any bytes."""
+    lines, if there are any, are counted by lethe count before: their keys may have any bytes. With
+    redis, a URL, it shows the tables there."""
 
-    def __init__(self, folder, *words, token=None, lines=None):
+    inside = ()  # the words of a program that starts it
+
+    def __init__(self, folder, *words, token=None, lines=None, redis=None, environment=None):
         self.folder, self.words, self.token, self.port = folder, words, token, free_port()
+        self.place = ["--db", folder / "db"] if redis is None else ["--redis", redis]
+        self.environment = {**os.environ, **(environment or {})}
         if lines is not None:
             subprocess.run([BINARIES / "lethe", "count", "-q", "--db", folder / "db"], input=lines,
                            check=True)
@@ -39,8 +44,8 @@ class Server:
     def start(self):
         with open(self.folder / "server.log", "ab") as log:
             self.process = subprocess.Popen(
-                [BINARIES / "lethe", "serve", "--db", self.folder / "db", "--listen",
-                 f"127.0.0.1:{self.port}", *self.words], stdout=log, stderr=log)
+                [*self.inside, BINARIES / "lethe", "serve", *self.place, "--listen", f"127.0.0.1:{self.port}",
+                 *self.words], stdout=log, stderr=log, env=self.environment)
         end = time.monotonic() + 30
         while True:
             try:

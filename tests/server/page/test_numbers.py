@@ -214,15 +214,6 @@ def check_verdict(quiet):
     assert verdict(window={"error_now": 0, "error_target": 0, "expected_lost": 0})["level"] == "ok"
 
 
-def check_tables(quiet):
-    """A server over Redis sends an object for each table, and what is common once."""
-    sample = {"time_ms": 5, "tables": [{"name": "a", "counters": "1"}, {"name": "b", "counters": "2"}]}
-    for name, counters in (("a", "1"), ("b", "2"), ("gone", "1")):
-        found = quiet.evaluate(f"import('/page/model.js').then((m) => "
-                               f"m.choose({json.dumps(sample)}, '{name}'))")
-        assert (found["time_ms"], found["counters"]) == (5, counters)
-
-
 @pytest.mark.parametrize("mode", ["--exact", "--forever"])
 def test_modes_that_promise_more(quiet, serve, pictures, mode):
     """Without an error, and with a ledger beside the window."""
@@ -246,4 +237,14 @@ def test_numbers_and_states_become_text_that_is_right(quiet, serve):
     quiet.open(serve().address)
     check_texts(quiet)
     check_verdict(quiet)
-    check_tables(quiet)
+
+
+def test_what_is_held_is_shown_where_there_are_holds(quiet, serve):
+    server = serve()
+    quiet.open(server.address)
+    quiet.wait(READY)
+    assert quiet.evaluate("document.querySelector('#tile-holds').hidden")
+    status, _ = server.ask("POST", "/v1/holds/a/place", json.dumps({"key": "k", "amount": 1234, "limit": 5000}).encode(), "application/json")
+    assert status == 201
+    quiet.wait("document.querySelector('#tile-held').textContent === '1,234'")
+    assert quiet.text("#tile-held-more") == "by 1 open hold" and quiet.evaluate("!document.querySelector('#tile-holds').hidden")

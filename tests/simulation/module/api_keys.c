@@ -89,9 +89,37 @@ static int sim_KeyType(redis_key *key) {
     return key != NULL && key->at != NULL ? REDIS_KEY_MODULE : REDIS_KEY_EMPTY;
 }
 
+/* As a server says that a key is removed, or gets another value. */
+static void send_unlink(const entry *at) {
+    redis_key_context context = {.from = api_string(at->name, strlen(at->name))};
+    at->type->methods.unlink_of(&context, at->value);
+    api_free_string(context.from);
+}
+
 static void take_away(entry *at) {
+    send_unlink(at);
     at->type->methods.release(at->value);
     *at = (entry){0};
+}
+
+void server_remove(server *of, const char *key) {
+    current = of;
+    take_away(server_find(of, key));
+    current = NULL;
+}
+
+/* What a server does: the value is under both names for a moment, then the old one is removed. */
+void server_rename(server *of, const char *from, const char *to) {
+    current = of;
+    entry *at = server_find(of, from), *other = server_find(of, to);
+    if (other != NULL) take_away(other);
+    send_unlink(at);
+    snprintf(at->name, sizeof at->name, "%s", to);
+    redis_context context = {.find = api_find};
+    redis_string *name = api_string(to, strlen(to));
+    of->on_move(&context, REDIS_NOTIFY_GENERIC, "rename_to", name);
+    api_free_string(name);
+    current = NULL;
 }
 
 static int sim_DeleteKey(redis_key *key) {
@@ -268,23 +296,32 @@ static bool load_entry(server *of, bytes file, size_t *position, const char *oth
     return false;
 }
 
-static void send_event(server *of, uint64_t event, uint64_t kind) {
+static void send_event(server *of, uint64_t event, uint64_t kind, void *data) {
     redis_context context = {.find = api_find};
     if (of->on_event[event] != NULL)
-        of->on_event[event](&context, (redis_event){event, 1}, kind, NULL);
+        of->on_event[event](&context, (redis_event){event, 1}, kind, data);
+}
+
+/* All keys are removed at once: of single ones nothing is said. */
+static void flush(server *of) {
+    redis_flush all = {.version = 1, .is_synchronous = 1, .database = -1};
+    send_event(of, REDIS_EVENT_FLUSH, REDIS_FLUSH_BEGINS, &all);
+    for (unsigned i = 0; i < MOST_KEYS; i++) {
+        if (of->keys[i].type == NULL) continue;
+        of->keys[i].type->methods.release(of->keys[i].value);
+        of->keys[i] = (entry){0};
+    }
 }
 
 bool server_load(server *of, bytes file, bool is_own) {
     current = of;
-    for (unsigned i = 0; i < MOST_KEYS; i++) {
-        if (of->keys[i].type != NULL) take_away(&of->keys[i]);
-    }
-    if (!is_own) send_event(of, REDIS_EVENT_LOADING, REDIS_LOADING_REPLICATION);
+    flush(of);
+    if (!is_own) send_event(of, REDIS_EVENT_LOADING, REDIS_LOADING_REPLICATION, NULL);
     bool is_loaded = true;
     for (size_t position = 0; position < file.size && is_loaded;) {
         is_loaded = load_entry(of, file, &position, NULL);
     }
-    if (!is_own) send_event(of, REDIS_EVENT_LOADING, REDIS_LOADING_ENDED);
+    if (!is_own) send_event(of, REDIS_EVENT_LOADING, REDIS_LOADING_ENDED, NULL);
     current = NULL;
     return is_loaded;
 }

@@ -82,9 +82,16 @@ static int sim_SelectDb(redis_context *context, int database) {
     (void)context;
     return database == 0 ? REDIS_OK : REDIS_ERROR;
 }
+/* Nothing of a context matters here except the place of the loader. */
+static redis_context *sim_GetDetachedThreadSafeContext(redis_context *context) {
+    static redis_context detached;
+    detached.find = context->find;
+    return &detached;
+}
+/* Every server here has a log. */
 static int sim_GetContextFlags(redis_context *context) {
     (void)context;
-    return (current->is_full ? REDIS_FLAG_OOM : 0) |
+    return REDIS_FLAG_AOF | (current->is_full ? REDIS_FLAG_OOM : 0) |
            (current->is_replica ? REDIS_FLAG_REPLICA : REDIS_FLAG_MASTER) |
            (current->is_loading ? REDIS_FLAG_LOADING : 0) |
            (current->is_replicated ? REDIS_FLAG_REPLICATED : 0);
@@ -136,7 +143,7 @@ __attribute__((format(printf, 3, 4))) static void sim_Log(redis_context *context
 }
 static int sim_RegisterInfoFunc(redis_context *context, redis_info_function *function) {
     (void)context;
-    (void)function;
+    current->on_info = function;
     return REDIS_OK;
 }
 static int sim_InfoAddSection(redis_info *info, const char *name) {
@@ -144,11 +151,11 @@ static int sim_InfoAddSection(redis_info *info, const char *name) {
     (void)name;
     return REDIS_OK;
 }
-static int sim_InfoAddFieldULongLong(redis_info *info, const char *field,
-                                     unsigned long long value) {
-    (void)info;
-    (void)field;
-    (void)value;
+static int sim_InfoAddFieldULongLong(redis_info *to, const char *field, unsigned long long value) {
+    info_list *found = (info_list *)(void *)to;
+    if (found->count == MOST_FIELDS) abort();
+    snprintf(found->names[found->count], sizeof found->names[0], "%s", field);
+    found->values[found->count++] = value;
     return REDIS_OK;
 }
 static int sim_InfoAddFieldCString(redis_info *info, const char *field, const char *value) {
@@ -251,8 +258,22 @@ static uint64_t sim_CreateTimer(redis_context *context, long long period_ms,
     (void)context;
     if (current->timer_count == MOST_TIMERS) abort();
     current->timers[current->timer_count++] =
-        (timer){.due_us = true_us + period_ms * 1000, .function = function, .data = data};
-    return 1;
+        (timer){.id = ++current->last_timer,
+                .due_ms = host_wall_ms(current->at) + period_ms,
+                .function = function,
+                .data = data};
+    return current->last_timer;
+}
+
+static int sim_StopTimer(redis_context *context, uint64_t id, void **data) {
+    (void)context;
+    (void)data;
+    for (unsigned i = 0; i < current->timer_count; i++) {
+        if (current->timers[i].id != id) continue;
+        current->timers[i] = current->timers[--current->timer_count];
+        return REDIS_OK;
+    }
+    return REDIS_ERROR;
 }
 
 const struct api_row api_rows_of_settings[] = {
@@ -269,6 +290,7 @@ const struct api_row api_rows_of_settings[] = {
     API_ROW(GetSelectedDb),
     API_ROW(SelectDb),
     API_ROW(GetContextFlags),
+    API_ROW(GetDetachedThreadSafeContext),
     API_ROW(SetModuleAttribs),
     API_ROW(IsModuleNameBusy),
     API_ROW(SetModuleOptions),
@@ -293,6 +315,7 @@ const struct api_row api_rows_of_settings[] = {
     API_ROW(MonotonicMicroseconds),
     API_ROW(GetRandomBytes),
     API_ROW(CreateTimer),
+    API_ROW(StopTimer),
     {NULL, NULL},
 };
 

@@ -76,6 +76,9 @@ static void note_text(redis_context *context, const char *text, bool is_error) {
     if (context->answer == NULL) return;
     context->answer->is_error |= is_error;
     snprintf(context->answer->text, sizeof context->answer->text, "%s", text);
+    size_t used = strlen(context->answer->words);
+    if (!is_error)
+        snprintf(context->answer->words + used, sizeof context->answer->words - used, " %s", text);
 }
 
 static int sim_ReplyWithError(redis_context *context, const char *text) {
@@ -103,6 +106,12 @@ static int sim_ReplyWithDouble(redis_context *context, double value) {
     (void)context;
     (void)value;
     return REDIS_OK;
+}
+static int sim_ReplyWithLongDouble(redis_context *context, long double value) {
+    return sim_ReplyWithDouble(context, (double)value);
+}
+static int sim_ReplyWithBool(redis_context *context, int value) {
+    return sim_ReplyWithLongLong(context, value != 0);
 }
 static int sim_ReplyWithNull(redis_context *context) {
     return sim_ReplyWithLongLong(context, 0);
@@ -218,6 +227,8 @@ const struct api_row api_rows_of_talk[] = {
     API_ROW(ReplyWithStringBuffer),
     API_ROW(ReplyWithLongLong),
     API_ROW(ReplyWithDouble),
+    API_ROW(ReplyWithLongDouble),
+    API_ROW(ReplyWithBool),
     API_ROW(ReplyWithNull),
     API_ROW(ReplyWithArray),
     {"RedisModule_ReplyWithMap", (void *)sim_ReplyWithArray},

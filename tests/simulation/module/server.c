@@ -43,16 +43,32 @@ static redis_command_function *function_of(const server *of, bytes name) {
     return NULL;
 }
 
+static bool is_word(const command *words, const char *name) {
+    return words->words[0].size == strlen(name) &&
+           strncmp(words->words[0].data, name, strlen(name)) == 0;
+}
+
 static reply run(server *of, const command *words) {
     reply answer = {0};
     current = of;
     of->work = of->allocations = 0;
-    if (words->words[0].size == 7 && strncmp(words->words[0].data, "RESTORE", 7) == 0) {
+    if (is_word(words, "RESTORE")) {
         char key[32] = "";
         memcpy(key, words->words[1].data, words->words[1].size);
         answer.is_error =
             !server_restore(of, key, words->words[2], of->is_loading || of->is_replicated);
         if (of->is_replicated) api_replicate(words);
+    } else if (is_word(words, "RENAME") || is_word(words, "DEL")) {
+        char key[32] = "", other[32] = "";
+        memcpy(key, words->words[1].data, words->words[1].size);
+        if (words->count == 3) memcpy(other, words->words[2].data, words->words[2].size);
+        if (words->count == 3) {
+            server_rename(of, key, other);
+        } else {
+            server_remove(of, key);
+        }
+        current = of;
+        api_replicate(words);
     } else {
         redis_command_function *function = function_of(of, words->words[0]);
         if (function == NULL) {
@@ -138,12 +154,28 @@ void server_kill(server *of) {
                    .is_replica = of->is_replica};
 }
 
+info_list server_info(server *of) {
+    info_list found = {0};
+    current = of;
+    of->on_info((redis_info *)(void *)&found, 0);
+    current = NULL;
+    return found;
+}
+
+static void take_own_turn(server *of) {
+    redis_context context = {.find = api_find};
+    current = of;
+    of->on_event[REDIS_EVENT_CRON](&context, (redis_event){REDIS_EVENT_CRON, 1}, 0, NULL);
+    current = NULL;
+}
+
 void server_run_timers(server *of) {
+    take_own_turn(of);
     unsigned count = of->timer_count;
     timer due[MOST_TIMERS];
     unsigned due_count = 0, left = 0;
     for (unsigned i = 0; i < count; i++) {
-        if (of->timers[i].due_us <= true_us) {
+        if (of->timers[i].due_ms <= host_wall_ms(of->at)) {
             due[due_count++] = of->timers[i];
         } else {
             of->timers[left++] = of->timers[i];

@@ -87,8 +87,10 @@ typedef struct entry {
     void *value;
 } entry;
 
+/* Timers go by the host's wall clock, as those of Redis do. */
 typedef struct timer {
-    int64_t due_us;
+    uint64_t id;
+    int64_t due_ms;
     redis_timer_function *function;
     void *data;
 } timer;
@@ -97,8 +99,10 @@ typedef struct timer {
 typedef struct reply {
     bool is_error;
     char text[256];
-    long long numbers[8];
+    long long numbers[16];
     int count;
+    /* All words that are no numbers and no errors, with a space before each. */
+    char words[1024];
     /* The last string, or its beginning. */
     bool has_buffer;
     char buffer[128];
@@ -119,8 +123,10 @@ struct server {
     unsigned type_count;
     timer timers[MOST_TIMERS];
     unsigned timer_count;
+    uint64_t last_timer;
     redis_event_function *on_event[16];
     redis_notification_function *on_move;
+    redis_info_function *on_info;
     bool is_replica, is_loading;
     bool is_full;       /* it says that it has used up its memory */
     bool is_replicated; /* the command under way comes from a master */
@@ -140,7 +146,7 @@ void server_kill(server *of);
 reply server_call(server *of, const command *words);
 /* Runs a command as it comes from a master. */
 reply server_follow(server *of, const command *words);
-/* Lets the timers run that are due. */
+/* Lets the server take its own turn, and the timers run that are due. */
 void server_run_timers(server *of);
 void server_set_role(server *of, bool is_replica);
 /* Writes all keys into bytes, as a snapshot does, and takes them in, as one's own file or
@@ -154,6 +160,18 @@ bytes server_dump(server *of, const char *key);
 bool server_restore(server *of, const char *key, bytes payload, bool is_replayed);
 void server_digest(server *of, const char *key, uint64_t out[2]);
 entry *server_find(server *of, const char *key);
+/* RENAME and DEL of a key that exists: they go to the log and the replicas, unless the command is
+ * one of theirs. */
+void server_rename(server *of, const char *from, const char *to);
+void server_remove(server *of, const char *key);
+/* The fields of INFO that are numbers, as the module reports them. */
+enum { MOST_FIELDS = 32 };
+typedef struct info_list {
+    char names[MOST_FIELDS][32];
+    unsigned long long values[MOST_FIELDS];
+    unsigned count;
+} info_list;
+info_list server_info(server *of);
 
 /* The table of server functions, for the module's loader. */
 int api_find(const char *name, void *out);

@@ -72,9 +72,10 @@ void roll_back(size_t position) {
     }
     world.now = world.history[world.history_count - 1].state;
     for (unsigned i = 0; i < MODEL_TABLES; i++) {
-        if (!before.tables[i].exists || !world.now.tables[i].exists) continue;
-        /* Another table had its name meanwhile: what its clock missed is not known any more. */
-        bool is_same = before.tables[i].born == world.now.tables[i].born;
+        if (!world.now.tables[i].exists) continue;
+        /* Another table had its name meanwhile, or none: what its clock missed is not known any
+         * more. */
+        bool is_same = before.tables[i].exists && before.tables[i].born == world.now.tables[i].born;
         world.now.tables[i].fast_ms = is_same ? before.tables[i].fast_ms : MODEL_LONG_MS;
         world.now.tables[i].slow_ms = is_same ? before.tables[i].slow_ms : MODEL_LONG_MS;
         world.now.tables[i].lacked_memory |= before.tables[i].lacked_memory;

@@ -91,6 +91,9 @@ void claims_step(unsigned table);
 void holds_step(unsigned table);
 void holds_check_ended(unsigned table);
 
+/* The sums of INFO are those of the tables: sums.c. */
+void sums_check(void);
+
 /* Makes a table, or a forgetful filter, and does one step at random. */
 void make_table(unsigned table, bool is_filter);
 void step(void);

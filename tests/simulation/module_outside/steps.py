@@ -247,6 +247,40 @@ class Simulation:
         self.is_unstamped = True
         self.check_counters()
 
+    def step_rename(self, draw):
+        """A table gets another name, or a copy of it is made and removed again."""
+        key = draw.choice(sorted(self.tables))
+        self.next_key += 1
+        name = f"t{self.next_key}"
+        if draw.random() < 0.5:
+            self.fleet.call(self.master, "RENAME", key, name)
+            self.tables[name] = self.tables.pop(key)
+        else:
+            self.fleet.call(self.master, "COPY", key, name)
+            self.check_sums()
+            self.fleet.call(self.master, draw.choice(["DEL", "UNLINK"]), name)
+
+    def check_sums(self):
+        """INFO has the sums over the tables that a server has now. Replicas may be behind their master, but not INFO
+        behind the tables of its own server: both are asked in one transaction."""
+        for host in self.fleet.hosts:
+            pipe = host.server.client.pipeline(transaction=True)
+            pipe.info("lethe_tables")
+            keys = [key.decode() for key in host.server.client.keys()]
+            for key in keys:
+                pipe.execute_command("ONCE.INFO", key)
+            told, *tables = pipe.execute(raise_on_error=False)
+            if any(isinstance(table, Exception) for table in tables):
+                continue  # a replica's keys have changed in between
+            tables = [dict(zip(table[::2], table[1::2])) for table in tables]
+            expected = {"lethe_tables": len(tables), "lethe_strained": sum(bool(table[b"strain"]) for table in tables)}
+            for name in "fresh", "duplicates", "refused":
+                expected["lethe_" + name] = sum(table[name.encode()] for table in tables)
+            if host is not self.master and told["lethe_tables"] != len(tables):
+                continue  # the same
+            if told != expected:
+                raise Wrong(f"host {host.number}: INFO has {told}, and the tables have {expected}")
+
     def check_counters(self):
         for key, table in self.tables.items():
             for counter, value in sorted(table.counters.items())[:20]:
@@ -260,10 +294,11 @@ class Simulation:
             self.holds.check(key, table, self.fleet.true_ms)
 
     WEIGHTS = {"operate": 6, "take": 2, "claim": 4, "hold": 4, "time": 5, "crash": 2, "rewrite": 1, "follow": 2, "fail_over": 1.5, "dump": 1,
-               "restore": 1, "migrate": 1}
+               "restore": 1, "migrate": 1, "rename": 1}
 
     def step(self, draw):
         names = list(self.WEIGHTS)
         name = draw.choices(names, [self.WEIGHTS[name] for name in names])[0]
         self.trace(f"-- {name}")
         getattr(self, "step_" + name)(draw)
+        self.check_sums()

@@ -3,8 +3,7 @@
  * I1      A claim is given to another token only when more true time has passed than its lease.
  * I2      A completion that was acknowledged is known for W, with its reply; the first one stays.
  * I3      What a call that did not return was about, was done as a whole or not at all.
- * I4      Of several who ask for a claim at once, one is told that it is new; and whoever was told
- *         anything finds the claim held, whatever is killed.
+ * I4      Of several who ask for a claim at once, one gets it: claims_race.c.
  * I5      A completion that counts something is counted if and only if it is recorded.
  * I6      While the machine is not restarted, leases end and completions are forgotten on time.
  *
@@ -14,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulation/store/serve.h"
 #include "simulation/store/verdict.h"
 #include "simulation/store/world.h"
 
@@ -28,12 +28,12 @@ struct talking {
     lethe_claim_answer answer;
     uint64_t told_reply; /* with done; UINT64_MAX: gone */
     /* With done: it counts itself, in the same commit; and whether that was applied. */
-    bool counts;
+    bool counts, is_served;
     uint8_t outcome;
     lethe_status status;
 };
 
-static lethe_bytes name(char out[32], const char *kind, uint64_t number) {
+lethe_bytes claims_name(char out[32], const char *kind, uint64_t number) {
     int size = snprintf(out, 32, "%s-%llu", kind, (unsigned long long)number);
     return (lethe_bytes){out, (size_t)size};
 }
@@ -51,14 +51,14 @@ lethe_status claims_look(lethe_store *store, struct claims_shown *shown) {
     for (unsigned i = 0; i < CLAIM_IDS; i++) {
         char text[32];
         lethe_claim claim = LETHE_INIT(lethe_claim);
-        lethe_status status = lethe_claim_get(store, name(text, "work", i), &claim);
+        lethe_status status = lethe_claim_get(store, claims_name(text, "work", i), &claim);
         if (status != LETHE_OK) return status;
         shown->states[i] = claim.state;
         shown->tokens[i] = (unsigned)number_of(claim.token);
         shown->replies[i] = claim.reply_gone ? UINT64_MAX : number_of(claim.reply);
         lethe_claim_free(&claim);
         bool found;
-        lethe_bytes key = name(text, "work", i);
+        lethe_bytes key = claims_name(text, "work", i);
         status = lethe_store_get(store, &key, 1, &shown->completions[i], &found);
         if (status != LETHE_OK) return status;
     }
@@ -219,21 +219,44 @@ static void suspect(struct world *world, const struct talking *talking) {
 
 static void complete(struct talking *talking, lethe_bytes id, lethe_bytes token) {
     char reply_text[32], operation_text[32];
-    lethe_bytes reply = name(reply_text, "reply", talking->reply);
+    lethe_bytes reply = claims_name(reply_text, "reply", talking->reply);
     lethe_change change = {.key = id, .delta = 1};
-    lethe_operation operation = {
-        .id = name(operation_text, "done", talking->reply), .changes = &change, .change_count = 1};
+    lethe_operation operation = {.id = claims_name(operation_text, "done", talking->reply),
+                                 .changes = &change,
+                                 .change_count = 1};
     talking->outcome = LETHE_OUTCOME_REFUSED;
     talking->status =
         lethe_claim_done_with(talking->store, id, token, reply, &operation, talking->counts ? 1 : 0,
                               &talking->outcome, NULL, &talking->answer);
 }
 
+/* The same through the server. */
+static void call_served(struct talking *talking, lethe_bytes id, lethe_bytes token) {
+    static const char *const verbs[] = {[VERB_BEGIN] = "begin",
+                                        [VERB_RENEW] = "renew",
+                                        [VERB_DONE] = "done",
+                                        [VERB_ABORT] = "abort"};
+    char reply_text[32];
+    lethe_bytes reply = {0}, told;
+    if (talking->verb == VERB_DONE) reply = claims_name(reply_text, "reply", talking->reply);
+    bool has_lease = talking->verb == VERB_BEGIN || talking->verb == VERB_RENEW;
+    talking->outcome = LETHE_OUTCOME_REFUSED;
+    talking->status =
+        serve_claim(talking->store, verbs[talking->verb], id, token,
+                    has_lease ? talking->lease_ms : 0, reply, &talking->answer, &told);
+    bool is_gone = talking->answer == LETHE_CLAIM_DONE && told.data == NULL;
+    talking->told_reply = is_gone ? UINT64_MAX : number_of(told);
+}
+
 static void call(void *context) {
     struct talking *talking = context;
     char id_text[32], token_text[32];
-    lethe_bytes id = name(id_text, "work", talking->id);
-    lethe_bytes token = name(token_text, "token", talking->token);
+    lethe_bytes id = claims_name(id_text, "work", talking->id);
+    lethe_bytes token = claims_name(token_text, "token", talking->token);
+    if (talking->is_served) {
+        call_served(talking, id, token);
+        return;
+    }
     lethe_claim claim = LETHE_INIT(lethe_claim);
     switch (talking->verb) {
     case VERB_BEGIN:
@@ -271,6 +294,7 @@ static void talk_once(struct world *world) {
         /* An operation by event time would need one. */
         .counts = !world->model.rules.event_time && world_one_in(world, 2),
         .from_ms = machine_true_ms()};
+    talking.is_served = !(talking.counts && talking.verb == VERB_DONE) && world_one_in(world, 3);
     bool returned = world_call(world, call, &talking);
     talking.to_ms = machine_true_ms();
     if (returned && talking.status == LETHE_OK) {
@@ -287,87 +311,8 @@ static void talk_once(struct world *world) {
     if (returned) world_excuse(world, "a claim", talking.status);
 }
 
-/* --- several at once --- */
-
-static struct racer {
-    lethe_store *store;
-    uint64_t race;
-    unsigned token, thread;
-    bool is_told;
-    lethe_claim_answer answer;
-    lethe_status status;
-} racers[CLAIM_TOKENS];
-
-static void *race_one(void *context) {
-    struct racer *racer = context;
-    char id_text[32], token_text[32];
-    racer->status = lethe_claim_begin(racer->store, name(id_text, "race", racer->race),
-                                      name(token_text, "token", racer->token), (lethe_bytes){0},
-                                      LETHE_LEASE_LIMIT_MS, &racer->answer, NULL);
-    racer->is_told = racer->status == LETHE_OK;
-    return NULL;
-}
-
-static void race_all(void *context) {
-    (void)context;
-    for (size_t i = 1; i < CLAIM_TOKENS; i++)
-        racers[i].thread = machine_thread_start(race_one, &racers[i]);
-    (void)race_one(&racers[0]);
-    for (size_t i = 1; i < CLAIM_TOKENS; i++)
-        machine_thread_join(racers[i].thread);
-}
-
-struct finding {
-    lethe_store *store;
-    uint64_t race;
-    lethe_claim_state state;
-    lethe_status status;
-};
-
-static void find(void *context) {
-    struct finding *finding = context;
-    char id_text[32];
-    lethe_claim claim = LETHE_INIT(lethe_claim);
-    finding->status = lethe_claim_get(finding->store, name(id_text, "race", finding->race), &claim);
-    finding->state = claim.state;
-    lethe_claim_free(&claim);
-}
-
-/* The lease is longer than any run. */
-static void expect_held(struct world *world, uint64_t race) {
-    world_open(world);
-    struct finding finding = {.store = world->store, .race = race};
-    if (!world_call(world, find, &finding)) return;
-    if (finding.status != LETHE_OK)
-        world_excuse(world, "a look at a claim", finding.status);
-    else if (finding.state != LETHE_CLAIM_IS_RUNNING)
-        verdict_fail("claims", "race-%llu was begun, and its state is %d", (unsigned long long)race,
-                     (int)finding.state);
-}
-
-static void race(struct world *world) {
-    world_open(world);
-    uint64_t number = ++world->claims.races;
-    for (unsigned i = 0; i < CLAIM_TOKENS; i++)
-        racers[i] = (struct racer){.store = world->store, .race = number, .token = i + 1};
-    bool returned = world_call(world, race_all, NULL);
-    unsigned winners = 0, told = 0;
-    lethe_status status = LETHE_OK;
-    for (unsigned i = 0; i < CLAIM_TOKENS; i++) {
-        told += racers[i].is_told;
-        winners += racers[i].is_told && racers[i].answer == LETHE_CLAIM_NEW;
-        if (racers[i].status != LETHE_OK) status = racers[i].status;
-    }
-    verdict_tell("        claims: race-%llu, %u told, %u of them that it is new",
-                 (unsigned long long)number, told, winners);
-    if (winners > 1 || (told == CLAIM_TOKENS && winners == 0))
-        verdict_fail("claims", "race-%llu was new to %u", (unsigned long long)number, winners);
-    if (returned && status != LETHE_OK) world_excuse(world, "a claim", status);
-    if (told > 0) expect_held(world, number);
-}
-
 void claims_talk(struct world *world) {
-    if (world_one_in(world, 5)) race(world);
+    if (world_one_in(world, 5)) claims_race(world);
     struct claims_model *claims = &world->claims;
     for (unsigned i = 0; i < CLAIM_IDS && !claims->has_begun; i++)
         add(claims, i, (struct claim_guess){.kind = CLAIM_NONE});

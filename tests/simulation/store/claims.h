@@ -41,6 +41,13 @@ struct claims_shown {
     int64_t completions[CLAIM_IDS];
 };
 
+/* Names an id, a token, a key: "work-3". */
+lethe_bytes claims_name(char out[32], const char *kind, uint64_t number);
+
+struct world;
+/* Lets several ask for a claim at once. */
+void claims_race(struct world *world);
+
 /* Asks a store; runs in its process. */
 lethe_status claims_look(lethe_store *store, struct claims_shown *shown);
 

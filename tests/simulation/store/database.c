@@ -179,19 +179,35 @@ char *database_flush(struct database *database) {
     return message;
 }
 
-char *database_ingest(struct database *database, unsigned family, struct run *run) {
+/* Writes a table for each run; on an error none is left. */
+static char *write_all(struct database *database, unsigned family, struct run *runs, size_t count,
+                       struct table **out) {
+    char *message = NULL;
+    size_t written = 0;
+    for (; written < count && message == NULL; written += message == NULL)
+        message = table_write(database, family, 0, &runs[written], &out[written]);
+    for (size_t i = 0; i < written && message != NULL; i++) {
+        table_remove_file(database, out[i]->number);
+        table_drop(out[i]);
+    }
+    return message;
+}
+
+char *database_ingest(struct database *database, unsigned family, struct run *runs, size_t count) {
     (void)system_mutex_lock(&database->changing);
     char *message = database->error != NULL ? message_of(database->error) : NULL;
-    struct table *table = NULL;
+    struct table *tables[DATABASE_INGESTED];
+    if (message == NULL) message = write_all(database, family, runs, count, tables);
     if (message == NULL) {
-        message = table_write(database, family, 0, run, &table);
-    }
-    if (message == NULL) {
-        table->sequence = ++database->sequence; /* newer than all that is there */
-        for (size_t i = 0; i < table->run.count; i++)
-            table->run.records[i]->sequence = table->sequence;
-        uint64_t number = table->number;
-        table_add(database, table);
+        database->sequence++; /* newer than all that is there */
+        uint64_t numbers[DATABASE_INGESTED];
+        for (size_t i = 0; i < count; i++) {
+            tables[i]->sequence = database->sequence;
+            for (size_t j = 0; j < tables[i]->run.count; j++)
+                tables[i]->run.records[j]->sequence = database->sequence;
+            numbers[i] = tables[i]->number;
+            table_add(database, tables[i]);
+        }
         /* The numbers of writes in the log would no longer follow each other: so what is in
          * memory goes first. */
         message = flush(database);
@@ -199,8 +215,9 @@ char *database_ingest(struct database *database, unsigned family, struct run *ru
         if (message == NULL) message = manifest_write(database);
         if (message != NULL) {
             database->error = message_of(message);
-            /* As RocksDB does, though the manifest that could not be synced may name it. */
-            table_remove_file(database, number);
+            /* As RocksDB does, though the manifest that could not be synced may name them. */
+            for (size_t i = 0; i < count; i++)
+                table_remove_file(database, numbers[i]);
         }
     }
     (void)system_mutex_unlock(&database->changing);
@@ -240,21 +257,47 @@ static void tidy(struct database *database) {
     (void)system_closedir(folder);
 }
 
+/* RocksDB knows a table that was made apart by a number in it, and refuses another in its place. */
+static char *expect_identity(const struct table *table, const char *path) {
+    unsigned char own[8];
+    int descriptor = system_open(path, O_RDONLY);
+    if (descriptor < 0) return file_message("while opening", path);
+    size_t have = 0;
+    while (have < sizeof own) {
+        ssize_t got = system_read(descriptor, own + have, sizeof own - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        have += (size_t)got;
+    }
+    (void)system_close(descriptor);
+    struct cursor cursor = {.at = own, .end = own + have};
+    uint64_t identity = cursor_number(&cursor);
+    if (!cursor.is_broken && identity == table->identity) return NULL;
+    return message_of_corruption("Mismatch in unique ID on table file", path);
+}
+
+static char *expect_table(struct database *database, struct table *table) {
+    char *path = path_numbered(database->folder, table->number, "sst");
+    struct stat status;
+    char *message = NULL;
+    if (system_stat(path, &status) != 0)
+        message = file_message("while looking for", path);
+    else if ((uint64_t)status.st_size != table->size)
+        message = message_of_corruption("file size mismatch", path);
+    else if (table->identity != 0)
+        message = expect_identity(table, path);
+    /* A reader's tables stay open, whoever removes their names. */
+    if (message == NULL && database->is_read_only) {
+        table->descriptor = system_open(path, O_RDONLY);
+        if (table->descriptor < 0) message = file_message("while opening", path);
+    }
+    machine_release(path);
+    return message;
+}
+
 static char *expect_tables(struct database *database) {
     for (size_t i = 0; i < database->table_count; i++) {
-        char *path = path_numbered(database->folder, database->tables[i]->number, "sst");
-        struct stat status;
-        char *message = NULL;
-        if (system_stat(path, &status) != 0)
-            message = file_message("while looking for", path);
-        else if ((uint64_t)status.st_size != database->tables[i]->size)
-            message = message_of_corruption("file size mismatch", path);
-        /* A reader's tables stay open, whoever removes their names. */
-        if (message == NULL && database->is_read_only) {
-            database->tables[i]->descriptor = system_open(path, O_RDONLY);
-            if (database->tables[i]->descriptor < 0) message = file_message("while opening", path);
-        }
-        machine_release(path);
+        char *message = expect_table(database, database->tables[i]);
         if (message != NULL) return message;
     }
     return NULL;

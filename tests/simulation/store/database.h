@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DATABASE_FAMILIES = 8 };
+enum { DATABASE_FAMILIES = 8, DATABASE_INGESTED = 4 };
 
 struct database_habits {
     uint64_t flush_after_bytes; /* of records in memory */
@@ -65,6 +65,7 @@ struct run {
     struct range *ranges;
     size_t range_count, range_room;
     uint64_t bytes;
+    uint64_t identity; /* of a table that was made apart, no other has it; 0: made here */
 };
 void run_put(struct run *run, struct slice key, struct slice value, uint64_t sequence,
              bool is_deleted);
@@ -84,6 +85,7 @@ bool run_decode(struct run *run, struct cursor *cursor);
 
 struct table {
     uint64_t number, size, checksum;
+    uint64_t identity; /* as of its run */
     uint64_t sequence; /* of all its records, if it was taken in */
     int descriptor;    /* a reader's; -1: none */
     unsigned family, level;
@@ -120,8 +122,8 @@ void database_close(struct database *database);
 char *database_commit(struct database *database, const struct bytes *batch);
 char *database_flush(struct database *database);
 char *database_load(struct database *database, unsigned family);
-/* Makes a table of the run, as the newest, and takes it in. */
-char *database_ingest(struct database *database, unsigned family, struct run *run);
+/* Makes a table of each run, as the newest, and takes them in: all or none. */
+char *database_ingest(struct database *database, unsigned family, struct run *runs, size_t count);
 void database_delete_files(struct database *database, unsigned family, struct slice from,
                            struct slice to);
 /* One more family, which is durable on return. */

@@ -41,7 +41,20 @@ struct holds_shown {
     int64_t values[HOLD_KEYS];
 };
 
+/* --- holds_guess.c --- */
+
+struct world;
+
 /* Asks a store; runs in its process. */
 lethe_status holds_look(lethe_store *store, struct holds_shown *shown);
+/* Whether so much time may have passed, or must have, since what the guess says; and whether the
+ * hold may be forgotten, or must be. */
+bool hold_may_be_past(const struct hold_guess *guess, uint64_t after_ms, uint64_t to_ms);
+bool hold_must_be_past(const struct hold_guess *guess, uint64_t after_ms, uint64_t from_ms);
+bool hold_may_be_old(const struct world *world, const struct hold_guess *guess, uint64_t to_ms);
+bool hold_must_be_old(const struct world *world, const struct hold_guess *guess, uint64_t from_ms);
+/* Adds what the store may be at. */
+void holds_add_guess(struct holds_model *holds, const struct holds_guess *guess);
+void holds_describe(const struct holds_guess *guess, unsigned id, char *out, size_t size);
 
 #endif

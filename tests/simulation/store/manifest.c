@@ -28,6 +28,7 @@ char *manifest_write(struct database *database) {
         bytes_put_number(&bytes, table->number);
         bytes_put_number(&bytes, table->size);
         bytes_put_number(&bytes, table->checksum);
+        bytes_put_number(&bytes, table->identity);
         bytes_put_number(&bytes, table->sequence);
         bytes_put_number(&bytes, table->family);
         bytes_put_number(&bytes, table->level);
@@ -92,6 +93,7 @@ static void decode_manifest(struct database *database, struct cursor *cursor) {
         table->number = cursor_number(cursor);
         table->size = cursor_number(cursor);
         table->checksum = cursor_number(cursor);
+        table->identity = cursor_number(cursor);
         table->sequence = cursor_number(cursor);
         table->descriptor = -1;
         table->family = (unsigned)cursor_number(cursor);

@@ -69,6 +69,7 @@ struct model {
     uint64_t seed; /* of the changes that ids have */
     /* No delta is so large that two do not fit: buckets would overflow, which are not modelled. */
     bool is_modest;
+    bool is_simple; /* most ids have no changes except their witness */
     struct state acknowledged, submitted;
     struct effect *effects; /* from the one state to the other */
     size_t effect_count, effect_room;
@@ -133,6 +134,9 @@ void model_show_mark(struct shown *shown, const lethe_mark *mark);
 void model_match(struct model *model, const struct shown *shown, bool settles, const char *who);
 /* The store is known to be as submitted: what a writer shows. */
 void model_match_submitted(const struct model *model, const struct shown *shown);
+/* For model_match.c: the number that a name has after its prefix; makes an effect to a state. */
+uint32_t model_number_in(lethe_bytes name, size_t prefix);
+void model_make(const struct model *model, struct state *state, const struct effect *effect);
 size_t model_key_name(char *out, uint32_t key);
 uint32_t model_key_number(lethe_bytes name);
 size_t model_mark_name(char *out, uint32_t mark);

@@ -67,6 +67,7 @@ static void draw_machine(struct plan *plan, struct test_random *random) {
     plan->tunables.cascade_table_homes = magnitude(random, 64, 4096);
     plan->tunables.cascade_log_file_bytes = magnitude(random, 1 << 10, 1 << 18);
     plan->tunables.cascade_obsolete_bytes = 1 << 16;
+    plan->tunables.simple_operations = 1;
     if (one_in(random, 3)) plan->tunables.first_commit = UINT32_MAX - magnitude(random, 1, 1000);
     if (one_in(random, 3)) plan->tunables.stamp_limit = magnitude(random, 5, 1000);
     plan->machine = (struct machine_habits){
@@ -110,6 +111,8 @@ static void draw_more(struct plan *plan, uint64_t seed) {
         plan->options.scale = 1 + (int32_t)test_random_below(&random, LETHE_SCALE_LIMIT);
     plan->count_late_percent = one_in(&random, 2) ? 50 : 0;
     if (one_in(&random, 2)) plan->tunables.fill_thread_ids = 0;
+    plan->tunables.fill_threads = 1 + test_random_below(&random, 3);
+    plan->tunables.fill_round_ids = magnitude(&random, 1, 1000);
 }
 
 /* By itself, too. */
@@ -144,6 +147,18 @@ static void draw_index(struct plan *plan, uint64_t seed) {
     plan->tunables.index_memory_bytes = one_in(&random, 2) ? 0 : magnitude(&random, 100, 1 << 18);
 }
 
+/* And this: long runs of operations that take the shorter way if they are prepared. */
+static void draw_simple(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(7, &seed, sizeof seed).low};
+    plan->is_simple = one_in(&random, 2);
+}
+
+/* And this: folds of two tables. */
+static void draw_fold(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(8, &seed, sizeof seed).low};
+    if (one_in(&random, 2)) plan->tunables.fold_split_keys = magnitude(&random, 2, 100);
+}
+
 /* How often each kind of step comes. */
 static void draw_weights(struct test_random *random, bool event_time,
                          uint32_t weights[STEP_KINDS]) {
@@ -173,6 +188,8 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
     draw_bounds(plan, seed);
     draw_claims(plan, seed);
     draw_index(plan, seed);
+    draw_simple(plan, seed);
+    draw_fold(plan, seed);
     uint32_t weights[STEP_KINDS], sum = 0;
     draw_weights(&random, plan->options.event_time, weights);
     for (unsigned i = 0; i < STEP_KINDS; i++)
@@ -199,6 +216,7 @@ void plan_describe(const struct plan *plan) {
                  plan->switches ? ", modes that change" : "", plan->claims ? ", claims" : "",
                  plan->holds ? ", holds" : "", options->forgetful ? ", forgetful window" : "",
                  (unsigned long long)plan->tunables.first_stamp, (int)options->scale);
+    if (plan->is_simple) verdict_tell("  mostly simple operations");
     if (plan->bounds_percent > 0) verdict_tell("  %u%% with bounds", plan->bounds_percent);
     if (options->per != NULL)
         verdict_tell("  meters %s%s%s%s", options->per, plan->adds_meters ? " (later)" : "",

@@ -67,6 +67,7 @@ struct plan {
     bool adds_meters;        /* the store gets its meters only with a later open */
     uint32_t bounds_percent; /* of operations that carry bounds */
     bool claims;             /* work is begun and done between the steps */
+    bool is_simple;          /* most operations have one change */
     bool holds;              /* amounts are held and settled between the steps */
     struct step *steps;
     size_t step_count;

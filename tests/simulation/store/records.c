@@ -160,6 +160,7 @@ void run_drop(struct run *run) {
 }
 
 void run_encode(const struct run *run, struct bytes *out) {
+    bytes_put_number(out, run->identity);
     bytes_put_number(out, run->count);
     bytes_put_number(out, run->range_count);
     for (size_t i = 0; i < run->count; i++) {
@@ -176,6 +177,7 @@ void run_encode(const struct run *run, struct bytes *out) {
 }
 
 bool run_decode(struct run *run, struct cursor *cursor) {
+    run->identity = cursor_number(cursor);
     uint64_t count = cursor_number(cursor), ranges = cursor_number(cursor);
     for (uint64_t i = 0; i < count && !cursor->is_broken; i++) {
         struct slice key = cursor_string(cursor), value = cursor_string(cursor);

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lethe/hash.h"
 #include "simulation/store/database.h"
 #include "simulation/store/machine.h"
 #include "simulation/store/system.h"
+#include "simulation/store/verdict.h"
 
 struct rocksdb_compactionfilter_t {
     void *state;
@@ -49,6 +51,7 @@ struct rocksdb_iterator_t {
 
 struct rocksdb_sstfilewriter_t {
     struct run run;
+    char *path;
 };
 
 struct rocksdb_livefiles_t {
@@ -356,15 +359,13 @@ rocksdb_sstfilewriter_t *rocksdb_sstfilewriter_create(const rocksdb_envoptions_t
 }
 void rocksdb_sstfilewriter_destroy(rocksdb_sstfilewriter_t *writer) {
     run_drop(&writer->run);
+    machine_release(writer->path);
     machine_release(writer);
 }
 
-static char *written_path; /* the file that a writer has open; there is one at a time */
-
 void rocksdb_sstfilewriter_open(rocksdb_sstfilewriter_t *writer, const char *name, char **message) {
-    (void)writer;
-    free(written_path);
-    written_path = strdup(name);
+    writer->path = message_of(name);
+    writer->run.identity = lethe_hash_bytes(machine_now_us(), name, strlen(name)).low | 1;
     *message = file_write(name, &(struct bytes){0});
 }
 
@@ -391,8 +392,18 @@ void rocksdb_sstfilewriter_delete(rocksdb_sstfilewriter_t *writer, const char *k
 void rocksdb_sstfilewriter_finish(rocksdb_sstfilewriter_t *writer, char **message) {
     struct bytes bytes = {0};
     run_encode(&writer->run, &bytes);
-    *message = file_write(written_path, &bytes);
+    *message = file_write(writer->path, &bytes);
     bytes_drop(&bytes);
+}
+
+static char *read_table(const char *path, struct run *out) {
+    struct bytes bytes = {0};
+    char *message = file_read(path, &bytes);
+    struct cursor cursor = {.at = bytes.data, .end = bytes.data + bytes.size};
+    if (message == NULL && !run_decode(out, &cursor))
+        message = message_of("Corruption: a table to be taken in");
+    bytes_drop(&bytes);
+    return message;
 }
 
 void rocksdb_ingest_external_file_cf(rocksdb_t *database, rocksdb_column_family_handle_t *family,
@@ -400,16 +411,15 @@ void rocksdb_ingest_external_file_cf(rocksdb_t *database, rocksdb_column_family_
                                      const rocksdb_ingestexternalfileoptions_t *options,
                                      char **message) {
     (void)options;
-    (void)count;
-    struct bytes bytes = {0};
-    struct run run = {0};
-    *message = file_read(files[0], &bytes);
-    struct cursor cursor = {.at = bytes.data, .end = bytes.data + bytes.size};
-    if (*message == NULL && !run_decode(&run, &cursor))
-        *message = message_of("Corruption: a table to be taken in");
-    if (*message == NULL) *message = database_ingest(database->database, family->number, &run);
-    run_drop(&run);
-    bytes_drop(&bytes);
+    struct run runs[DATABASE_INGESTED] = {0};
+    if (count > DATABASE_INGESTED) verdict_fail("simulator", "too many tables at once");
+    *message = NULL;
+    for (size_t i = 0; i < count && *message == NULL; i++)
+        *message = read_table(files[i], &runs[i]);
+    if (*message == NULL)
+        *message = database_ingest(database->database, family->number, runs, count);
+    for (size_t i = 0; i < count; i++)
+        run_drop(&runs[i]);
 }
 
 /* --- which tables there are --- */

@@ -40,6 +40,7 @@ char *table_write(struct database *database, unsigned family, unsigned level, st
                             .descriptor = -1,
                             .family = family,
                             .level = level,
+                            .identity = run->identity,
                             .is_loaded = true,
                             .run = *run};
     *run = (struct run){0};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulation/store/serve.h"
 #include "simulation/store/verdict.h"
 #include "simulation/store/world.h"
 
@@ -74,7 +75,9 @@ struct sending {
     lethe_operation operations[LARGEST];
     uint8_t outcomes[LARGEST];
     int64_t values[LARGEST * MODEL_CHANGES];
-    bool wants_limits;
+    /* NULL: they are not prepared. */
+    lethe_prepared *prepared;
+    bool wants_limits, is_served;
     lethe_limit limits[LARGEST * MODEL_CHANGES];
     size_t mark_count;
     lethe_mark mark;
@@ -128,9 +131,16 @@ static void send_operations(void *context) {
         own->waited.status = own->answer.status;
         return;
     }
+    int64_t *values = own->wants_values ? own->values : NULL;
     own->answer.status =
-        lethe_store_submit(own->store, own->operations, own->count, &own->mark, own->mark_count,
-                           own->outcomes, own->wants_values ? own->values : NULL, &own->ticket);
+        own->is_served
+            ? serve_events(own->store, own->world->model.rules.event_time, own->operations,
+                           own->count, own->outcomes, values, &own->ticket)
+        : own->prepared != NULL
+            ? lethe_store_submit_prepared(own->store, own->prepared, &own->mark, own->mark_count,
+                                          own->outcomes, NULL, NULL, &own->ticket)
+            : lethe_store_submit(own->store, own->operations, own->count, &own->mark,
+                                 own->mark_count, own->outcomes, values, &own->ticket);
     if (own->answer.status != LETHE_OK || !own->waits) return;
     own->waited.status = lethe_store_wait(own->store, own->ticket);
 }
@@ -172,6 +182,29 @@ static void acknowledge(struct world *world, size_t which) {
             world->ticket_count * sizeof *world->tickets);
 }
 
+/* Whether what was composed can be sent to the server. */
+static bool can_be_served(void) {
+    for (size_t i = 0; i < sending.count; i++) {
+        const lethe_operation *operation = &sending.operations[i];
+        if (operation->flags != 0) return false;
+        for (size_t j = 0; j < operation->change_count; j++) {
+            if (operation->changes[j].flags != 0) return false;
+        }
+    }
+    return sending.mark_count == 0 && !sending.wants_limits && sending.count <= SERVE_MOST;
+}
+
+/* Half of what wants no values is prepared, in memory of its own: a kill may come at any time. */
+static void prepare(void) {
+    static lethe_prepared *room;
+    sending.prepared = NULL;
+    if (sending.wants_values || sending.wants_limits || sending.is_served || sending.count % 2 == 0)
+        return;
+    if (room == NULL && lethe_prepared_new(LARGEST, NULL, &room) != LETHE_OK) return;
+    if (lethe_store_prepare(sending.store, sending.operations, sending.count, room) == LETHE_OK)
+        sending.prepared = room;
+}
+
 void talk_apply(struct world *world, uint32_t most, bool waits) {
     world_open(world);
     if (most > LARGEST) most = LARGEST;
@@ -182,16 +215,22 @@ void talk_apply(struct world *world, uint32_t most, bool waits) {
                            world_one_in(world, 2);
     sending.wants_values = world_one_in(world, 2) && !sending.wants_limits;
     /* Those that come with a mark go into one commit. */
+    sending.world = world;
+    sending.is_served = can_be_served() && world_one_in(world, 4);
     uint32_t limit = world->plan.options.commit_operations;
     if (sending.mark_count > 0 && limit > 0 && sending.count > limit) sending.count = limit;
-    verdict_tell("        %zu operations, from id-%u on, %zu marks", sending.count,
-                 sending.sent[0].id, sending.mark_count);
+    prepare();
+    const char *how = sending.is_served ? ", served" : sending.prepared != NULL ? ", prepared" : "";
+    verdict_tell("        %zu operations, from id-%u on, %zu marks%s", sending.count,
+                 sending.sent[0].id, sending.mark_count, how);
     uint64_t from_ms = machine_true_ms();
     struct moment wall = {.least_ms = machine_wall_ms()};
     struct moment before = world_moment(world, from_ms, from_ms);
+    serve_expect();
     bool returned = world_call(world, send_operations, &sending);
     struct moment now = world_moment(world, from_ms, machine_true_ms());
     bool lenient = !returned || sending.answer.status != LETHE_OK;
+    if (lenient && sending.is_served) serve_decided(sending.outcomes, sending.count);
     wall.most_ms = machine_wall_ms();
     judge_all(world, now, wall, lenient);
     if (!returned) return;
@@ -218,7 +257,7 @@ void talk_apply(struct world *world, uint32_t most, bool waits) {
 struct awaiting {
     lethe_store *store;
     uint64_t ticket;
-    bool is_done, asks;
+    bool is_done, asks, hurries;
     struct answer answer;
 };
 
@@ -226,6 +265,8 @@ static void wait_for(void *context) {
     struct awaiting *awaiting = context;
     awaiting->is_done = lethe_store_is_done(awaiting->store, awaiting->ticket);
     if (awaiting->asks && !awaiting->is_done) return;
+    if (awaiting->hurries) awaiting->answer.status = lethe_store_commit(awaiting->store);
+    if (awaiting->answer.status != LETHE_OK) return;
     awaiting->answer.status = lethe_store_wait(awaiting->store, awaiting->ticket);
 }
 
@@ -234,6 +275,7 @@ void talk_wait(struct world *world) {
     size_t which = (size_t)random_below(world, world->ticket_count);
     struct awaiting awaiting = {.store = world->store,
                                 .ticket = world->tickets[which].ticket,
+                                .hurries = world->tickets[which].ticket % 2 == 0,
                                 .asks = world_one_in(world, 3)};
     if (!world_call(world, wait_for, &awaiting)) return;
     if (awaiting.asks && !awaiting.is_done) return;

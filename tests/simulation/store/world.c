@@ -58,6 +58,7 @@ void world_start(struct world *world, uint64_t seed, size_t step_count) {
     const lethe_store_options *options = &world->plan.options;
     world->model.seed = seed;
     world->model.is_modest = options->per != NULL;
+    world->model.is_simple = world->plan.is_simple;
     world->model.rules = (struct rules){
         .window_ms = options->window_ms,
         .max_future_ms = options->max_future_ms > 0 ? options->max_future_ms : 60000,

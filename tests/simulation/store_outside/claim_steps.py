@@ -71,8 +71,13 @@ class ClaimSteps:
     def step_claim(self, draw):
         if not self.exists:
             return
-        for _ in range(draw.randint(1, 4)):
-            self.claim_once(draw)
+        self.open_door(draw)
+        try:
+            for _ in range(draw.randint(1, 4)):
+                if self.door is None or self.door.is_open:
+                    self.claim_once(draw)
+        finally:
+            self.close_door()
         if draw.random() < 0.3:
             self.look_at_claims()
 
@@ -86,7 +91,8 @@ class ClaimSteps:
         words += ["--lease", f"{call['lease']}ms"] if call["verb"] in ("begin", "renew") else []
         words += ["--reply", call["reply"]] if call["verb"] == "done" else []
         faults = {"LETHE_FAULT_AT": str(draw.randint(1, 40)), "LETHE_FAULT_ACTION": "kill"} if draw.random() < 0.2 else None
-        result = self.world.lethe(*words, name, faults=faults)
+        faults = faults if self.door is None else self.door.faults
+        result = self.command(*words, name, faults=faults)
         call["to"] = self.world.elapsed_ms()
         if result.code in (0, 1):
             answer = result.json()

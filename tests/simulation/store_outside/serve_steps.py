@@ -1,8 +1,8 @@
-"""The step of the simulation of a store that is about the server: the same store, served over HTTP for a while.
+"""The steps of the simulation of a store that are about the server: the same store, served over HTTP for a while.
 
 Events go to POST /v1/events in a few requests, one after the other, as arrays and as lines. What was not answered with 200 is
 sent again while the server lives. A kill or a power cut at any write leaves a first part of the events, and at least what
-was answered."""
+was answered. Takes, claims and holds go through the same door (door.py): the steps about them sometimes open it."""
 
 import http.client
 import json
@@ -10,11 +10,33 @@ import random
 import re
 import signal
 
+from door import Door
 from model import Expectation, Wrong
 from styles import Style
 
 
 class ServeSteps:
+    door = None  # open: takes, claims and holds go through it
+
+    def open_door(self, draw, may_kill=True):
+        """Serves the store, in some of the steps. Some servers are killed at one of their writes."""
+        if draw.random() < 0.5 or (self.modes.event_time and not self.model.known):
+            return  # the first event that is applied decides on the kind of time
+        faults = {"LETHE_FAULT_AT": str(draw.randint(1, 150)), "LETHE_FAULT_ACTION": "kill"} if draw.random() < 0.3 else None
+        self.door = Door(self.world, faults if may_kill else None)
+
+    def close_door(self):
+        """How the server ended is right."""
+        door, self.door = self.door, None
+        if door is None:
+            return
+        result = door.close()
+        if result.code != 0 and (door.faults is None or result.code not in (-9, 4)):
+            raise Wrong(str(result))
+
+    def command(self, *words, faults=None):
+        return (self.door or self.world).lethe(*words, faults=faults)
+
     def as_json(self, event):
         """An event as it is sent."""
         fields = {"series": event.identity[0], "number": event.identity[1:]} if self.has_joined_ids else {"id": event.identity}

@@ -75,7 +75,14 @@ class TakeSteps:
         if cuts:
             faults.update(self.world.shadow_begin())
         self.model.clock.begin(self.world)
-        result = self.world.lethe(*words, faults=faults)
+        if faults is None and not gives_up:
+            self.open_door(draw, may_kill=identity not in takes)
+        if self.door is not None:
+            faults = self.door.faults
+        try:
+            result = self.command(*words, faults=faults)
+        finally:
+            self.close_door()
         since, until = self.model.clock.end(self.world, faults is None)
         new = Taken(key, amount, since, until, gives_up)
         if faults is not None:

@@ -7,9 +7,11 @@ the seed and its own number, so that steps can be left out and the others stay w
 something. A failure prints the seed, what is wrong, and the shortest sequence of steps that was found to fail too.
 
 usage: [--seeds A-B | --seed S [--steps 3,7,...]] [--length N] [--seconds N] [--verbose]
-With --seconds new seeds are tried for that long."""
+With --seconds new seeds are tried for that long. Where LETHE_TEST_STOP is set, as for mutants, the first failure ends the
+program and is not shortened."""
 
 import argparse
+import os
 import random
 import time
 import traceback
@@ -74,6 +76,9 @@ class Seeds:
                 print("\n".join(trace), flush=True)
             if problem is not None:
                 failed += 1
+                if "LETHE_TEST_STOP" in os.environ:
+                    print(f"WRONG, seed {seed}: {problem}")
+                    break
                 self.report(seed, list(range(at + 1)), problem, trace)
             seed += 1
         tried = seed - first

@@ -1,0 +1,5 @@
+"""For the distribution's setuptools; everything is in pyproject.toml."""
+
+from setuptools import setup
+
+setup()
