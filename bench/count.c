@@ -5,8 +5,8 @@
  * million. They are in the system's cache when a row begins. Every row is a process of its own,
  * measured from its start to its end; the Redis server is started before. Commits are durable.
  * `lethe count` commits at most 32,768 events at once and lets an event wait for at most 50 ms, its
- * defaults; SQLite and RocksDB commit 65,536 at a time. awk and Redis promise less. TMPDIR names
- * the disk to write to.
+ * defaults; SQLite and RocksDB commit 65,536 at a time. awk, Redis and DuckDB in memory promise
+ * less; count_duckdb.c says what DuckDB does. TMPDIR names the disk to write to.
  *
  *   lost    fresh events that were taken for duplicates: an error of 1e-6 allows for some; the
  *           default, 1e-12, and --exact for none
@@ -63,12 +63,23 @@ struct way {
     const char *command;
 };
 
+/* `lethe count` in its several ways: each compares all counters with the truth by itself. */
+static bool is_ours(const struct way *way) {
+    return strncmp(way->name, "lethe", 5) == 0;
+}
+
 static const struct way lethe = {"lethe count", count_by_lethe, NULL};
 static const struct way lighter_lethe = {"lethe count --error 1e-6", count_by_lighter_lethe, NULL};
 static const struct way exact_lethe = {"lethe count --exact", count_by_exact_lethe, NULL};
 static const struct way metered_lethe = {"lethe count --per 1h", count_by_metered_lethe, NULL};
 static const struct way sketching_lethe = {"lethe count --sketch 16MiB", count_by_sketching_lethe,
                                            NULL};
+static const struct way lasting_lethe = {"lethe count --forever", count_for_ever_by_lethe, NULL};
+static const struct way json_lethe = {"lethe count --jsonl", count_json_by_lethe, NULL};
+static const struct way duckdb = {"DuckDB, ids and counters in a file", count_by_duckdb, NULL};
+static const struct way quick_duckdb = {"DuckDB, in memory only", count_by_duckdb_in_memory, NULL};
+static const struct way json_duckdb = {"DuckDB, in memory only, from JSON", count_json_by_duckdb,
+                                       NULL};
 static const struct way rocksdb = {"RocksDB, ids as keys", count_by_rocksdb, NULL};
 #ifdef BENCH_HAS_SQLITE
 static const struct way sqlite = {"SQLite, ids as primary keys", count_by_sqlite, NULL};
@@ -142,9 +153,7 @@ static void run_way(struct bench *bench, const struct way *way, const struct cou
     struct count_outcome best = best_of(bench, way, events);
     if (way == &lethe) {
         bench->ours = best;
-    } else if (way != &lighter_lethe && way != &metered_lethe && way != &exact_lethe &&
-               way != &sketching_lethe) {
-        /* Those were checked already. */
+    } else if (!is_ours(way)) {
         bench_require(best.applied == events->originals && best.sum == events->sum, way->name);
     }
     report_outcome(bench, way->name, events->count,
@@ -195,7 +204,15 @@ static void run_middle(struct bench *bench, uint64_t count) {
     run_way(bench, &lighter_lethe, &events);
     run_way(bench, &exact_lethe, &events);
     run_way(bench, &metered_lethe, &events);
+    run_way(bench, &lasting_lethe, &events);
     run_way(bench, &sketching_lethe, &events);
+    count_events_make_json(&events, bench->folder);
+    run_way(bench, &json_lethe, &events);
+    if (count_has_duckdb(bench->folder, bench->options->quick)) {
+        run_way(bench, &quick_duckdb, &events);
+        run_way(bench, &duckdb, &events);
+        run_way(bench, &json_duckdb, &events);
+    }
     run_way(bench, &awk, &events);
     if (bench->options->full) run_slow(bench, &events);
     run_engine(bench, &events);
@@ -240,6 +257,6 @@ static int run_count(const struct bench_options *options) {
 
 const struct workload workload_count = {
     .name = "count",
-    .summary = "each event once: lethe count beside SQLite, RocksDB, awk and Redis",
+    .summary = "each event once: lethe count beside DuckDB, SQLite, RocksDB, awk and Redis",
     .run = run_count,
 };

@@ -122,7 +122,32 @@ void count_events_make(struct count_events *events, const char *folder, uint64_t
     munmap(shared, sizeof *shared);
 }
 
+static void make_json(void *context) {
+    const struct count_events *events = context;
+    struct count_batches batches;
+    FILE *file = fopen(events->json_path, "w");
+    bench_require(file != NULL, "making a file of events");
+    count_batches_open(&batches, events);
+    while (count_batches_next(&batches)) {
+        for (uint64_t i = 0; i < batches.count; i++) {
+            fprintf(file, "{\"id\": \"%.*s\", \"key\": \"%.*s\", \"delta\": %c}\n", COUNT_ID_BYTES,
+                    count_id(batches.lines, i), COUNT_KEY_BYTES, count_key(batches.lines, i),
+                    (char)('0' + count_delta(batches.lines, i)));
+        }
+    }
+    count_batches_close(&batches);
+    bench_require(fflush(file) == 0 && fsync(fileno(file)) == 0 && fclose(file) == 0,
+                  "writing events");
+}
+
+void count_events_make_json(struct count_events *events, const char *folder) {
+    snprintf(events->json_path, sizeof events->json_path, "%s/events-%" PRIu64 ".json", folder,
+             events->count);
+    count_fork(make_json, events, "making events");
+}
+
 void count_events_drop(const struct count_events *events) {
+    if (events->json_path[0] != '\0') unlink(events->json_path);
     unlink(events->path);
     unlink(events->truth_path);
 }

@@ -26,6 +26,7 @@ enum {
 
 struct count_events {
     char path[COUNT_PATH_BYTES / 2];
+    char json_path[COUNT_PATH_BYTES / 2];  /* the same, as lines of JSON; "" until it is made */
     char truth_path[COUNT_PATH_BYTES / 2]; /* each key and its sum, as `lethe list` prints them */
     uint64_t count;
     uint64_t originals; /* of them: the others are duplicates */
@@ -35,6 +36,8 @@ struct count_events {
 /* Writes the files to a folder. */
 void count_events_make(struct count_events *events, const char *folder, uint64_t count,
                        uint64_t seed);
+/* Writes the same events as objects with the members id, key and delta, one per line. */
+void count_events_make_json(struct count_events *events, const char *folder);
 void count_events_drop(const struct count_events *events);
 
 /* The whole file in memory, read already; the caller never gives it back. */

@@ -15,6 +15,7 @@ struct manner {
     const char *options[2];
     double error;
     bool has_sketch;
+    bool reads_json;
 };
 
 /* A member of the object that `lethe stat --json` prints. */
@@ -111,9 +112,15 @@ static void count(const struct count_events *events, const char *folder, struct 
     char lethe[COUNT_PATH_BYTES], store[COUNT_PATH_BYTES];
     shell_find_lethe(lethe);
     snprintf(store, sizeof store, "%s/store", folder);
-    const char *words[] = {
-        lethe, "count", "-q", "--db", store, events->path, manner.options[0], manner.options[1],
-        NULL};
+    const char *words[] = {lethe,
+                           "count",
+                           "-q",
+                           "--db",
+                           store,
+                           manner.reads_json ? events->json_path : events->path,
+                           manner.options[0],
+                           manner.options[1],
+                           NULL};
     *out = (struct count_outcome){.cost = count_run(words, NULL)};
     out->disk_bytes = bench_folder_bytes(store);
     read_stat(lethe, store, folder, manner.has_sketch, out);
@@ -149,4 +156,16 @@ void count_by_sketching_lethe(const struct count_events *events, const char *fol
 void count_by_metered_lethe(const struct count_events *events, const char *folder,
                             struct count_outcome *out) {
     count(events, folder, (struct manner){.options = {"--per", "1h"}, .error = 1e-12}, out);
+}
+
+/* The ledger's error is 1e-9, up to 2^30 ids. */
+void count_for_ever_by_lethe(const struct count_events *events, const char *folder,
+                             struct count_outcome *out) {
+    count(events, folder, (struct manner){.options = {"--forever"}, .error = 1e-9}, out);
+}
+
+void count_json_by_lethe(const struct count_events *events, const char *folder,
+                         struct count_outcome *out) {
+    count(events, folder,
+          (struct manner){.options = {"--jsonl"}, .error = 1e-12, .reads_json = true}, out);
 }

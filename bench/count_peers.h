@@ -27,6 +27,12 @@ count_peer count_by_awk;
 /* A script with SET NX EX and HINCRBY, pipelined; appended to a file that is synced every
  * second. */
 count_peer count_by_redis;
+/* One query: in memory; with ids and counters in a file; in memory, from lines of JSON. */
+count_peer count_by_duckdb_in_memory;
+count_peer count_by_duckdb;
+count_peer count_json_by_duckdb;
+/* Whether DuckDB is here. If it is not, npm fetches it into the folder, unless quick. */
+bool count_has_duckdb(const char *folder, bool quick);
 
 /* What the process of a peer is given. */
 struct count_job {

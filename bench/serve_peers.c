@@ -6,12 +6,7 @@
  * is fetched. */
 #include "serve_peers.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-
-#include "count_process.h"
-#include "frame.h"
+#include "node.h"
 
 static const char python[] =
     "import http.server, json, os, sqlite3, sys, threading\n"
@@ -82,42 +77,16 @@ static const char node[] =
     "  });\n"
     "}).listen(Number(port), '127.0.0.1');\n";
 
-/* Whether a command ends with 0. */
-static bool succeeds(const char *const *words) {
-    int status;
-    pid_t child = count_start(words, NULL);
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static bool node_has_sqlite(void) {
-    static const char *const ask[] = {"node", "-e",
-                                      "try { require('node:sqlite'); } catch { try {\n"
-                                      "new (require('better-sqlite3'))(':memory:');\n"
-                                      "} catch { process.exit(1); } }",
-                                      NULL};
-    return succeeds(ask);
-}
-
-static bool leave_node_out(const char *why) {
-    fprintf(stderr, "lethe-bench: Node.js, SQLite is left out: %s\n", why);
-    return false;
-}
+static const struct node_package sqlite_for_node = {
+    .peer = "Node.js, SQLite",
+    .name = "better-sqlite3",
+    .check = "try { require('node:sqlite'); } catch { try {\n"
+             "new (require('better-sqlite3'))(':memory:');\n"
+             "} catch { process.exit(1); } }",
+};
 
 static bool prepare_node(const char *folder, bool quick) {
-    char path[COUNT_PATH_BYTES], modules[2 * COUNT_PATH_BYTES], prefix[2 * COUNT_PATH_BYTES];
-    if (!count_find_command("node", path)) return leave_node_out("there is no node");
-    if (node_has_sqlite()) return true;
-    if (quick) return leave_node_out("it has no SQLite, and nothing is fetched with --quick");
-    if (!count_find_command("npm", path))
-        return leave_node_out("it has no SQLite, and there is no npm to fetch it with");
-    snprintf(prefix, sizeof prefix, "--prefix=%s/npm", folder);
-    snprintf(modules, sizeof modules, "%s/npm/node_modules", folder);
-    fprintf(stderr, "lethe-bench: npm fetches better-sqlite3, and may have to compile it\n");
-    const char *const fetch[] = {"timeout",    "1200",      "npm",      "install",        prefix,
-                                 "--no-audit", "--no-fund", "--silent", "better-sqlite3", NULL};
-    if (!succeeds(fetch) || setenv("NODE_PATH", modules, 1) != 0 || !node_has_sqlite())
-        return leave_node_out("npm could not fetch or compile better-sqlite3");
-    return true;
+    return node_prepare(&sqlite_for_node, folder, quick);
 }
 
 const struct serve_peer serve_peers[] = {
