@@ -6,8 +6,11 @@ static const char *const plan_description[] = {
     "open, and how it grows; with `--redis` what a table in servers takes: partitions, masters, "
     "slots, memory, what is sent to replicas, and how long it takes to move a partition or to make "
     "a new replica. Nothing is created and no server is asked.",
-    "Sizes are computed by the code that allocates them, and agree with real stores and tables "
-    "within a tenth. Times and work are those of the machine on which they were measured; "
+    "Sizes are computed by the code that allocates them. Memory agrees with real stores and tables "
+    "within a tenth. Disk is the most that a store takes while it counts at this rate, before "
+    "changes are folded: less just after a fold, less for a file that is counted faster than its "
+    "events came, and less for keys that compress well. Times and work are those of the machine on "
+    "which they were measured; "
     "docs/scale.md says which. Measure your own before you buy.",
     "The rate is that of fresh events. Duplicates take work, and no memory. With `--memory` "
     "instead "
