@@ -99,7 +99,7 @@ def draw(results):
         out += lines
     where = (f'lethe {results["lethe"]} ({results["commit"]}), {results["cpu"]}, {results["cores"]} cores, '
              f'{results["compiler"]}, {results["date"]}')
-    notes = [where, "awk keeps its ids and counters in memory only; Redis syncs its log once per second."]
+    notes = [where, "awk and DuckDB \"in memory\" keep nothing that a second file could be counted with; Redis syncs once per second."]
     if results["load_before"] > BUSY:
         notes.append(f'The machine was busy (load {results["load_before"]:g} before the run): trust only the ratios.')
     at += 8
