@@ -70,7 +70,7 @@ LETHE_INLINE uint64_t shrunk(uint64_t value, uint64_t weight, unsigned size) {
 #define FOR_EACH_ROW(row, depth, statement)                                                 \
     do {                                                                                    \
         if (__builtin_constant_p(depth)) {                                                  \
-            _Pragma("GCC unroll 4") for (uint32_t row = 0; row < (depth); row++) statement; \
+            _Pragma("GCC unroll 5") for (uint32_t row = 0; row < (depth); row++) statement; \
         } else {                                                                            \
             for (uint32_t row = 0; row < (depth); row++)                                    \
                 statement;                                                                  \

@@ -37,9 +37,17 @@ LETHE_INLINE bool is_common(const struct lethe_sketch_core *core, bool with_is) 
         core->depth == COMMON_DEPTH && (!with_is || core->is_depth == COMMON_DEPTH), true);
 }
 
+/* The count sketch has five rows if nobody asks for others. Only adding and counting in batches are
+ * compiled for them as well. */
+LETHE_INLINE bool is_count_depth(const struct lethe_sketch_core *core, chunk_work *work) {
+    return (work == signed_add_chunk || work == signed_count_chunk) && core->depth == COUNT_DEPTH;
+}
+
 LETHE_INLINE void drive_any(struct lethe_sketch_core *core, const struct lethe_sketch_batch *batch,
                             chunk_work *work, unsigned size, bool with_is, bool with_ds) {
-    if (is_common(core, with_is)) {
+    if (is_count_depth(core, work)) {
+        drive(core, batch, work, COUNT_DEPTH, size, 0, false);
+    } else if (is_common(core, with_is)) {
         drive(core, batch, work, COMMON_DEPTH, size, with_is ? COMMON_DEPTH : 0, with_ds);
     } else {
         drive(core, batch, work, core->depth, size, with_is ? core->is_depth : 0, with_ds);

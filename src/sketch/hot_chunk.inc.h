@@ -4,7 +4,7 @@
  * Meanwhile the previous chunk, whose counters have arrived by then, is worked on in order. A
  * single key is a chunk too, but nothing is fetched ahead for it, and its positions are in
  * registers where the depth is a constant. */
-enum { CHUNK = 32, COMMON_DEPTH = 4, LARGE_BYTES = 1 << 20 };
+enum { CHUNK = 32, COMMON_DEPTH = 4, COUNT_DEPTH = 5, LARGE_BYTES = 1 << 20 };
 
 /* The positions of the counters of a chunk's keys, stride apart; in the IS part is_stride. */
 struct chunk {
@@ -20,6 +20,12 @@ LETHE_INLINE void place_part(const lethe_hash *hashes, size_t count, uint32_t wi
     place_many(hashes, count, width, 0, at, stride);
     lethe_hash mixed[CHUNK];
     for (uint32_t row = LETHE_PLACE_ROWS; row < depth; row += LETHE_PLACE_ROWS) {
+        if (depth - row == 1) { /* one row needs a quarter of a hash */
+            for (size_t i = 0; i < count; i++)
+                at[i * stride + row] = lethe_place_row(
+                    lethe_place_group(hashes[i], row / LETHE_PLACE_ROWS), width, row * width);
+            break;
+        }
         for (size_t i = 0; i < count; i++)
             mixed[i] = lethe_place_group(hashes[i], row / LETHE_PLACE_ROWS);
         place_many(mixed, count, width, row * width, at + row, stride);
@@ -33,10 +39,13 @@ LETHE_INLINE void place_one(lethe_hash hash, uint32_t width, uint32_t depth, uin
                          at + row);
 }
 
-/* Whether prefetching a part pays. A part that fits in the second-level cache is there as fast
- * as it can be prefetched. */
-LETHE_INLINE bool is_large(uint32_t width, uint32_t depth, unsigned size) {
-    return (uint64_t)width * depth << size > LARGE_BYTES;
+/* Whether prefetching counters pays. What fits in the second-level cache is there as fast as it can
+ * be prefetched; but all parts of a sketch have to fit. */
+LETHE_INLINE bool is_large(const struct lethe_sketch_core *core, uint32_t depth, unsigned size,
+                           uint32_t is_depth, bool with_ds) {
+    uint64_t counters = (uint64_t)core->width * depth * (with_ds ? 2 : 1);
+    if (is_depth > 0) counters += (uint64_t)core->is_width * is_depth;
+    return counters << size > LARGE_BYTES;
 }
 
 LETHE_INLINE void prefetch_part(const void *cells, const uint32_t *at, size_t count, size_t stride,
@@ -62,14 +71,15 @@ LETHE_INLINE void prepare(const struct lethe_sketch_core *core,
     chunk->stride = stride_of(depth);
     const lethe_hash *hashes = batch->hashes + first;
     place_part(hashes, chunk->count, core->width, depth, chunk->at, chunk->stride);
-    if (is_large(core->width, depth, size)) {
+    bool fetches = is_large(core, depth, size, is_depth, with_ds);
+    if (fetches) {
         prefetch_part(core->cells, chunk->at, chunk->count, chunk->stride, depth, size);
         if (with_ds) prefetch_part(core->ds, chunk->at, chunk->count, chunk->stride, depth, size);
     }
     if (is_depth == 0) return;
     chunk->is_stride = stride_of(is_depth);
     place_part(hashes, chunk->count, core->is_width, is_depth, chunk->is_at, chunk->is_stride);
-    if (is_large(core->is_width, is_depth, size))
+    if (fetches)
         prefetch_part(core->is, chunk->is_at, chunk->count, chunk->is_stride, is_depth, size);
 }
 

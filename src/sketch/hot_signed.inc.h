@@ -13,8 +13,22 @@ LETHE_INLINE int64_t signed_full(unsigned size) {
     return (int64_t)(lethe_cell_full(size) >> 1);
 }
 
+LETHE_INLINE int64_t lesser(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+LETHE_INLINE int64_t greater(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
 LETHE_INLINE int64_t moved(int64_t value, uint64_t weight, bool up, unsigned size) {
     int64_t end = signed_full(size);
+    if (size < 3) {
+        /* Below 64 bits nothing overflows, so that no branch is needed. */
+        int64_t step = (int64_t)least_of(weight, 2 * (uint64_t)end);
+        int64_t sum = greater(lesser(up ? value + step : value - step, end), -end);
+        return value == end || value == -end ? value : sum;
+    }
     if (value == end || value == -end) return value;
     /* The distance to the end; unsigned, so that it does not overflow with 64 bits either. */
     uint64_t room = up ? (uint64_t)end - (uint64_t)value : (uint64_t)end + (uint64_t)value;
@@ -24,14 +38,6 @@ LETHE_INLINE int64_t moved(int64_t value, uint64_t weight, bool up, unsigned siz
 
 LETHE_INLINE int64_t middle_of(int64_t low, int64_t high) {
     return (low >> 1) + (high >> 1) + (low & high & 1);
-}
-
-LETHE_INLINE int64_t lesser(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-LETHE_INLINE int64_t greater(int64_t a, int64_t b) {
-    return a > b ? a : b;
 }
 
 /* Four values form two pairs. The middle two of the four are the greater of the pairs' minima
@@ -77,9 +83,10 @@ LETHE_INLINE uint64_t signed_estimate(const struct lethe_sketch_core *core, cons
     return estimate > 0 ? (uint64_t)estimate : 0;
 }
 
-LETHE_INLINE void move_cell(void *cells, uint32_t at, uint64_t weight, bool up, unsigned size) {
+LETHE_INLINE int64_t move_cell(void *cells, uint32_t at, uint64_t weight, bool up, unsigned size) {
     int64_t value = moved(get_signed(cells, at, size), weight, up, size);
     lethe_cell_set(cells, at, size, (uint64_t)value);
+    return value;
 }
 
 /* Moves a key's counters up or down by weight, in each row as its sign says. */
@@ -91,14 +98,19 @@ LETHE_INLINE void signed_move(struct lethe_sketch_core *core, const uint32_t *at
 
 LETHE_INLINE void signed_add_chunk(CHUNK_ARGUMENTS) {
     (void)is_depth, (void)with_ds;
+    void *const cells = core->cells;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint32_t signs = lethe_place_signs(batch->hashes[chunk->first + i]);
-        signed_move(core, at, signs, weight_of(batch, chunk->first + i), depth, size);
-        bool is_full;
-        if (batch->counts != NULL)
-            batch->counts[chunk->first + i] =
-                signed_estimate(core, at, signs, depth, size, &is_full);
+        uint64_t weight = weight_of(batch, chunk->first + i);
+        int64_t values[LETHE_SKETCH_MAX_DEPTH];
+        values[0] = 0; /* a depth is never 0, which the compiler cannot know */
+        FOR_EACH_ROW(row, depth,
+                     values[row] = move_cell(cells, at[row], weight, signs >> row & 1, size));
+        if (batch->counts == NULL) continue;
+        FOR_EACH_ROW(row, depth, values[row] = signs >> row & 1 ? values[row] : -values[row]);
+        int64_t estimate = median(values, depth);
+        batch->counts[chunk->first + i] = estimate > 0 ? (uint64_t)estimate : 0;
     }
 }
 

@@ -44,6 +44,11 @@ static inline void lethe_place_rows(lethe_hash hash, uint32_t width, uint32_t fi
     at[3] = first + 3 * width + (uint32_t)((hash.high >> 32) * width >> 32);
 }
 
+/* The position in the first of those rows alone. */
+static inline uint32_t lethe_place_row(lethe_hash hash, uint32_t width, uint32_t first) {
+    return first + (uint32_t)((hash.low & UINT32_MAX) * width >> 32);
+}
+
 /* Bit i is the sign in row i. */
 static inline uint32_t lethe_place_signs(lethe_hash hash) {
     uint64_t turned = hash.high << 29 | hash.high >> 35;
