@@ -13,6 +13,7 @@
 #include "change/listeners.h"
 #include "command/command.h"
 #include "once/plain.h"
+#include "server/limits.h"
 #include "server/settings.h"
 #include "types.h"
 #include "value/registry.h"
@@ -65,6 +66,7 @@ static bool start(redis_context *context) {
             return false;
     }
     if (redis.RegisterInfoFunc(context, add_info) != REDIS_OK) return false;
+    limits_start();
     plain_start(context);
     listeners_start(context);
     clock_is_replica = (redis.GetContextFlags(context) & REDIS_FLAG_REPLICA) != 0;

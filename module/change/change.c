@@ -110,7 +110,7 @@ static bool create(redis_context *context, redis_string *name, const struct valu
 }
 
 bool begin_change(redis_context *context, redis_string *name, const struct value_type *type,
-                  enum absence absence, struct change *out) {
+                  enum absence absence, enum audience audience, struct change *out) {
     struct value *value = out->opened.value;
     if (value == NULL) {
         if (absence == ABSENT_STAYS) return true;
@@ -120,7 +120,11 @@ bool begin_change(redis_context *context, redis_string *name, const struct value
     }
     out->clock_before_ms = value->clock_ms;
     if (has_time(type)) (void)value_advance(value);
-    effect_begin(&out->effect, value);
+    if (audience == HEARD) {
+        effect_begin(&out->effect, value);
+    } else {
+        effect_begin_silent(&out->effect);
+    }
     limits_watch(value);
     return true;
 }
@@ -128,7 +132,7 @@ bool begin_change(redis_context *context, redis_string *name, const struct value
 bool open_to_change(redis_context *context, redis_string *name, const struct value_type *type,
                     enum absence absence, struct change *out) {
     return open_value(context, name, type, OPEN_TO_WRITE, &out->opened) &&
-           begin_change(context, name, type, absence, out);
+           begin_change(context, name, type, absence, HEARD, out);
 }
 
 void finish_change(redis_context *context, struct change *change, redis_string *name,
@@ -136,7 +140,7 @@ void finish_change(redis_context *context, struct change *change, redis_string *
     struct value *value = change->opened.value;
     const struct value_type *type = value->type;
     if (type->complete != NULL) type->complete(value);
-    limits_unwatch(value);
+    limits_unwatch();
     redis.CloseKey(change->opened.key);
     if (event == EVENT_NONE && change->opened.is_new) event = EVENT_CREATE;
     effect_send(&change->effect, context, name, value, event);
@@ -146,7 +150,7 @@ void finish_change(redis_context *context, struct change *change, redis_string *
 
 void abandon_change(struct change *change) {
     effect_drop(&change->effect);
-    limits_unwatch(change->opened.value);
+    limits_unwatch();
     if (change->opened.is_new) {
         redis.DeleteKey(change->opened.key);
     } else {

@@ -51,9 +51,11 @@ enum absence { ABSENT_IS_MADE, ABSENT_STAYS };
 bool open_to_change(redis_context *context, redis_string *name, const struct value_type *type,
                     enum absence absence, struct change *out);
 /* The second half of that, with a key that open_value has opened to write: for those who want to
- * look at the value before. */
+ * look at the value before. UNHEARD: nobody listens (change/listeners.h), so the effect is a silent
+ * one, except that of a value that is made. */
+enum audience { HEARD, UNHEARD };
 bool begin_change(redis_context *context, redis_string *name, const struct value_type *type,
-                  enum absence absence, struct change *out);
+                  enum absence absence, enum audience audience, struct change *out);
 /* Sends the effect and closes the key, and announces the event. Without one, a new value is
  * announced as made. */
 void finish_change(redis_context *context, struct change *change, redis_string *name,

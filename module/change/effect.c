@@ -7,6 +7,7 @@
  *         bytes; and counters are set, not added to, so that it has the master's values in any
  *         case.
  * MEMORY  An effect borrows its buffer (server/scratch.h) and gives it back when it has been sent.
+ *         A silent one has none.
  * I1      Every effect that was begun is ended once, by effect_send or effect_drop. */
 #include "change/effect.h"
 
@@ -71,11 +72,15 @@ void effect_begin(struct effect *effect, struct value *value) {
     }
 }
 
-void effect_silence(struct effect *effect) {
+void effect_begin_silent(struct effect *effect) {
+    effect->block = (struct block){NULL, 0};
+    effect->size = 0;
+    effect->is_stamped = false;
     effect->is_silent = true;
 }
 
 void effect_drop(struct effect *effect) {
+    if (effect->is_silent) return; /* it has borrowed nothing */
     block_give(&pool, effect->block);
     effect->block = (struct block){NULL, 0};
 }

@@ -33,6 +33,10 @@ struct effect {
  * new one. It must be ended by effect_send or effect_drop. Cost: no allocation, except for an
  * effect that begins while another is under way, or one of more than a mebibyte. */
 void effect_begin(struct effect *effect, struct value *value);
+/* Begins one to which nobody listens (change/listeners.h): what is appended to it is dropped, and
+ * sending it only tells the server that something has changed. For commands that would do the same
+ * if a replica ran them. */
+void effect_begin_silent(struct effect *effect);
 void effect_u8(struct effect *effect, uint8_t number);
 void effect_u32(struct effect *effect, uint32_t number);
 void effect_u64(struct effect *effect, uint64_t number);
@@ -44,10 +48,6 @@ void effect_hash(struct effect *effect, lethe_hash hash);
  * ends it. */
 void effect_send(struct effect *effect, redis_context *context, redis_string *key,
                  struct value *value, enum event event);
-/* Nobody listens to this one (change/listeners.h): what is appended to it is dropped, and sending
- * it only tells the server that something has changed. For commands that would do the same if a
- * replica ran them. */
-void effect_silence(struct effect *effect);
 /* Ends an effect that is not sent. */
 void effect_drop(struct effect *effect);
 

@@ -60,9 +60,13 @@ static void write_command(const struct value_type *type, unsigned event, char na
 }
 
 static const struct names *names_of(const struct value_type *type, enum event event) {
+    static struct row *last = rows; /* the type of one command is mostly that of the next */
+    if (last->type == type) return &last->each[event];
     struct row *row = rows;
     for (; row->type != NULL; row++) {
-        if (row->type == type) return &row->each[event];
+        if (row->type != type) continue;
+        last = row;
+        return &row->each[event];
     }
     assert(row < rows + TYPES_MOST);
     row->type = type;

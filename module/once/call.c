@@ -340,7 +340,7 @@ int once_call(redis_context *context, redis_string **arguments, int count) {
     }
     if (!may_run(context, arguments[1], &found, &call)) return REDIS_OK;
     redis.CloseKey(change->opened.key);
-    limits_unwatch(&table->head);
+    limits_unwatch();
     redis_reply *reply = run(context, &inner);
     finish_call(context, arguments[1], &call, reply);
     reply_called(context, reply, inner.is_kept);

@@ -53,6 +53,7 @@ static void ask_window(struct once *table, const lethe_hash *ids, size_t count, 
 
 static void note_try(struct effect *effect, const lethe_hash *ids, size_t count,
                      const uint8_t *answers) {
+    if (effect->is_silent) return;
     if (count == 1) {
         unsigned char step[2 + sizeof *ids] = {'t', answers[0]};
         memcpy(step + 2, ids, sizeof *ids);

@@ -41,6 +41,8 @@ struct once_wall {
 struct once {
     struct value head;
     lethe_window *window;
+    /* To which time the window was moved after the last effect; UINT64_MAX: not known. */
+    uint64_t window_clock_ms;
     struct counters counters;
     uint64_t seed;
     /* W, and how often the window forgets. */
@@ -82,15 +84,17 @@ struct once_change {
     struct change change;
     struct once *table;
     bool is_out_of_memory;
-    /* What GetContextFlags says. */
-    int flags;
     /* Of once_open_for_id. */
     lethe_hash id;
 };
 /* Opens a table, and makes it if there is none and may_create. False with the error replied. */
 bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
                          struct once_change *out);
-/* The same for an operation, whose id is hashed; and what the window has on it is on its way from
+/* The same for operations that a replica could repeat by their command: while nobody listens, their
+ * effect is a silent one. */
+bool once_open_for_ids(redis_context *context, redis_string *name, bool may_create,
+                       struct once_change *out);
+/* The same for one operation, whose id is hashed; and what the window has on it is on its way from
  * memory while the change begins. */
 bool once_open_for_id(redis_context *context, redis_string *name, const redis_string *id,
                       bool may_create, struct once_change *out);

@@ -1,4 +1,5 @@
 /* module/once/open.c - how commands open a once-table, and what an id is. */
+#include "change/listeners.h"
 #include "once/once.h"
 #include "server/errors.h"
 #include "server/limits.h"
@@ -10,16 +11,17 @@ static void expect(struct once_change *change, const redis_string *id) {
     lethe_window_prefetch(change->table->window, change->id);
 }
 
-/* An id of NULL: there are none, or many. */
+/* An id of NULL: there are none, or many. may_be_silent: without listeners there is no effect. */
 static bool open_table(redis_context *context, redis_string *name, const redis_string *id,
-                       bool may_create, struct once_change *out) {
+                       bool may_create, bool may_be_silent, struct once_change *out) {
     if (!open_value(context, name, &once_type, OPEN_TO_WRITE, &out->change.opened)) return false;
     out->table = out->change.opened.value;
     if (id != NULL && out->table != NULL) expect(out, id);
-    out->flags = redis.GetContextFlags(context);
-    out->is_out_of_memory = (out->flags & REDIS_FLAG_OOM) != 0;
+    int flags = redis.GetContextFlags(context);
+    out->is_out_of_memory = (flags & REDIS_FLAG_OOM) != 0;
     enum absence absence = may_create && !out->is_out_of_memory ? ABSENT_IS_MADE : ABSENT_STAYS;
-    if (!begin_change(context, name, &once_type, absence, &out->change)) return false;
+    enum audience audience = may_be_silent && !listeners_are_there(flags) ? UNHEARD : HEARD;
+    if (!begin_change(context, name, &once_type, absence, audience, &out->change)) return false;
     out->table = out->change.opened.value;
     if (out->table != NULL) {
         if (id != NULL && out->change.opened.is_new) expect(out, id);
@@ -38,12 +40,17 @@ static bool open_table(redis_context *context, redis_string *name, const redis_s
 
 bool once_open_to_change(redis_context *context, redis_string *name, bool may_create,
                          struct once_change *out) {
-    return open_table(context, name, NULL, may_create, out);
+    return open_table(context, name, NULL, may_create, false, out);
+}
+
+bool once_open_for_ids(redis_context *context, redis_string *name, bool may_create,
+                       struct once_change *out) {
+    return open_table(context, name, NULL, may_create, true, out);
 }
 
 bool once_open_for_id(redis_context *context, redis_string *name, const redis_string *id,
                       bool may_create, struct once_change *out) {
-    return open_table(context, name, id, may_create, out);
+    return open_table(context, name, id, may_create, true, out);
 }
 
 lethe_hash once_hash(const struct once *table, const redis_string *id) {

@@ -29,11 +29,14 @@ static lethe_window_stats window_stats(const lethe_window *window, uint64_t now_
 /* How many records that are over are released after a change, and by the timer. */
 enum { GIVEN_BACK_PER_CHANGE = 4, GIVEN_BACK_PER_TICK = 1000 };
 
-/* After every effect, here and on replicas (I1). */
+/* After every effect, here and on replicas (I1). Many effects have the same time, and no second one
+ * moves the window's clock. */
 static void complete(void *value) {
     struct once *table = value;
     bool more;
-    (void)lethe_window_work(table->window, table->head.clock_ms, 0, &more);
+    if (table->window_clock_ms != table->head.clock_ms)
+        (void)lethe_window_work(table->window, table->head.clock_ms, 0, &more);
+    table->window_clock_ms = table->head.clock_ms;
     table->last_set = NULL;
     if (once_has_records(table)) sections_give_back(table, GIVEN_BACK_PER_CHANGE);
 }
@@ -41,6 +44,7 @@ static void complete(void *value) {
 void once_fill(struct once *table, lethe_window *window) {
     lethe_window_stats stats = window_stats(window, 0);
     table->window = window;
+    table->window_clock_ms = UINT64_MAX;
     table->seed = stats.seed;
     table->window_ms = stats.window_ms;
     table->period_ms = stats.period_ms;

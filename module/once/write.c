@@ -10,7 +10,6 @@
  * before ids together with IDS. */
 #include <string.h>
 
-#include "change/listeners.h"
 #include "command/options.h"
 #include "once/once.h"
 #include "once/ranges.h"
@@ -163,8 +162,6 @@ int once_incrby(redis_context *context, redis_string **arguments, int count) {
         reply_error(context, problem);
     } else if (once_open_for_id(context, arguments[1], arguments[2], may_create, &found)) {
         struct once *table = found.table;
-        if (!found.change.opened.is_new && !listeners_are_there(found.flags))
-            effect_silence(&found.change.effect);
         struct operation operation = {found.id, arguments + 3, deltas, pairs};
         enum outcome outcome = apply(&found, &operation, values);
         if (outcome == OVERFLOW || outcome == NO_MEMORY) {
@@ -320,7 +317,7 @@ int once_mincrby(redis_context *context, redis_string **arguments, int count) {
     const char *problem = read_batch(&batch);
     if (problem != NULL) {
         reply_error(context, problem);
-    } else if (once_open_to_change(context, arguments[1], may_create, &found)) {
+    } else if (once_open_for_ids(context, arguments[1], may_create, &found)) {
         if (apply_batch(&batch, &found)) {
             bool is_changed = reply_batch(context, &batch, found.table);
             finish_change(context, &found.change, arguments[1],
@@ -366,7 +363,7 @@ int once_add(redis_context *context, redis_string **arguments, int count) {
     size_t ids = (size_t)(arguments + count - words);
     if (!once_are_ids(context, words, ids, 1)) return REDIS_OK;
     struct once_change found;
-    if (!once_open_to_change(context, arguments[1], !has_option, &found)) return REDIS_OK;
+    if (!once_open_for_ids(context, arguments[1], !has_option, &found)) return REDIS_OK;
     struct once *table = found.table;
     struct effect *effect = &found.change.effect;
     struct items items;

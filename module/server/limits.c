@@ -32,11 +32,15 @@ static int lifted;
 static bool is_denied;
 static bool has_refused;
 
-/* The size of the value that is being changed, if it grows in pieces. Other threads release
- * values, and that is not watched: so the variables are the main thread's own. */
-static _Thread_local bool is_watching;
-static _Thread_local uint64_t watched_bytes;
+/* The value that is being changed, if it grows in pieces. Other threads release values, which are
+ * not this one: only the main thread looks at it. */
+static struct value *watched;
+static _Thread_local bool is_main_thread;
 static bool has_stopped_growth;
+
+void limits_start(void) {
+    is_main_thread = true;
+}
 
 void limits_lift(void) {
     lifted++;
@@ -74,27 +78,26 @@ static uint64_t largest(void) {
 
 bool limits_allow_block(size_t size) {
     if (is_denied) return false;
-    has_refused = lifted == 0 && (watched_bytes > largest() || size > largest() - watched_bytes ||
+    uint64_t taken = watched != NULL ? watched->bytes : 0;
+    has_refused = lifted == 0 && (taken > largest() || size > largest() - taken ||
                                   (size >= GROWTH_BYTES && size > memory_left()));
-    if (is_watching && !has_refused) watched_bytes += size;
-    has_stopped_growth = has_stopped_growth || (is_watching && has_refused);
+    if (watched != NULL && !has_refused) watched->bytes += size;
+    has_stopped_growth = has_stopped_growth || (watched != NULL && has_refused);
     return !has_refused;
 }
 
 void limits_note_release(size_t size) {
-    watched_bytes -= size < watched_bytes ? size : watched_bytes;
+    if (!is_main_thread || watched == NULL) return;
+    watched->bytes -= size < watched->bytes ? size : watched->bytes;
 }
 
-void limits_watch(const struct value *value) {
-    is_watching = value->type->grows_in_pieces;
-    watched_bytes = is_watching ? value->bytes : 0;
+void limits_watch(struct value *value) {
+    watched = value->type->grows_in_pieces ? value : NULL;
     has_stopped_growth = false;
 }
 
-void limits_unwatch(struct value *value) {
-    if (is_watching) value->bytes = watched_bytes;
-    is_watching = false;
-    watched_bytes = 0;
+void limits_unwatch(void) {
+    watched = NULL;
 }
 
 bool limits_are_reached(const struct value *value) {

@@ -11,6 +11,9 @@
 struct value;
 struct value_type;
 
+/* When the module is loaded, in the main thread. */
+void limits_start(void);
+
 /* Between lift and restore nothing is limited. Pairs of calls may nest. */
 void limits_lift(void);
 void limits_restore(void);
@@ -31,8 +34,8 @@ bool limits_allow_value(redis_context *context, const struct value_type *type, c
 
 /* For types that grow in pieces: blocks taken between watch and unwatch are added to this
  * value's size. */
-void limits_watch(const struct value *value);
-void limits_unwatch(struct value *value);
+void limits_watch(struct value *value);
+void limits_unwatch(void);
 /* Whether such a value is as large as lethe.largest-value allows. */
 bool limits_are_reached(const struct value *value);
 

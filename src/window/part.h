@@ -102,13 +102,14 @@ struct lethe_part_operations {
 };
 
 /* The shapes that lethe_part_plan chooses for errors of 1e-6, 1e-3 and 1e-12 if the capacity is
- * given, and for 1e-12 with blocks of one line. */
-enum { LETHE_PART_USUAL = 4 };
+ * given, for 1e-12 with blocks of one line, and for 1e-9, the module's default. */
+enum { LETHE_PART_USUAL = 5 };
 static const struct lethe_queue_shape lethe_part_usual[LETHE_PART_USUAL] = {
     {.bits = 25, .generations = 30, .block_bytes = 64, .slots = 18, .head_at = 56},
     {.bits = 16, .generations = 30, .block_bytes = 64, .slots = 27, .head_at = 54},
     {.bits = 47, .generations = 30, .block_bytes = 128, .slots = 20, .head_at = 119},
     {.bits = 45, .generations = 30, .block_bytes = 64, .slots = 10, .head_at = 57},
+    {.bits = 36, .generations = 30, .block_bytes = 128, .slots = 26, .head_at = 119},
 };
 
 /* For each instruction set: the operations on parts of each usual shape, and then of any shape. */

@@ -13,11 +13,6 @@
 /* Stays after part_entry.inc.h, whose functions it uses. */
 #include "window/part_batch.inc.h"
 
-static void prefetch_one(const lethe_part *part, lethe_hash id) {
-    struct map map = map_of(part);
-    (void)prefetch(&part->shape.queue, &map, &id);
-}
-
 static void sweep(lethe_part *part, uint64_t first, uint64_t count, uint64_t period) {
     for (uint64_t i = first; i < first + count; i++) {
         unsigned char *slab = part->slabs[i / part->shape.blocks];
@@ -41,6 +36,10 @@ static void sweep(lethe_part *part, uint64_t first, uint64_t count, uint64_t per
         return put_crowded_with(shape_of(&hot, part), part, id, period);                           \
     }                                                                                              \
     static const struct hot hot_##name = {constant, find_##name, put_crowded_##name};              \
+    static void prefetch_##name(const lethe_part *part, lethe_hash id) {                           \
+        struct map map = map_of(part);                                                             \
+        (void)prefetch(shape_of(&hot_##name, part), &map, &id);                                    \
+    }                                                                                              \
     static bool test_##name(const lethe_part *part, lethe_hash id, uint64_t period) {              \
         return test_with(&hot_##name, part, &id, period);                                          \
     }                                                                                              \
@@ -71,16 +70,17 @@ OPERATIONS_FOR(first_usual, &lethe_part_usual[0])
 OPERATIONS_FOR(second_usual, &lethe_part_usual[1])
 OPERATIONS_FOR(third_usual, &lethe_part_usual[2])
 OPERATIONS_FOR(fourth_usual, &lethe_part_usual[3])
+OPERATIONS_FOR(fifth_usual, &lethe_part_usual[4])
 OPERATIONS_FOR(any, NULL)
 
-#define OPERATIONS_OF(name)                                                                 \
-    {                                                                                       \
-        .prefetch = prefetch_one, .test = test_##name, .add_and_test = add_and_test_##name, \
-        .insert = insert_##name, .count_matches = count_matches, .remove = remove_one,      \
-        .test_batch = test_batch_##name, .add_and_test_batch = add_and_test_batch_##name,   \
-        .add_batch = add_batch_##name, .sweep = sweep,                                      \
+#define OPERATIONS_OF(name)                                                                    \
+    {                                                                                          \
+        .prefetch = prefetch_##name, .test = test_##name, .add_and_test = add_and_test_##name, \
+        .insert = insert_##name, .count_matches = count_matches, .remove = remove_one,         \
+        .test_batch = test_batch_##name, .add_and_test_batch = add_and_test_batch_##name,      \
+        .add_batch = add_batch_##name, .sweep = sweep,                                         \
     }
 
 const struct lethe_part_operations OPERATIONS[LETHE_PART_USUAL + 1] = {
-    OPERATIONS_OF(first_usual), OPERATIONS_OF(second_usual), OPERATIONS_OF(third_usual),
-    OPERATIONS_OF(fourth_usual), OPERATIONS_OF(any)};
+    OPERATIONS_OF(first_usual),  OPERATIONS_OF(second_usual), OPERATIONS_OF(third_usual),
+    OPERATIONS_OF(fourth_usual), OPERATIONS_OF(fifth_usual),  OPERATIONS_OF(any)};

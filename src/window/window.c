@@ -175,6 +175,10 @@ lethe_status lethe_window_add_and_test(lethe_window *window, lethe_hash id, uint
 
 void lethe_window_prefetch(const lethe_window *window, lethe_hash id) {
     if (window == NULL || lethe_window_is_forgetful(window)) return;
+    if (window->is_plain) {
+        lethe_chain_prefetch(&window->stripes[0].chain, id);
+        return;
+    }
     struct lethe_window_stripe *stripe =
         lethe_window_take(window, lethe_window_stripe_of(window, id));
     lethe_chain_prefetch(&stripe->chain, id);

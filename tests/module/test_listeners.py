@@ -1,5 +1,6 @@
-"""Goal:   ONCE.INCRBY sends no effect while there is neither a replica nor a log; and whoever comes, at any moment and by any
-        way, has all that was done since, as effects and to the last fingerprint. What is not sent is a change all the same.
+"""Goal:   ONCE.INCRBY, MINCRBY and ADD send no effect while there is neither a replica nor a log; and whoever comes, at any
+        moment and by any way, has all that was done since, as effects and to the last fingerprint. What is not sent is a
+        change all the same.
 Method: replicas and logs that come while clients write without a pause; digests of both sides; the commands that a replica
         was sent and a log holds; servers that have a backlog and nobody who reads it."""
 
@@ -25,7 +26,13 @@ def write(server, first, count):
     pipe = server.client.pipeline(transaction=False)
     for i in range(first, first + count):
         # Every seventh is a duplicate.
-        pipe.execute_command("ONCE.INCRBY", "t", f"i{i - i % 7 % 6 // 5}", f"n{i % 20}", 1)
+        key, name = f"i{i - i % 7 % 6 // 5}", f"n{i % 20}"
+        if i % 10 == 3:
+            pipe.execute_command("ONCE.MINCRBY", "t", key, name, 1, f"m{i}", name, 2)
+        elif i % 10 == 6:
+            pipe.execute_command("ONCE.ADD", "t", key, f"a{i}")
+        else:
+            pipe.execute_command("ONCE.INCRBY", "t", key, name, 1)
     pipe.execute()
 
 
@@ -64,7 +71,8 @@ def same(master, replica):
     replica.catch_up_with(master)
     wait_for(lambda: master.digest() == replica.digest(), 20, "the same digest")
     # As effects: a command would be judged by the replica's own clock.
-    assert "cmdstat_once.incrby" not in replica.client.info("commandstats")
+    for command in ("incrby", "mincrby", "add"):
+        assert f"cmdstat_once.{command}" not in replica.client.info("commandstats")
 
 
 def test_nothing_is_sent_while_nobody_listens(start):
@@ -80,8 +88,10 @@ def test_nothing_is_sent_while_nobody_listens(start):
     pipe.execute_command("ONCE.INCRBY", "t", "c", "n", 1)
     pipe.execute_command("ONCE.INCRBY", "t", "c", "n", 1)
     assert pipe.execute() == [[1, 4], [0, 4]]
+    assert server.call("ONCE.MINCRBY", "t", "c", "n", 1, "d", "n", 1) == [[0, 4], [1, 5]]
+    assert server.call("ONCE.ADD", "t", "d", "e") == [0, 1]
     assert effects(server) == before
-    assert changes(server) == changed + 5 # the server's own snapshots go by that
+    assert changes(server) == changed + 7 # the server's own snapshots go by that
     digest = server.digest()
     server.client.save()
     server.restart()
@@ -131,7 +141,8 @@ def test_a_log_that_begins_while_clients_write(start):
                  server.client.info("persistence")["aof_last_bgrewrite_status"] == "ok", what="the log")
     counters = [server.call("ONCE.GET", "t", f"n{i}") for i in range(20)]
     log = b"".join(path.read_bytes() for path in (server.folder / "appendonlydir").iterdir())
-    assert b"once.effect" in log.lower() and b"once.incrby" not in log.lower()
+    log = log.lower()
+    assert b"once.effect" in log and not any(word in log for word in (b"once.incrby", b"once.mincrby", b"once.add"))
     server.options["appendonly"] = "yes"
     server.restart()
     assert [server.call("ONCE.GET", "t", f"n{i}") for i in range(20)] == counters

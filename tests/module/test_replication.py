@@ -342,6 +342,21 @@ def test_partial_resynchronisation(pair):
     assert master.client.info("stats")["sync_full"] == full
 
 
+def test_a_change_that_asks_no_window_moves_its_clock(start):
+    """A window that was loaded meanwhile is at the same time afterwards as the one that was there all along."""
+    master, replica = start(), start()
+    for server in (master, replica):
+        server.client.config_set("lethe.tick-ms", 60000)
+    time.sleep(0.3) # the timers have come for the last time
+    master.call("ONCE.INCRBY", "t", "a", "n", 1)
+    replica.follow(master)
+    wait_for(replica.is_synced, what="the link")
+    time.sleep(0.02)
+    assert master.call("ONCE.DEL", "t", "n") == 1
+    replica.catch_up_with(master)
+    assert master.digest("t") == replica.digest("t") # at once: a timer would move both
+
+
 def test_a_manual_failover_does_not_stop_the_server(start):
     """While clients are paused for it nothing may be replicated, not by a timer either."""
     server = start()
