@@ -2,8 +2,8 @@
  *
  * Guarantee  An id that was added is found until kept_ms after its clock, with the entry that was
  *            added last. No other id is found: all 80 bits that the log keeps are compared.
- * Memory     24 bytes for an id, and 8 MiB at least, up to 253 MiB for eleven million ids; what is
- *            more is in files without a name, and takes half a byte of memory.
+ * Memory     24 bytes for an id, and 16 or 32 MiB at least, up to 253 MiB for eleven million ids;
+ *            what is more is in files without a name, and takes half a byte of memory.
  * Threads    Whoever uses it needs it alone. When that memory is full it starts a thread that sorts
  *            and merges, unless it has an allocator of its own. It reads no clock.
  * Caveats    It is made from the log when a store in exact mode is opened, and is gone when the
@@ -38,7 +38,8 @@ LETHE_MUST_CHECK lethe_status lethe_index_add(lethe_index *index, lethe_log_id i
                                               lethe_index_entry entry);
 
 /* Looks an id up. *found becomes whether there is an entry. Cost: a cache miss or two for each tail
- * and each run in memory, a read for each in a file. Errors: LETHE_ENOMEM, LETHE_EIO, LETHE_ECORRUPT. */
+ * and each run in memory, a read for each in a file. Errors: LETHE_ENOMEM, LETHE_EIO,
+ * LETHE_ECORRUPT. */
 LETHE_MUST_CHECK lethe_status lethe_index_find(lethe_index *index, lethe_log_id id,
                                                lethe_index_entry *out, bool *found);
 /* Has the processor fetch what adding this id will need. */

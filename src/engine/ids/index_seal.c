@@ -129,6 +129,6 @@ lethe_status lethe_index_turn_tail(lethe_index *index) {
 lethe_status lethe_index_go_on(lethe_index *index, uint64_t added) {
     if (index->thread != NULL)
         return lethe_index_thread_has_news(index->thread) ? collect(index) : LETHE_OK;
-    lethe_status status = seal_on(index, (LETHE_INDEX_TAILS / 2 + 1) * added);
+    lethe_status status = seal_on(index, LETHE_INDEX_TAILS * added);
     return status == LETHE_OK ? lethe_index_merge_on(index, 2 * added) : status;
 }

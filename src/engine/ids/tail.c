@@ -2,8 +2,8 @@
  *
  * LAYOUT  items:  as in a run (run.c), in the order in which they came
  *         slots:  [bits of the id, place + 1], in 32 bits; 0 is free. A table with linear probing,
- *                 in which an id's first bits are its home, and SPILL slots behind the last home;
- *                 the last slot stays free, so that every search ends
+ *                 in which an id's first bits are its home, and a few slots more behind the last
+ *                 home; the last slot stays free, so that every search ends
  * IDEA    A fresh id is only ever appended: a slot is written, which was fetched ahead, and an item
  *         behind the one before it. Nothing is moved, sorted or merged until memory is short, and
  *         then most ids of a run of counting have gone through no more than this.
@@ -24,13 +24,15 @@
 #include "core/allocator.h"
 
 /* Homes whose items are sorted together; how many homes ahead items are fetched. */
-enum { SPILL = 256, TOGETHER = 8, AHEAD = 32, ITEM = LETHE_RUN_ITEM_BYTES };
+enum { TOGETHER = 8, AHEAD = 32, ITEM = LETHE_RUN_ITEM_BYTES };
 
 /* --- memory --- */
 
-lethe_tail_form lethe_tail_plan(uint64_t limit, const lethe_allocator *allocator) {
+lethe_tail_form lethe_tail_plan(uint64_t limit, uint64_t span_ms,
+                                const lethe_allocator *allocator) {
     lethe_tail_form form = {
         .allocator = allocator, .limit = limit, .home_bits = 1, .place_bits = 1};
+    form.span_ms = span_ms < UINT32_MAX ? span_ms : UINT32_MAX;
     if (form.limit == 0) form.limit = 1;
     while (4 * form.limit > (uint64_t)3 << form.home_bits) /* three quarters are used at most */
         form.home_bits++;
@@ -43,12 +45,8 @@ static size_t items_bytes(const lethe_tail_form *form) {
     return (size_t)form->limit * ITEM;
 }
 
-static size_t last_slot(const lethe_tail_form *form) {
-    return ((size_t)1 << form->home_bits) + SPILL;
-}
-
 uint64_t lethe_tail_table_bytes(const lethe_tail_form *form) {
-    return (last_slot(form) + 1) * sizeof(uint32_t);
+    return (lethe_tail_last_slot(form) + 1) * sizeof(uint32_t);
 }
 
 uint64_t lethe_tail_bytes(const lethe_tail_form *form) {
@@ -75,12 +73,6 @@ void lethe_tail_drop(const lethe_tail_form *form, lethe_tail *tail) {
 
 /* --- adding and finding --- */
 
-/* The bits of an id in its slot: those that follow its home's. */
-static uint32_t tag_of(const lethe_tail_form *form, uint64_t order) {
-    uint32_t bits = (uint32_t)(order << form->home_bits >> 32);
-    return bits >> form->place_bits << form->place_bits;
-}
-
 static const unsigned char *item_of(const lethe_tail_form *form, const lethe_tail *tail,
                                     uint32_t slot) {
     uint32_t place = (slot & (((uint32_t)1 << form->place_bits) - 1)) - 1;
@@ -92,32 +84,10 @@ static bool may_have(const lethe_tail_form *form, uint32_t slot, uint32_t tag) {
     return (slot ^ tag) >> form->place_bits == 0;
 }
 
-bool lethe_tail_add(const lethe_tail_form *form, lethe_tail *tail, lethe_log_id id,
-                    lethe_index_entry entry) {
-    uint64_t order = lethe_run_order(id);
-    if (tail->count == 0) tail->base_ms = tail->last_ms = entry.clock_ms;
-    if (tail->count == form->limit || entry.clock_ms < tail->base_ms ||
-        entry.clock_ms - tail->base_ms > UINT32_MAX)
-        return false;
-    uint32_t *slot = lethe_tail_home(form, tail, order);
-    while (*slot != 0)
-        slot++;
-    if (slot == tail->slots + last_slot(form)) return false;
-    lethe_run_item item = {.order = order,
-                           .rest = lethe_run_rest(id),
-                           .digest = entry.digest,
-                           .clock_ms = (uint32_t)(entry.clock_ms - tail->base_ms)};
-    lethe_run_item_store(tail->items + (size_t)tail->count * ITEM, &item);
-    tail->count++;
-    *slot = tag_of(form, order) | (uint32_t)tail->count;
-    if (entry.clock_ms > tail->last_ms) tail->last_ms = entry.clock_ms;
-    return true;
-}
-
 bool lethe_tail_find(const lethe_tail_form *form, const lethe_tail *tail, lethe_log_id id,
                      lethe_index_entry *out) {
     uint64_t order = lethe_run_order(id);
-    uint32_t tag = tag_of(form, order);
+    uint32_t tag = lethe_tail_tag(form, order);
     uint16_t rest = lethe_run_rest(id);
     bool found = false;
     for (const uint32_t *slot = lethe_tail_home(form, tail, order); *slot != 0; slot++) {
@@ -134,7 +104,7 @@ bool lethe_tail_find(const lethe_tail_form *form, const lethe_tail *tail, lethe_
 bool lethe_tail_prefetch_item(const lethe_tail_form *form, const lethe_tail *tail,
                               lethe_log_id id) {
     uint64_t order = lethe_run_order(id);
-    uint32_t tag = tag_of(form, order);
+    uint32_t tag = lethe_tail_tag(form, order);
     for (const uint32_t *slot = lethe_tail_home(form, tail, order); *slot != 0; slot++) {
         if (!may_have(form, *slot, tag)) continue;
         __builtin_prefetch(item_of(form, tail, *slot));
@@ -164,7 +134,7 @@ static lethe_status gather(const lethe_tail_form *form, const lethe_tail *tail, 
     lethe_buffer *items = &writer->items;
     uint32_t behind_ms = (uint32_t)(tail->base_ms - writer->run.run->base_ms);
     for (uint64_t at = from; at < to || tail->slots[at] != 0; at++) {
-        if (at + AHEAD < last_slot(form) && at < to && tail->slots[at + AHEAD] != 0)
+        if (at + AHEAD < lethe_tail_last_slot(form) && at < to && tail->slots[at + AHEAD] != 0)
             __builtin_prefetch(item_of(form, tail, tail->slots[at + AHEAD]));
         if (tail->slots[at] == 0) continue;
         lethe_run_item item = lethe_run_item_load(item_of(form, tail, tail->slots[at]));
@@ -211,7 +181,8 @@ lethe_status lethe_tail_writer_go_on(const lethe_tail_form *form, lethe_tail_wri
                                      uint64_t most, bool *ended) {
     lethe_status status = LETHE_OK;
     size_t written = 0;
-    for (uint64_t moved = 0; moved < most && writer->home >> form->home_bits == 0; moved += written) {
+    for (uint64_t moved = 0; moved < most && writer->home >> form->home_bits == 0;
+         moved += written) {
         status = write_homes(form, writer, &written);
         if (status != LETHE_OK) break;
     }

@@ -10,8 +10,8 @@
 /* What all tails of an index have in common. */
 typedef struct lethe_tail_form {
     const lethe_allocator *allocator;
-    /* The most items. */
-    uint64_t limit;
+    /* The most items, and the longest time that they may cover: below 2^32. */
+    uint64_t limit, span_ms;
     /* The table has 2^home_bits homes. Its slots have the place of an item, plus 1, in the lower
      * place_bits, and above them bits of its id; or they are 0. */
     unsigned home_bits, place_bits;
@@ -26,7 +26,7 @@ typedef struct lethe_tail {
 } lethe_tail;
 
 /* A form for at least one item, and 2^24 at most. */
-lethe_tail_form lethe_tail_plan(uint64_t limit, const lethe_allocator *allocator);
+lethe_tail_form lethe_tail_plan(uint64_t limit, uint64_t span_ms, const lethe_allocator *allocator);
 /* What a tail can take of memory; its items take it as they come. */
 uint64_t lethe_tail_bytes(const lethe_tail_form *form);
 uint64_t lethe_tail_table_bytes(const lethe_tail_form *form);
@@ -42,10 +42,41 @@ static inline uint32_t *lethe_tail_home(const lethe_tail_form *form, const lethe
     return tail->slots + (order >> (64 - form->home_bits));
 }
 
+/* The bits of an id in its slot: those that follow its home's. */
+static inline uint32_t lethe_tail_tag(const lethe_tail_form *form, uint64_t order) {
+    uint32_t bits = (uint32_t)(order << form->home_bits >> 32);
+    return bits >> form->place_bits << form->place_bits;
+}
+
+/* The last slot, which stays free: every search ends there. */
+enum { LETHE_TAIL_SPILL = 256 };
+static inline size_t lethe_tail_last_slot(const lethe_tail_form *form) {
+    return ((size_t)1 << form->home_bits) + LETHE_TAIL_SPILL;
+}
+
 /* Adds an entry. False: it is full, or the clock too far from that of its first entry; an empty
  * tail is neither. Cost: a cache miss, which lethe_tail_home says. */
-bool lethe_tail_add(const lethe_tail_form *form, lethe_tail *tail, lethe_log_id id,
-                    lethe_index_entry entry);
+static inline bool lethe_tail_add(const lethe_tail_form *form, lethe_tail *tail, lethe_log_id id,
+                                  lethe_index_entry entry) {
+    uint64_t order = lethe_run_order(id);
+    if (tail->count == 0) tail->base_ms = tail->last_ms = entry.clock_ms;
+    if (tail->count == form->limit || entry.clock_ms < tail->base_ms ||
+        entry.clock_ms - tail->base_ms > form->span_ms)
+        return false;
+    uint32_t *slot = lethe_tail_home(form, tail, order);
+    while (*slot != 0)
+        slot++;
+    if (slot == tail->slots + lethe_tail_last_slot(form)) return false;
+    lethe_run_item item = {.order = order,
+                           .rest = lethe_run_rest(id),
+                           .digest = entry.digest,
+                           .clock_ms = (uint32_t)(entry.clock_ms - tail->base_ms)};
+    lethe_run_item_store(tail->items + (size_t)tail->count * LETHE_RUN_ITEM_BYTES, &item);
+    tail->count++;
+    *slot = lethe_tail_tag(form, order) | (uint32_t)tail->count;
+    if (entry.clock_ms > tail->last_ms) tail->last_ms = entry.clock_ms;
+    return true;
+}
 /* The latest entry of an id; false if there is none. */
 bool lethe_tail_find(const lethe_tail_form *form, const lethe_tail *tail, lethe_log_id id,
                      lethe_index_entry *out);
