@@ -4,9 +4,8 @@
  *         the memory that the index may take, the older half of them is sorted into a run, which is
  *         a file; four runs of a size become one of the next. So an id is written a few times in
  *         order, and never at a place of its own. Looking up means asking each tail and each run:
- *         four tails, and a dozen runs for a billion ids. A thread sorts and merges; tails are
- *         asked until their run is there. A tail covers kept_ms at most, so that one which fills up
- *         slowly does not keep ids for ever.
+ *         eight tails, and a dozen runs for a billion ids. A thread sorts and merges; tails are
+ *         asked until their run is there.
  * I1      The log has everything that is here: ids, digests, and times. So nothing of the index
  *         need be durable. A store that is opened makes it again, with the window and from the same
  *         bytes; a commit that fails takes both along.
@@ -42,7 +41,7 @@ lethe_status lethe_index_new(const lethe_index_options *options, lethe_index **o
     if (index == NULL) return LETHE_ENOMEM;
     index->options = *options;
     index->runs.allocator = index->room.allocator = options->allocator;
-    index->form = lethe_tail_plan(lethe_tune.index_tail_ids, options->kept_ms, options->allocator);
+    index->form = lethe_tail_plan(lethe_tune.index_tail_ids, options->allocator);
     index->tail_most = most_tails(&index->form);
     index->memory = (lethe_chunks){.allocator = options->allocator, .item_bytes = ITEM};
     while (index->form.limit >> index->memory.item_bits > 1 && index->memory.item_bits < CHUNK_BITS)
@@ -194,18 +193,15 @@ void lethe_index_expire(lethe_index *index, uint64_t clock_ms) {
 
 /* --- sizes --- */
 
-/* Once W has passed there are two, however few ids they have. */
 uint64_t lethe_index_planned_tail_bytes(uint64_t ids) {
-    lethe_tail_form form = lethe_tail_plan(lethe_tune.index_tail_ids, 0, NULL);
-    uint64_t tails = ids / form.limit + 2, most = most_tails(&form);
-    if (tails > most) tails = most;
-    uint64_t items = ids < most * form.limit ? ids : most * form.limit;
-    return tails * lethe_tail_table_bytes(&form) + items * ITEM;
+    lethe_tail_form form = lethe_tail_plan(lethe_tune.index_tail_ids, NULL);
+    uint64_t tails = ids / form.limit + 1, most = most_tails(&form);
+    return (tails < most ? tails : most) * lethe_tail_bytes(&form);
 }
 
 /* Once the tails were full, they have between half and all of what they can hold. */
 uint64_t lethe_index_planned_in_runs(uint64_t ids) {
-    lethe_tail_form form = lethe_tail_plan(lethe_tune.index_tail_ids, 0, NULL);
+    lethe_tail_form form = lethe_tail_plan(lethe_tune.index_tail_ids, NULL);
     uint64_t most = most_tails(&form) * form.limit;
     return ids > most ? ids - most * 3 / 4 : 0;
 }

@@ -2,8 +2,9 @@
  *
  * Guarantee  An id that was added is found until kept_ms after its clock, with the entry that was
  *            added last. No other id is found: all 80 bits that the log keeps are compared.
- * Memory     24 bytes for an id, and 16 or 32 MiB at least, up to 253 MiB for eleven million ids;
- *            what is more is in files without a name, and takes half a byte of memory.
+ * Memory     24 bytes for an id, and 8 MiB at least, up to 253 MiB for eleven million ids; what is
+ *            more is in files without a name, and takes half a byte of memory. The last 1.4 million
+ *            ids stay, however old they are.
  * Threads    Whoever uses it needs it alone. When that memory is full it starts a thread that sorts
  *            and merges, unless it has an allocator of its own. It reads no clock.
  * Caveats    It is made from the log when a store in exact mode is opened, and is gone when the
@@ -50,7 +51,7 @@ void lethe_index_prefetch(const lethe_index *index, const lethe_log_id *ids, siz
 /* Forgets what is older than kept_ms at this time, as far as it lies together. */
 void lethe_index_expire(lethe_index *index, uint64_t clock_ms);
 
-/* Of so many ids: what the tails take, and how many are in runs. */
+/* Of so many ids: what the tails may take, and how many are in runs. */
 uint64_t lethe_index_planned_tail_bytes(uint64_t ids);
 uint64_t lethe_index_planned_in_runs(uint64_t ids);
 /* What it takes of memory and of the disk, together. */

@@ -12,7 +12,7 @@
 #include "os/path.h"
 
 /* Runs that are merged into one; how often an id can be merged; the most tails. */
-enum { LETHE_INDEX_FAN = LETHE_RUN_WAYS, LETHE_INDEX_LEVELS = 16, LETHE_INDEX_TAILS = 4 };
+enum { LETHE_INDEX_FAN = LETHE_RUN_WAYS, LETHE_INDEX_LEVELS = 16, LETHE_INDEX_TAILS = 8 };
 
 /* Runs of one level on their way to become one of the next. */
 typedef struct lethe_index_merge {

@@ -15,8 +15,8 @@
  *         and writing keeps their order.
  * I2      A search for an id that is not there looks at slots of one or two cache lines, and almost
  *         never at an item: the bits in a slot differ from its own.
- * WHY     Tails were sorted and merged at once before. That took three times as long as all that
- *         was ever asked of what came of it.
+ * WHY     Most ids are never asked for. Tails that were sorted and merged at once took more time
+ *         than asking a few tables does.
  * LIMIT   If the table overflows at its end, the tail is full sooner. Ids are hashes under a secret
  *         seed, so that it all but never happens. */
 #include "engine/ids/tail.h"
@@ -28,11 +28,9 @@ enum { TOGETHER = 8, AHEAD = 32, ITEM = LETHE_RUN_ITEM_BYTES };
 
 /* --- memory --- */
 
-lethe_tail_form lethe_tail_plan(uint64_t limit, uint64_t span_ms,
-                                const lethe_allocator *allocator) {
+lethe_tail_form lethe_tail_plan(uint64_t limit, const lethe_allocator *allocator) {
     lethe_tail_form form = {
         .allocator = allocator, .limit = limit, .home_bits = 1, .place_bits = 1};
-    form.span_ms = span_ms < UINT32_MAX ? span_ms : UINT32_MAX;
     if (form.limit == 0) form.limit = 1;
     while (4 * form.limit > (uint64_t)3 << form.home_bits) /* three quarters are used at most */
         form.home_bits++;

@@ -10,8 +10,8 @@
 /* What all tails of an index have in common. */
 typedef struct lethe_tail_form {
     const lethe_allocator *allocator;
-    /* The most items, and the longest time that they may cover: below 2^32. */
-    uint64_t limit, span_ms;
+    /* The most items. */
+    uint64_t limit;
     /* The table has 2^home_bits homes. Its slots have the place of an item, plus 1, in the lower
      * place_bits, and above them bits of its id; or they are 0. */
     unsigned home_bits, place_bits;
@@ -26,7 +26,7 @@ typedef struct lethe_tail {
 } lethe_tail;
 
 /* A form for at least one item, and 2^24 at most. */
-lethe_tail_form lethe_tail_plan(uint64_t limit, uint64_t span_ms, const lethe_allocator *allocator);
+lethe_tail_form lethe_tail_plan(uint64_t limit, const lethe_allocator *allocator);
 /* What a tail can take of memory; its items take it as they come. */
 uint64_t lethe_tail_bytes(const lethe_tail_form *form);
 uint64_t lethe_tail_table_bytes(const lethe_tail_form *form);
@@ -61,7 +61,7 @@ static inline bool lethe_tail_add(const lethe_tail_form *form, lethe_tail *tail,
     uint64_t order = lethe_run_order(id);
     if (tail->count == 0) tail->base_ms = tail->last_ms = entry.clock_ms;
     if (tail->count == form->limit || entry.clock_ms < tail->base_ms ||
-        entry.clock_ms - tail->base_ms > form->span_ms)
+        entry.clock_ms - tail->base_ms > UINT32_MAX)
         return false;
     uint32_t *slot = lethe_tail_home(form, tail, order);
     while (*slot != 0)
