@@ -50,8 +50,8 @@ static const struct option count_options[] = {
              "default `quotient`. It cannot be changed later"},
     {.name = "exact",
      .help = "look every duplicate up in an index, by 80 bits of its id's hash: a fresh event is "
-             "taken for a duplicate with a probability below 1e-15 among a billion ids. Takes 18 "
-             "bytes of memory for each id in the window, or of disk beyond 256 MiB, and 4 to 8 "
+             "taken for a duplicate with a probability below 1e-15 among a billion ids. Takes 24 "
+             "bytes of memory for each id in the window, or 18 of disk beyond 256 MiB, and 4 to 8 "
              "bytes more in the log. The store keeps this setting until `--no-exact`"},
     {.name = "no-exact", .help = "end `--exact`"},
     {.name = "check-payload",

@@ -83,8 +83,9 @@ typedef struct lethe_store_options {
 
     /* Look up in an index what the window takes for a duplicate, so that no fresh id is taken for
      * one unless 80 bits of their hashes are the same: among a billion ids, with a probability
-     * below 1e-15. The index takes 18 bytes for each id in the window: of memory, and beyond 256
-     * MiB of files in the store's folder that have no name. It is made when the store is opened. */
+     * below 1e-15. The index takes 24 bytes of memory for each id in the window, and beyond 256 MiB
+     * 18 bytes of files in the store's folder that have no name. It is made when the store is
+     * opened. */
     lethe_switch exact;
     /* Recognise an id that comes again with other changes: LETHE_OUTCOME_MISMATCH. Implies
      * exact. */

@@ -19,9 +19,9 @@ typedef struct lethe_tunables {
     uint64_t fill_thread_ids;    /* of a log whose window threads fill: see ids/fill.h */
     uint64_t fill_threads;       /* that do; 0: as many as there are CPUs */
     uint64_t fill_round_ids;     /* that they share at a time; 0: as many as there is room for */
-    uint64_t index_tail_ids;     /* not sorted yet, of an index: see ids/index.h */
+    uint64_t index_tail_ids;     /* of one tail of an index: see ids/tail.h */
     uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */
-    uint64_t index_memory_bytes; /* of an index, after which its runs go to files, about */
+    uint64_t index_memory_bytes; /* of an index, after which its ids go to files, about */
     uint64_t simple_operations;  /* in a row, to be decided as such: see operations/submit.c */
     uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */
     uint64_t cascade_table_homes;    /* of one table in memory; 0: as the memory allows */

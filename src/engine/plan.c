@@ -114,10 +114,9 @@ static void plan_log(struct plan *plan) {
     double each = LETHE_LOG_ID_BYTES + SEGMENT_BYTES / a_commit;
     if (options->exact == LETHE_SWITCH_ON || options->check_payload == LETHE_SWITCH_ON) {
         each += DIGEST_BYTES + (options->event_time == LETHE_SWITCH_ON ? LAG_BYTES : 0);
-        /* The newest ids are in the tails, about half of one to one and a half. */
-        double tail = (double)lethe_tune.index_tail_ids, ids = (double)plan->needs.log_ids;
-        double index = (double)lethe_index_planned_tail_bytes(plan->needs.log_ids) +
-                       fmax(ids - tail, 0) * INDEX_BYTES;
+        uint64_t ids = plan->needs.log_ids;
+        double index = (double)lethe_index_planned_tail_bytes(ids) +
+                       (double)lethe_index_planned_in_runs(ids) * INDEX_BYTES;
         double in_memory = fmin(index, (double)lethe_tune.index_memory_bytes);
         plan->needs.index_memory_bytes = (uint64_t)in_memory;
         plan->needs.index_bytes = (uint64_t)(index - in_memory);

@@ -2,11 +2,11 @@
  *
  * Guarantee  An id that was added is found until kept_ms after its clock, with the entry that was
  *            added last. No other id is found: all 80 bits that the log keeps are compared.
- * Memory     18 bytes and a quarter for an id, up to 256 MiB or a little more, and 14 MB for each
- *            of two tails; what is more is in files without a name, and takes half a byte of
- *            memory.
- * Threads    Whoever uses it needs it alone. When the first 2^18 ids have come it starts a thread
- *            that sorts and merges, unless it has an allocator of its own. It reads no clock.
+ * Memory     24 bytes for an id, and 8 MiB at least, up to 253 MiB for eleven million ids; what is
+ *            more is in files without a name, and takes half a byte of memory. The last 1.4 million
+ *            ids stay, however old they are.
+ * Threads    Whoever uses it needs it alone. When that memory is full it starts a thread that sorts
+ *            and merges, unless it has an allocator of its own. It reads no clock.
  * Caveats    It is made from the log when a store in exact mode is opened, and is gone when the
  *            store is closed. */
 #ifndef LETHE_ENGINE_IDS_INDEX_H
@@ -32,14 +32,15 @@ LETHE_MUST_CHECK lethe_status lethe_index_new(const lethe_index_options *options
 void lethe_index_free(lethe_index *index);
 
 /* Adds an id that was applied. Cost: a cache miss; it waits if the thread is far behind. Without a
- * thread it sorts the last 2^18 ids now and then, or reads and writes a piece of a file. Errors,
- * which may be those of earlier ids: LETHE_ENOMEM, LETHE_ENOSPACE, LETHE_EIO,
+ * thread it sorts a few ids now and then, or reads and writes a piece of a file. Errors, which may
+ * be those of earlier ids: LETHE_ENOMEM, LETHE_ENOSPACE, LETHE_EIO,
  * LETHE_ECORRUPT (a file is damaged); the index can't be used any more then. */
 LETHE_MUST_CHECK lethe_status lethe_index_add(lethe_index *index, lethe_log_id id,
                                               lethe_index_entry entry);
 
-/* Looks an id up. *found becomes whether there is an entry. Cost: a cache miss or two for each run
- * in memory, a read for each in a file. Errors: LETHE_ENOMEM, LETHE_EIO, LETHE_ECORRUPT. */
+/* Looks an id up. *found becomes whether there is an entry. Cost: a cache miss or two for each tail
+ * and each run in memory, a read for each in a file. Errors: LETHE_ENOMEM, LETHE_EIO,
+ * LETHE_ECORRUPT. */
 LETHE_MUST_CHECK lethe_status lethe_index_find(lethe_index *index, lethe_log_id id,
                                                lethe_index_entry *out, bool *found);
 /* Has the processor fetch what adding this id will need. */
@@ -50,8 +51,9 @@ void lethe_index_prefetch(const lethe_index *index, const lethe_log_id *ids, siz
 /* Forgets what is older than kept_ms at this time, as far as it lies together. */
 void lethe_index_expire(lethe_index *index, uint64_t clock_ms);
 
-/* What tails take, for so many ids: one, and a second one once that was full. */
+/* Of so many ids: what the tails may take, and how many are in runs. */
 uint64_t lethe_index_planned_tail_bytes(uint64_t ids);
+uint64_t lethe_index_planned_in_runs(uint64_t ids);
 /* What it takes of memory and of the disk, together. */
 uint64_t lethe_index_bytes(const lethe_index *index);
 

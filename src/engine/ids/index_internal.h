@@ -1,17 +1,18 @@
 /* engine/ids/index_internal.h - the parts of an index.
  *
- *   index.c          the tail, looking up, forgetting    index_merge.c    runs become fewer
- *   index_earlier.c  records of earlier versions         run.c            one run
- *   index_thread.c   a thread that sorts and merges      chunks.c         memory for runs */
+ *   index.c          adding, looking up, forgetting      tail.c           the newest entries
+ *   index_seal.c     tails become runs                   index_merge.c    runs become fewer
+ *   index_thread.c   a thread that sorts and merges      run.c            one run
+ *   index_earlier.c  records of earlier versions         chunks.c         memory for runs */
 #ifndef LETHE_ENGINE_IDS_INDEX_INTERNAL_H
 #define LETHE_ENGINE_IDS_INDEX_INTERNAL_H
 
 #include "engine/ids/index.h"
-#include "engine/ids/run.h"
+#include "engine/ids/tail.h"
 #include "os/path.h"
 
-/* Runs that are merged into one; how often an id can be merged. */
-enum { LETHE_INDEX_FAN = LETHE_RUN_WAYS, LETHE_INDEX_LEVELS = 16 };
+/* Runs that are merged into one; how often an id can be merged; the most tails. */
+enum { LETHE_INDEX_FAN = LETHE_RUN_WAYS, LETHE_INDEX_LEVELS = 16, LETHE_INDEX_TAILS = 8 };
 
 /* Runs of one level on their way to become one of the next. */
 typedef struct lethe_index_merge {
@@ -26,31 +27,23 @@ typedef struct lethe_index_slot {
     lethe_run *run;
 } lethe_index_slot;
 
-/* Shelves by the first bits of ids, in each the items in the order in which they came, and how many
- * these are. */
-typedef struct lethe_index_tail {
-    unsigned char *items;
-    uint16_t *shelf_counts;
-    uint64_t count, base_ms;
-} lethe_index_tail;
-
 typedef struct lethe_index_thread lethe_index_thread;
 
 struct lethe_index {
     lethe_index_options options;
     char path[LETHE_OS_PATH_BYTES];
 
-    lethe_index_tail tail;
-    unsigned shelf_bits;
-    uint64_t tail_limit;
+    /* The oldest first. The last of tail_count takes what is added, and those before it change no
+     * more. Behind it may be others, for later. */
+    lethe_tail tails[LETHE_INDEX_TAILS];
+    unsigned tail_count, tail_most;
+    lethe_tail_form form;
 
-    /* NULL before a tail was full, and where whoever adds does its work. */
+    /* The oldest tails, as long as they become a run. */
+    lethe_tail_writer sealing;
+    /* NULL before a tail was sealed, and where whoever adds does its work. */
     lethe_index_thread *thread;
     bool thread_failed;
-    /* A full tail that becomes a run. */
-    lethe_index_tail sealing;
-    lethe_run_writer sealing_writer;
-    bool is_sealing;
 
     /* The oldest first: lethe_index_slot each. */
     lethe_buffer runs;
@@ -58,7 +51,7 @@ struct lethe_index {
     lethe_chunks memory;
     uint64_t run_bytes;
     lethe_index_merge merges[LETHE_INDEX_LEVELS];
-    /* Ids that were added since merges last went on. */
+    /* Ids that were added since sealing and merges last went on. */
     uint64_t owed;
     /* For a shelf of a file. */
     lethe_buffer room;
@@ -76,8 +69,15 @@ LETHE_MUST_CHECK lethe_status lethe_index_take_run(lethe_index *index, lethe_run
 /* Where a run of this many items is to be written: NULL is in memory. */
 const char *lethe_index_place(const lethe_index *index, uint64_t items);
 
-/* Writes index->sealing to its writer. */
-LETHE_MUST_CHECK lethe_status lethe_index_write_sealing(lethe_index *index);
+/* index_seal.c */
+static inline bool lethe_index_is_sealing(const lethe_index *index) {
+    return index->sealing.run.run != NULL;
+}
+/* Makes an empty tail the one that takes ids. It may begin to seal the oldest ones, and wait until
+ * others are. Errors: those of lethe_index_add. */
+LETHE_MUST_CHECK lethe_status lethe_index_turn_tail(lethe_index *index);
+/* Goes on with whatever is under way, after so many ids were added. */
+LETHE_MUST_CHECK lethe_status lethe_index_go_on(lethe_index *index, uint64_t added);
 
 /* index_merge.c */
 static inline bool lethe_index_is_merging(const lethe_index_merge *merge) {

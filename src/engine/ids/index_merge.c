@@ -7,7 +7,7 @@
  * I1      Only neighbours are merged, and of equal ids those of the older run come first: the order
  *         in which entries were added stays (index.c, I2).
  * I2      The runs that are read stay, and are asked, until the new one takes their place.
- * I3      A run covers an eighth of W at most, unless the tail alone covered more. So what is too
+ * I3      A run covers an eighth of W at most, unless one tail alone covered more. So what is too
  *         old is dropped with its run, and no run is long kept for its last few entries. */
 #include "engine/ids/index_internal.h"
 #include "engine/ids/index_thread.h"

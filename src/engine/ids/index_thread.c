@@ -1,9 +1,9 @@
 /* engine/ids/index_thread.c - see index_thread.h.
  *
- * IDEA    Sorting a tail and merging runs needs nothing but them, and they do not change. So it can
+ * IDEA    Sorting tails and merging runs needs nothing but them, and they do not change. So it can
  *         be done beside the thread that decides, which goes on asking them until it takes the new
  *         run in their place.
- * I1      A tail comes first, since the user may wait for it. Merges go on in turn, SLICE items
+ * I1      Tails come first, since the user may wait for them. Merges go on in turn, SLICE items
  *         each, so that a long one holds up no other.
  * I2      Of a merge that is not in the rest, the thread touches nothing, except while it is busy
  *         with it. A merge at its end may be handed over again, and is at its end at once.
@@ -43,9 +43,12 @@ static void report(lethe_index_thread *thread, lethe_status status) {
 }
 
 static void do_seal(lethe_index_thread *thread) {
+    lethe_index *index = thread->index;
+    bool ended = false;
     lethe_os_lock_give(&thread->lock);
-    lethe_status status = lethe_index_write_sealing(thread->index);
+    lethe_status status = lethe_tail_writer_go_on(&index->form, &index->sealing, SLICE, &ended);
     lethe_os_lock_take(&thread->lock);
+    if (!ended && status == LETHE_OK) return;
     thread->rest.seals = false;
     report(thread, status);
 }

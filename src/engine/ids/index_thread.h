@@ -1,6 +1,6 @@
 /* engine/ids/index_thread.h - a thread that sorts and merges for an index.
  *
- * Whoever uses the index hands it a full tail, or runs that are to be merged, and takes what was
+ * Whoever uses the index hands it full tails, or runs that are to be merged, and takes what was
  * made of them into the list of runs when it is ready. Only the user changes that list. */
 #ifndef LETHE_ENGINE_IDS_INDEX_THREAD_H
 #define LETHE_ENGINE_IDS_INDEX_THREAD_H
@@ -12,7 +12,7 @@ lethe_index_thread *lethe_index_thread_start(lethe_index *index);
 /* Ends it; what it has not done stays undone. Takes NULL. */
 void lethe_index_thread_stop(lethe_index_thread *thread);
 
-/* Hands it the tail in index->sealing, and all merges that are under way. */
+/* Hands it the tails of index->sealing, and all merges that are under way. */
 void lethe_index_thread_call(lethe_index_thread *thread, bool seals);
 /* Takes a merge away from it. Waits for a few thousand items at most. */
 void lethe_index_thread_withdraw(lethe_index_thread *thread, unsigned level);
@@ -27,7 +27,7 @@ typedef struct lethe_index_rest {
 /* Errors: the first one of its work. */
 LETHE_MUST_CHECK lethe_status lethe_index_thread_look(lethe_index_thread *thread,
                                                       lethe_index_rest *out);
-/* Waits until the tail is done, or, if it has none, something else is. */
+/* Waits until the tails are done, or, if it has none, something else is. */
 void lethe_index_thread_wait(lethe_index_thread *thread);
 
 #endif

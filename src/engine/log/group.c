@@ -77,15 +77,8 @@ lethe_status lethe_group_add_id(lethe_group *group, lethe_log_id id, uint64_t cl
 
 lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
                                  uint64_t recorded_ms) {
-    unsigned char digest[4], lag[4];
-    uint64_t lag_ms = recorded_ms - entry.clock_ms;
-    if (!lethe_buffer_reserve(&group->digests, sizeof digest)) return LETHE_ENOMEM;
-    if (!lethe_buffer_reserve(&group->lags, sizeof lag)) return LETHE_ENOMEM;
-    lethe_put_u32(digest, entry.digest);
-    lethe_put_u32(lag, (uint32_t)lag_ms);
-    lethe_buffer_append(&group->digests, digest, sizeof digest);
-    lethe_buffer_append(&group->lags, lag, sizeof lag);
-    group->has_lags = group->has_lags || lag_ms > 0;
+    if (!lethe_group_reserve_notes(group, 1)) return LETHE_ENOMEM;
+    lethe_group_append_note(group, entry, recorded_ms);
     return LETHE_OK;
 }
 

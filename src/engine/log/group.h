@@ -2,6 +2,7 @@
 #ifndef LETHE_ENGINE_LOG_GROUP_H
 #define LETHE_ENGINE_LOG_GROUP_H
 
+#include "core/bytes.h"
 #include "engine/buffer.h"
 #include "engine/claims/record.h"
 #include "engine/disk/disk.h"
@@ -10,8 +11,9 @@
 #include "engine/meters/meters.h"
 
 enum {
-    LETHE_GROUPS = 3,         /* one fills up; the others are being written, or wait for that */
-    LETHE_GROUP_LIMIT = 65536 /* operations */
+    LETHE_GROUPS = 3,          /* one fills up; the others are being written, or wait for that */
+    LETHE_GROUP_LIMIT = 65536, /* operations */
+    LETHE_NOTE_BYTES = 4       /* of a digest, and of a lag */
 };
 
 typedef struct lethe_group {
@@ -80,6 +82,21 @@ LETHE_MUST_CHECK lethe_status lethe_group_count_ids(lethe_group *group, uint64_t
  * for none. Errors: LETHE_ENOMEM. */
 LETHE_MUST_CHECK lethe_status lethe_group_note_id(lethe_group *group, lethe_index_entry entry,
                                                   uint64_t recorded_ms);
+/* The same where digests and lags have room for it. */
+static inline void lethe_group_append_note(lethe_group *group, lethe_index_entry entry,
+                                           uint64_t recorded_ms) {
+    uint64_t lag_ms = recorded_ms - entry.clock_ms;
+    lethe_put_u32(group->digests.data + group->digests.size, entry.digest);
+    lethe_put_u32(group->lags.data + group->lags.size, (uint32_t)lag_ms);
+    group->digests.size += LETHE_NOTE_BYTES;
+    group->lags.size += LETHE_NOTE_BYTES;
+    group->has_lags = group->has_lags || lag_ms > 0;
+}
+/* Makes room for the notes of more ids; false when there is no memory. */
+static inline bool lethe_group_reserve_notes(lethe_group *group, size_t more) {
+    return lethe_buffer_reserve(&group->digests, more * LETHE_NOTE_BYTES) &&
+           lethe_buffer_reserve(&group->lags, more * LETHE_NOTE_BYTES);
+}
 /* Whether it has an id, where groups keep them. */
 bool lethe_group_has_id(lethe_group *group, lethe_log_id id);
 /* Ends the segment of ids. */

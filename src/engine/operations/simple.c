@@ -39,8 +39,8 @@ struct passage {
     /* NULL without event time. */
     const uint64_t *times;
     lethe_chunk *chunk;
-    /* One time for all, and the window is all that knows ids: chunk->count and hashes are enough,
-     * until one operation overflows. */
+    /* One time for all, and no ledger: of the chunk, hashes are enough, and of those that the index
+     * is asked about the rest, until one operation overflows. */
     bool is_plain;
     uint64_t clock_ms;
     /* Ids that were logged and are not counted yet (I4). */
@@ -52,14 +52,17 @@ static size_t place_of(const struct passage *passage, size_t at) {
     return passage->times == NULL ? at : passage->chunk->at[at];
 }
 
-/* What decide.c knows of each operation of a chunk. */
-static void complete(const struct passage *passage) {
+/* What decide.c knows of an operation. */
+static void complete_one(const struct passage *passage, size_t at) {
     lethe_chunk *chunk = passage->chunk;
-    for (size_t i = 0; i < chunk->count; i++) {
-        chunk->ids[i] = lethe_prepared_id(&passage->all[i]);
-        chunk->clocks[i] = chunk->recorded[i] = passage->clock_ms;
-        chunk->is_late[i] = false;
-    }
+    chunk->ids[at] = lethe_prepared_id(&passage->all[at]);
+    chunk->clocks[at] = chunk->recorded[at] = passage->clock_ms;
+    chunk->is_late[at] = false;
+}
+
+static void complete(const struct passage *passage) {
+    for (size_t i = 0; i < passage->chunk->count; i++)
+        complete_one(passage, i);
 }
 
 /* By the wall clock all of them pass, under one time. */
@@ -98,6 +101,11 @@ static lethe_status ask(struct passage *passage) {
                                              chunk->count, passage->clock_ms, chunk->answers);
     (void)status;
     chunk->asked = chunk->count;
+    if (passage->store->ids.index == NULL) return LETHE_OK;
+    for (size_t i = 0; i < chunk->count; i++) {
+        if (chunk->answers[i] == LETHE_ANSWER_DUPLICATE) complete_one(passage, i);
+    }
+    lethe_engine_prepare_to_confirm(passage->store, chunk, 0, chunk->count);
     return LETHE_OK;
 }
 
@@ -113,11 +121,13 @@ static lethe_status log_id(struct passage *passage, size_t at) {
     lethe_log_id id = lethe_prepared_id(&passage->all[place]);
     lethe_id_segment_append(&passage->group->ids, id);
     passage->logged++;
-    if (passage->is_plain) return LETHE_OK;
     if (store->ids.index == NULL) return LETHE_OK;
-    lethe_index_entry entry = {.clock_ms = chunk->clocks[at], .digest = passage->digests[place]};
-    lethe_status status = lethe_group_note_id(passage->group, entry, chunk->recorded[at]);
-    return status == LETHE_OK ? lethe_engine_index_id(passage->store, id, entry) : status;
+    bool is_plain = passage->is_plain;
+    lethe_index_entry entry = {.clock_ms = is_plain ? passage->clock_ms : chunk->clocks[at],
+                               .digest = passage->digests[place]};
+    lethe_group_append_note(passage->group, entry,
+                            is_plain ? passage->clock_ms : chunk->recorded[at]);
+    return lethe_engine_index_id(passage->store, id, entry);
 }
 
 /* Changes a counter that has no buckets; or *overflows becomes true. */
@@ -261,9 +271,11 @@ lethe_status lethe_engine_decide_simple(lethe_store *store, const lethe_prepared
     uint64_t counts[OUTCOMES] = {0};
     bool by_events = store->options.event_time;
     if (by_events) passage.times = prepared->times + from;
-    passage.is_plain = !by_events && store->ids.ledger == NULL && store->ids.index == NULL;
+    passage.is_plain = !by_events && store->ids.ledger == NULL;
     lethe_log_open_group(passage.group);
     if (!lethe_buffer_reserve(&passage.group->ids, count * LETHE_LOG_ID_BYTES)) return LETHE_ENOMEM;
+    if (store->ids.index != NULL && !lethe_group_reserve_notes(passage.group, count))
+        return LETHE_ENOMEM;
     lethe_buckets_begin_chunk(&store->values);
     if (by_events) {
         lethe_engine_screen_simple(store, prepared, from, count, &chunk, outcomes);
