@@ -190,10 +190,11 @@ static PyObject *take(OBJECT_ARGUMENTS) {
 }
 
 PyMethodDef store_one_methods[] = {
-    METHOD("apply", apply,
-           "apply(id, key, delta=1, time_ms=None, count_late=False)\n--\n\n"
-           "Applies one operation and returns its lethe.Outcome when it is durable. time_ms is used "
-           "only by a store with event_time; any other counts in the period of the clock."),
+    METHOD(
+        "apply", apply,
+        "apply(id, key, delta=1, time_ms=None, count_late=False)\n--\n\n"
+        "Applies one operation and returns its lethe.Outcome when it is durable. time_ms is used "
+        "only by a store with event_time; any other counts in the period of the clock."),
     METHOD(
         "apply_changes", apply_changes,
         "apply_changes(id, changes, time_ms=None, count_late=False)\n--\n\n"
