@@ -39,9 +39,10 @@ static const char *header(void *connection, const char *name) {
 }
 
 static const char *argument(void *connection, const char *name) {
-    (void)connection;
-    (void)name;
-    return argument_text;
+    const bool *is_packed = connection;
+    size_t size = strlen(name), end = sizeof "_base64" - 1;
+    bool asks_packed = size > end && strcmp(name + size - end, "_base64") == 0;
+    return asks_packed == *is_packed ? argument_text : NULL;
 }
 
 /* Takes a line, as much of it as there is room for. */
@@ -87,7 +88,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     take_line(&data, &size, address);
     take_line(&data, &size, host);
     take_line(&data, &size, argument_text);
-    struct request request = {.server = &server, .header = header, .argument = argument};
+    bool is_packed = (choice & 8) != 0;
+    struct request request = {
+        .server = &server, .header = header, .argument = argument, .connection = &is_packed};
     routes_find(&request, (choice & 4) != 0 ? "GET" : "POST", address);
     assert(request.status != 0 || request.route != NULL);
     assert(request.part.size <= REQUEST_PART_BYTES);

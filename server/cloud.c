@@ -1,7 +1,8 @@
 /* cloud.c - CloudEvents in binary mode: attributes in headers, data in the body.
  *
  * IDEA    The same event is written in structured mode, and parsed as such: so both have one
- *         parser, and the same id. Only the attributes that the format names are looked for.
+ *         parser, and the same id. Only the attributes that the format names, or minds, are looked
+ *         for.
  * I1      Data that is not JSON is left out, and the event has none then. If something is looked
  *         for in the data, the event is refused: a delta that cannot be read is not 1. */
 #include <string.h>
@@ -18,11 +19,11 @@ static const char *first_name(const struct event_format *format, size_t place) {
     return at->kind == PLACE_MEMBER ? format->text + at->text : NULL;
 }
 
-/* Whether a place before this one has the same first name. */
-static bool came_before(const struct event_format *format, size_t place) {
-    for (size_t i = 0; i < place; i++) {
+/* Whether one of the first `count` places has this first name. */
+static bool came_before(const struct event_format *format, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
         const char *other = first_name(format, i);
-        if (other != NULL && strcmp(other, first_name(format, place)) == 0) return true;
+        if (other != NULL && strcmp(other, name) == 0) return true;
     }
     return false;
 }
@@ -78,7 +79,12 @@ bool cloud_write(request_lookup *header, void *connection, const struct event_fo
     text_put(out, "{");
     for (size_t i = 0; i < format->place_count; i++) {
         const char *name = first_name(format, i);
-        if (name == NULL || strcmp(name, "data") == 0 || came_before(format, i)) continue;
+        if (name == NULL || strcmp(name, "data") == 0 || came_before(format, i, name)) continue;
+        if (!write_attribute(header, connection, name, out, problem)) return false;
+    }
+    for (size_t i = 0; i < format->guard_count; i++) {
+        const char *name = format->guards[i].name;
+        if (came_before(format, format->place_count, name)) continue;
         if (!write_attribute(header, connection, name, out, problem)) return false;
     }
     if (is_json && body.size > 0) {

@@ -39,10 +39,6 @@ static bool choose_form(struct request *request, struct body_reader *reader, let
     } else if (request->header(request->connection, "ce-specversion") != NULL) {
         struct text event = {0};
         struct event_problem problem;
-        if (strcmp(request->header(request->connection, "ce-specversion"), "1.0") != 0) {
-            request_problem(request, 400, "Bad CloudEvent", "ce-specversion is not 1.0");
-            return false;
-        }
         if (!cloud_write(request->header, request->connection, &server->cloud, body, &event,
                          &problem)) {
             text_free(&event);

@@ -198,7 +198,10 @@ static bool may_place(struct request *request, const lethe_hold *hold) {
     if (is_there) return true;
     if (!is_full) return request_may_begin(request, hold->key, stats.open);
     request_problem(request, 403, "Too many holds",
-                    "there are as many open holds as this server allows; nothing is held");
+                    "there are as many open holds as --max-holds %" PRIu64
+                    " allows; nothing is held; settle or release some, or give the server a "
+                    "higher --max-holds",
+                    server->max_holds);
     return false;
 }
 

@@ -34,6 +34,27 @@ static const char *look_up_argument(void *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* What an MHD_KeyValueIterator is given. */
+struct walk {
+    request_visit *visit;
+    void *context;
+};
+
+static enum MHD_Result show_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                     const char *value) {
+    const struct walk *walk = context;
+    (void)kind;
+    (void)value;
+    walk->visit(walk->context, name != NULL ? name : "");
+    return MHD_YES;
+}
+
+/* A request_walk. */
+static void each_argument(void *connection, request_visit *visit, void *context) {
+    struct walk walk = {.visit = visit, .context = context};
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, show_argument, &walk);
+}
+
 /* Of the request in it. */
 static struct exchange *exchange_of(struct request *request) {
     return (struct exchange *)((char *)request - offsetof(struct exchange, request));
@@ -144,6 +165,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     request->connection = connection;
     request->header = look_up_header;
     request->argument = look_up_argument;
+    request->each_argument = each_argument;
     routes_find(request, method, url);
     uint64_t size, most = http->server->max_body_bytes;
     if (!headers_check(exchange, &size)) { /* where the body ends is not known */

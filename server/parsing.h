@@ -49,7 +49,7 @@ enum body_result { BODY_ALL = 0, BODY_MORE, BODY_BAD };
 enum body_result body_read(struct body_reader *reader, struct event_batch *batch);
 
 /* Writes a CloudEvent that was sent in binary mode, its attributes as headers and its data as the
- * body, as JSON: only what the format names. Returns false after saying what is wrong. */
+ * body, as JSON: only what the format names or minds. Returns false after saying what is wrong. */
 bool cloud_write(request_lookup *header, void *connection, const struct event_format *format,
                  lethe_bytes body, struct text *out, struct event_problem *problem);
 

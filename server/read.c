@@ -9,6 +9,7 @@
 #include "server/routes.h"
 #include "server/state.h"
 #include "server/usage.h"
+#include "usage/usage.h"
 
 static void add_counter(struct text *out, lethe_bytes key, int64_t value, unsigned scale) {
     text_put(out, "{");
@@ -121,27 +122,57 @@ bool top_fits(struct request *request, const struct cursor *cursor) {
     return false;
 }
 
+/* Ends the ranking of one period: whether it has all that was counted then. A period that was
+ * dropped has none, and an empty list would say that nothing was counted. */
+static bool end_period(struct request *request, const char *by, uint64_t at_ms) {
+    uint64_t kept_from_ms = 0, whole_from_ms = 0;
+    char moment[USAGE_PERIOD_BYTES];
+    lethe_status status =
+        lethe_store_usage_reach(request->store, by, &kept_from_ms, &whole_from_ms);
+    if (status != LETHE_OK) {
+        request_store_problem(request, status);
+        return false;
+    }
+    if (at_ms < kept_from_ms) {
+        usage_begin(request->store, by, kept_from_ms, moment);
+        request_problem(request, 410, "Gone",
+                        "the store has dropped that period, as --keep asked for; the first that it "
+                        "still has begins at %s",
+                        moment);
+        return false;
+    }
+    text_put(&request->answer, at_ms < whole_from_ms ? ",\"is_whole\":false,\"whole_from\":\""
+                                                     : ",\"is_whole\":true");
+    if (at_ms >= whole_from_ms) return true;
+    usage_begin(request->store, by, whole_from_ms, moment);
+    text_format(&request->answer, "%s\"", moment);
+    return true;
+}
+
 void answer_top(struct request *request) {
     struct listing list = {
         .out = &request->answer, .scale = request->server->scale, .most = TOP_SHOWN};
     const char *by = request->argument(request->connection, "by");
     uint64_t at_ms = 0;
+    if (by != NULL && by[0] == '\0') by = NULL;
     if (!request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most) ||
         !usage_argument_time(request, "at", &at_ms) || !request_enter(request)) {
         return;
     }
+    bool is_period = by != NULL || at_ms != 0;
+    if (at_ms == 0) at_ms = usage_now_ms();
     text_put(list.out, "{\"counters\":[");
     lethe_status status =
-        by == NULL && at_ms == 0
-            ? lethe_store_top(request->store, list.most, list_counter, &list)
-            : lethe_store_top_at(request->store, by, at_ms != 0 ? at_ms : usage_now_ms(), list.most,
-                                 list_counter, &list);
+        is_period ? lethe_store_top_at(request->store, by, at_ms, list.most, list_counter, &list)
+                  : lethe_store_top(request->store, list.most, list_counter, &list);
     if (status != LETHE_OK) {
         request_store_problem(request, status);
         return;
     }
     if (!top_fits(request, &list.cursor)) return;
-    text_put(list.out, "]}\n");
+    text_put(list.out, "]");
+    if (is_period && !end_period(request, by, at_ms)) return;
+    text_put(list.out, "}\n");
     request_answer(request, 200, type_json);
     (void)request_read_is_durable(request);
 }

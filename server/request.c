@@ -155,6 +155,63 @@ bool request_unescape(const char *text, size_t size, char *out, size_t *out_size
     return true;
 }
 
+/* What is wrong with the arguments of a query: the first of each kind. */
+struct query {
+    const char *known, *unknown, *repeated;
+    uint64_t seen; /* a bit for each name that is known */
+};
+
+/* A request_visit. */
+static void look_at_argument(void *context, const char *name) {
+    struct query *query = context;
+    const char *at = query->known;
+    size_t size = strlen(name);
+    if (size == 0) return; /* there is nothing between two & */
+    for (uint64_t bit = 1; *at != '\0'; bit <<= 1) {
+        size_t length = strcspn(at, " ");
+        if (length == size && memcmp(at, name, size) == 0) {
+            if ((query->seen & bit) != 0 && query->repeated == NULL) query->repeated = name;
+            query->seen |= bit;
+            return;
+        }
+        at += length + (at[length] == ' ');
+    }
+    if (query->unknown == NULL) query->unknown = name;
+}
+
+bool request_has_only_arguments(struct request *request, const char *known) {
+    struct query query = {.known = known != NULL ? known : ""};
+    struct event_excerpt excerpt;
+    if (request->each_argument == NULL) return true;
+    request->each_argument(request->connection, look_at_argument, &query);
+    const char *wrong = query.unknown != NULL ? query.unknown : query.repeated;
+    if (wrong == NULL) return true;
+    lethe_bytes name = {.data = wrong, .size = strlen(wrong)};
+    request_problem(request, 400, "Bad argument", "the argument '%s' is %s; %s%s",
+                    event_excerpt(name, &excerpt),
+                    query.unknown != NULL ? "not known here" : "there more than once",
+                    query.known[0] != '\0' ? "each of these may be there once: " : "there are none",
+                    query.known);
+    return false;
+}
+
+/* NAME_base64. */
+struct packed_name {
+    char text[32];
+};
+
+static const char *packed_name(const char *name, struct packed_name *out) {
+    snprintf(out->text, sizeof out->text, "%s_base64", name);
+    return out->text;
+}
+
+bool request_has_argument(struct request *request, const char *name) {
+    struct packed_name packed;
+    const char *text = request->argument(request->connection, name);
+    const char *other = request->argument(request->connection, packed_name(name, &packed));
+    return (text != NULL && text[0] != '\0') || (other != NULL && other[0] != '\0');
+}
+
 bool request_argument_number(struct request *request, const char *name, uint64_t least,
                              uint64_t most, uint64_t *out) {
     const char *text = request->argument(request->connection, name);
@@ -172,11 +229,15 @@ bool request_argument_number(struct request *request, const char *name, uint64_t
 
 bool request_argument_bytes(struct request *request, const char *name, char *room,
                             lethe_bytes *out) {
-    char other[32];
-    snprintf(other, sizeof other, "%s_base64", name);
+    struct packed_name other;
     const char *text = request->argument(request->connection, name);
-    const char *packed = request->argument(request->connection, other);
+    const char *packed = request->argument(request->connection, packed_name(name, &other));
     if (text == NULL && packed == NULL) return true;
+    if (text != NULL && packed != NULL) {
+        request_problem(request, 400, "Bad argument", "%s and %s are both there; give one of them",
+                        name, other.text);
+        return false;
+    }
     bool is_packed = text == NULL;
     if (is_packed) text = packed;
     size_t size = strlen(text), used;
@@ -218,7 +279,10 @@ bool request_may_begin(struct request *request, lethe_bytes key, uint64_t others
     }
     if (found) return true;
     request_problem(request, 403, "Too many counters",
-                    "there are as many counters as this server allows, and this would begin "
-                    "another one; nothing was counted");
+                    "there are as many counters as --max-counters %" PRIu64
+                    " allows, with one for each hold that is open, and this would begin another "
+                    "one; nothing was counted; settle or release holds, delete counters with "
+                    "'lethe del', or give the server a higher --max-counters",
+                    most);
     return false;
 }

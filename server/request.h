@@ -27,6 +27,9 @@ enum {
 
 /* The two ways to ask a request for more; the words are as they were sent. NULL: there is none. */
 typedef const char *request_lookup(void *connection, const char *name);
+/* Calls visit with the name of each argument of the query, as often as it is there. */
+typedef void request_visit(void *context, const char *name);
+typedef void request_walk(void *connection, request_visit *visit, void *context);
 
 struct request {
     struct server *server;
@@ -43,6 +46,8 @@ struct request {
     /* What the body takes of the server's memory for bodies. */
     uint64_t charged;
     request_lookup *header, *argument;
+    /* NULL: nobody knows which arguments there are. */
+    request_walk *each_argument;
     void *connection;
 
     /* The answer; 0: there is none yet. */
@@ -96,11 +101,17 @@ bool request_idempotency_key(struct request *request, char room[REQUEST_KEY_BYTE
  * %. */
 bool request_unescape(const char *text, size_t size, char *out, size_t *out_size);
 
+/* Whether the query has only arguments of these names, which have blanks between them, and each of
+ * them once; a problem otherwise. NULL: there are none. */
+bool request_has_only_arguments(struct request *request, const char *known);
+
 /* The arguments of the query. Each returns false after a problem; *out keeps what it holds if there
  * is no such argument. */
 bool request_argument_number(struct request *request, const char *name, uint64_t least,
                              uint64_t most, uint64_t *out);
-/* Bytes, into room of REQUEST_PART_BYTES: NAME with escapes, or NAME_base64. */
+/* Whether an argument is there, as NAME or NAME_base64, and not empty. */
+bool request_has_argument(struct request *request, const char *name);
+/* Bytes, into room of REQUEST_PART_BYTES: NAME with escapes, or NAME_base64, and not both. */
 bool request_argument_bytes(struct request *request, const char *name, char *room,
                             lethe_bytes *out);
 

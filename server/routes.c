@@ -22,11 +22,11 @@ const struct route routes[] = {
      false},
     {"GET", "/v1/counters", SCOPE_READ, answer_counters,
      "Counters in the order of their keys. The answer's cursor continues the list.",
-     "prefix limit cursor", false, true, false},
+     "prefix prefix_base64 limit cursor", false, true, false},
     {"GET", "/v1/top", SCOPE_READ, answer_top, "The largest counters, or those of one period.",
      "limit by at", true, true, false},
     {"GET", "/v1/usage", SCOPE_READ, answer_usage, "What counters got in each period.",
-     "by prefix key from to limit", false, true, false},
+     "by prefix prefix_base64 key key_base64 from to limit", false, true, false},
     {"POST", "/v1/take", SCOPE_WRITE, answer_take,
      "Add to a counter unless that would pass a limit, once for each id.", NULL, false, true,
      false},
@@ -52,7 +52,7 @@ const struct route routes[] = {
     {"GET", "/v1/holds", SCOPE_READ, answer_holds,
      "Holds that are neither settled nor released, or all, in the order of their ids. The answer's "
      "cursor continues the list.",
-     "prefix limit cursor all", false, true, false},
+     "prefix prefix_base64 limit cursor all", false, true, false},
     {"POST", "/v1/backup", SCOPE_ADMIN, answer_backup,
      "Back the store up into the folder of --backups.", NULL, true, true, false},
     {"GET", "/v1/status", SCOPE_READ, answer_status, "The state of the server.", NULL, true, true,
@@ -197,6 +197,13 @@ static bool take_part(struct request *request, lethe_bytes part) {
     return true;
 }
 
+/* What is not known is refused, since a mistake in a name would be answered as if it were not
+ * there. Not where others decide what is asked for: monitors, balancers, and the page. */
+static bool check_arguments(struct request *request) {
+    return strncmp(request->route->path, "/v1/", 4) != 0 ||
+           request_has_only_arguments(request, request->route->arguments);
+}
+
 /* Whether a method may ask for the route; HEAD is GET without the body. */
 static bool is_method(const char *method, const struct route *route) {
     return strcmp(method, route->method) == 0 ||
@@ -248,7 +255,7 @@ void routes_find(struct request *request, const char *method, const char *path) 
     } else if (request->route == NULL) {
         request_problem(request, 405, "Method not allowed", "ask with %s", other->method);
         request->allow = other->method;
-    } else if (check_token(request) && take_part(request, found) &&
+    } else if (check_token(request) && take_part(request, found) && check_arguments(request) &&
                strcmp(request->route->method, "POST") == 0) {
         (void)check_post(request);
     }

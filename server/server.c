@@ -86,9 +86,28 @@ static int check_options(const struct server_options *options) {
                         options->listen);
 }
 
-/* Fields of a format, with the time if the store goes by that. */
+/* What events may not have. The time comes last: not every store minds it. */
+static const struct event_guard guards[] = {
+    {"specversion", "1.0", "the specversion is not 1.0; send CloudEvents of version 1.0"},
+    {"time", NULL,
+     "the event has a time, which this store would not use: it counts per period by its own clock; "
+     "leave 'time' out, or start the server with --ignore-time, or with a store that was made with "
+     "--event-time"}};
+
+/* The zone of times that do not say theirs; NULL: they are refused. That the periods are those of
+ * UTC, where nobody named a zone, does not say what a local time is. */
+static const char *zone_of_times(const struct server *server) {
+    const char *given = server->options->store->zone;
+    if (given != NULL) return given;
+    return server->zone[0] != '\0' && strcmp(server->zone, "UTC") != 0 ? server->zone : NULL;
+}
+
+/* Fields of a format, with the time if the store goes by that. Where the store has periods, and
+ * not by the time of events, one that says when it happened would be counted in another period. */
 static bool make_format(const struct server *server, const char *fields, bool is_cloud,
                         struct event_format *out, struct event_problem *problem) {
+    bool minds_time =
+        !server->event_time && server->per[0] != '\0' && !server->options->ignore_time;
     char all[EVENT_NAMES_BYTES];
     const char *usual = is_cloud ? "" : "id=id,key=key,delta=delta";
     const char *option = is_cloud ? "--cloud-fields" : EVENT_FIELDS_OPTION;
@@ -104,11 +123,22 @@ static bool make_format(const struct server *server, const char *fields, bool is
     struct event_format_options options = {.kind = EVENTS_JSONL,
                                            .fields = all[0] != '\0' ? all : NULL,
                                            .fields_option = option,
+                                           .zone = zone_of_times(server),
+                                           .has_periods = true,
                                            .is_cloud = is_cloud,
                                            .takes_changes = !is_cloud,
-                                           .takes_base64 = !is_cloud};
-    return event_format_make(&options, out, problem) &&
-           event_format_set_scale(out, server->scale, problem);
+                                           .takes_base64 = !is_cloud,
+                                           .guards = is_cloud ? guards : guards + 1,
+                                           .guard_count = (size_t)is_cloud + minds_time};
+    if (!event_format_make(&options, out, problem)) return false;
+    if (event_format_has_time(out) && !server->event_time) {
+        event_problem_set(problem,
+                          "%s names a time, and the store goes by its own clock; leave the time "
+                          "out, or give a folder for a new store and --event-time",
+                          option);
+        return false;
+    }
+    return event_format_set_scale(out, server->scale, problem);
 }
 
 /* What the store is like, which formats and answers depend on. */
@@ -162,11 +192,8 @@ static int begin_store(struct server *server) {
     const struct server_options *options = server->options;
     lethe_detail detail = {""};
     lethe_status status = door_open(&server->door, options->folder, options->store, &detail);
-    if (status != LETHE_OK) {
-        return message_fail(status == LETHE_EINVAL ? EXIT_USAGE : EXIT_ENVIRONMENT,
-                            "cannot open the store %s: %s", options->folder,
-                            detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
-    }
+    if (status != LETHE_OK)
+        return options->fail(status, "open the store", options->folder, &detail);
     if (options->backups != NULL && is_within(options->backups, options->folder)) {
         return message_fail(EXIT_USAGE,
                             "--backups %s is in the store itself; name another folder, best on "
@@ -205,10 +232,9 @@ static int end(struct server *server, int code) {
     http_end(server->http);
     if (server->door.has_keeper) {
         lethe_status status = door_close(&server->door, &detail);
-        if (status != LETHE_OK && code == EXIT_DONE) {
-            code = message_fail(EXIT_ENVIRONMENT, "cannot close the store: %s",
-                                detail.text[0] != '\0' ? detail.text : lethe_strerror(status));
-        }
+        if (status != LETHE_OK && code == EXIT_DONE)
+            code =
+                server->options->fail(status, "close the store", server->options->folder, &detail);
     }
     parsing_free_all(&server->batches);
     access_free(&server->access);

@@ -23,6 +23,9 @@ struct server_options {
     const char *folder;
     const lethe_store_options *store;
     bool read_only;
+    /* Says "cannot ATTEMPT FOLDER: why; what to do", and returns the exit code of that. */
+    int (*fail)(lethe_status status, const char *attempt, const char *folder,
+                const lethe_detail *detail);
     /* In place of a store: the tables that are shown. folder is then what is said of it. */
     const struct source *source;
 
@@ -37,6 +40,9 @@ struct server_options {
 
     /* Which members of events are their parts, as `lethe count --fields` has it. */
     const char *fields, *cloud_fields;
+    /* An event with a time is counted when it arrives, even in a store that has periods and does
+     * not go by the time of events. */
+    bool ignore_time;
     /* Where backups go; NULL: there are none. */
     const char *backups;
     /* How many counters may exist; further ones are not begun. 0: no limit. */

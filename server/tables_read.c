@@ -168,49 +168,40 @@ void answer_table_top(struct request *request) {
 
 void answer_table_usage(struct request *request) {
     const struct source *source = request->server->tables->source;
-    char room[REQUEST_PART_BYTES], prefix_room[REQUEST_PART_BYTES], key_room[REQUEST_PART_BYTES];
-    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    char room[REQUEST_PART_BYTES];
+    struct usage_asked asked;
     struct source_reading reading;
     struct usage_list list = {.out = &request->answer, .by = reading.by, .most = ROWS_USUAL};
-    lethe_bytes key = {0};
-    query.by = argument(request, "by");
-    if (!read_prefix(request, prefix_room, &query.prefix) ||
-        !request_argument_bytes(request, "key", key_room, &key) ||
-        !usage_argument_time(request, "from", &query.from_ms) ||
-        !usage_argument_time(request, "to", &query.to_ms) ||
+    if (!usage_arguments(request, &asked) ||
         !request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most) ||
-        (key.size > 0 && !request_may_reach(request, key)) ||
         !choose_table(request, room, &reading)) {
         return;
     }
-    if (key.size > 0) {
-        query.keys = &key;
-        query.key_count = 1;
-    }
     text_put(list.out, "{\"usage\":[");
     enum source_result result =
-        source->usage(source->context, &reading, &query, usage_add_row, &list);
+        source->usage(source->context, &reading, &asked.query, usage_add_row, &list);
     if (!check(request, result, &reading)) return;
     usage_end_list(&list, "UTC");
     request_answer(request, 200, type_json);
 }
 
 const struct route table_routes[] = {
-    {"GET", "/v1/counters/{}", SCOPE_READ, answer_table_counter, "One counter of a table.", "table",
-     false, true, false},
+    {"GET", "/v1/counters/{}", SCOPE_READ, answer_table_counter, "One counter of a table.",
+     "table table_base64", false, true, false},
     {"GET", "/v1/counters", SCOPE_READ, answer_table_counters,
      "Counters of a table in the order of their keys. The answer's cursor continues the list.",
-     "table prefix limit cursor", false, true, false},
+     "table table_base64 prefix prefix_base64 limit cursor", false, true, false},
     {"GET", "/v1/top", SCOPE_READ, answer_table_top,
-     "The largest counters of a table, or those of one period.", "table limit by at", true, true,
-     false},
+     "The largest counters of a table, or those of one period.", "table table_base64 limit by at",
+     true, true, false},
     {"GET", "/v1/usage", SCOPE_READ, answer_table_usage,
-     "What counters of a table got in each period.", "table by prefix key from to limit", false,
-     true, false},
+     "What counters of a table got in each period.",
+     "table table_base64 by prefix prefix_base64 key key_base64 from to limit", false, true, false},
     {"GET", "/v1/status", SCOPE_READ, answer_table_status, "The tables, and the state of one.",
-     "table", true, false, false},
+     "table table_base64", true, false, false},
     {"GET", "/v1/live", SCOPE_READ, answer_table_status,
-     "The same again and again, one line each time.", "table interval", true, false, true},
+     "The same again and again, one line each time.", "table table_base64 interval", true, false,
+     true},
     {"GET", "/metrics", SCOPE_READ, answer_table_metrics, "Figures of all tables, for Prometheus.",
      NULL, true, false, false},
     {"GET", "/healthz", 0, answer_health, "Whether the process answers.", NULL, false, false,

@@ -49,7 +49,7 @@ bool usage_add_row(void *context, const lethe_usage_row *row) {
         text_format(list->out, ",\"period\":\"%s\"", text);
         usage_moment(row->from_ms, row->offset_s, text);
         text_format(list->out, ",\"from\":\"%s\"", text);
-        usage_moment(row->to_ms, row->offset_s, text);
+        usage_moment(row->to_ms, row->to_offset_s, text);
         text_format(list->out, ",\"to\":\"%s\"", text);
     }
     usage_value(row, list->scale, value);
@@ -76,30 +76,45 @@ static const char *name_of(const struct server *server, const char *by, char *ou
     return out;
 }
 
+bool usage_arguments(struct request *request, struct usage_asked *out) {
+    lethe_usage_query *query = &out->query;
+    *query = (lethe_usage_query)LETHE_INIT(lethe_usage_query);
+    out->key = (lethe_bytes){0};
+    query->by = request->argument(request->connection, "by");
+    if (query->by != NULL && query->by[0] == '\0') query->by = NULL;
+    if (request_has_argument(request, "key") && request_has_argument(request, "prefix")) {
+        request_problem(request, 400, "Bad argument", "give a key or a prefix, and not both");
+        return false;
+    }
+    if (!read_prefix(request, out->prefix_room, &query->prefix) ||
+        !request_argument_bytes(request, "key", out->key_room, &out->key) ||
+        !usage_argument_time(request, "from", &query->from_ms) ||
+        !usage_argument_time(request, "to", &query->to_ms)) {
+        return false;
+    }
+    if (query->to_ms > 0 && query->from_ms >= query->to_ms) {
+        request_problem(request, 400, "Bad argument", "to is not after from");
+        return false;
+    }
+    if (out->key.size == 0) return true;
+    query->keys = &out->key;
+    query->key_count = 1;
+    return request_may_reach(request, out->key);
+}
+
 void answer_usage(struct request *request) {
     struct server *server = request->server;
-    char prefix_room[REQUEST_PART_BYTES], key_room[REQUEST_PART_BYTES], by_room[32];
-    lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    char by_room[32];
+    struct usage_asked asked;
     struct usage_list list = {.out = &request->answer, .scale = server->scale, .most = ROWS_USUAL};
-    lethe_bytes key = {0};
-    query.by = request->argument(request->connection, "by");
-    if (query.by != NULL && query.by[0] == '\0') query.by = NULL;
-    list.by = name_of(server, query.by, by_room, sizeof by_room);
-    if (!read_prefix(request, prefix_room, &query.prefix) ||
-        !request_argument_bytes(request, "key", key_room, &key) ||
-        !usage_argument_time(request, "from", &query.from_ms) ||
-        !usage_argument_time(request, "to", &query.to_ms) ||
-        !request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most)) {
+    if (!usage_arguments(request, &asked) ||
+        !request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most) ||
+        !request_enter(request)) {
         return;
     }
-    if (key.size > 0) {
-        if (!request_may_reach(request, key)) return;
-        query.keys = &key;
-        query.key_count = 1;
-    }
-    if (!request_enter(request)) return;
+    list.by = name_of(server, asked.query.by, by_room, sizeof by_room);
     text_put(list.out, "{\"usage\":[");
-    lethe_status status = lethe_store_usage(request->store, &query, usage_add_row, &list);
+    lethe_status status = lethe_store_usage(request->store, &asked.query, usage_add_row, &list);
     if (status != LETHE_OK) {
         request_store_problem(request, status);
         return;

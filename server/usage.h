@@ -11,6 +11,15 @@ bool usage_argument_time(struct request *request, const char *name, uint64_t *ou
 
 uint64_t usage_now_ms(void);
 
+/* What a query of usage asks for, with room for its keys. */
+struct usage_asked {
+    lethe_usage_query query;
+    lethe_bytes key;
+    char prefix_room[REQUEST_PART_BYTES], key_room[REQUEST_PART_BYTES];
+};
+/* Reads by, key or prefix, from and to. Returns false after a problem. */
+bool usage_arguments(struct request *request, struct usage_asked *out);
+
 /* Rows while they are written. */
 struct usage_list {
     struct text *out;

@@ -102,17 +102,32 @@ static bool plant_base64(struct event_format *format, struct event_problem *prob
     return true;
 }
 
-/* The member that lists the changes of an event. */
-static bool plant_changes(struct event_format *format, struct event_problem *problem) {
-    static const char name[] = "changes";
-    if (sizeof format->text - format->text_used < sizeof name) {
+/* A member of the event itself, beside those that are named. */
+static bool plant(struct event_format *format, const char *name, uint16_t *node,
+                  struct event_problem *problem) {
+    size_t size = strlen(name) + 1;
+    if (sizeof format->text - format->text_used < size) {
         event_problem_set(problem, "%s is too long; name less", format->fields_option);
         return false;
     }
-    memcpy(format->text + format->text_used, name, sizeof name);
-    format->changes_node =
-        member_tree_add(&format->members, format->text, format->text_used, sizeof name);
-    format->text_used += sizeof name;
+    memcpy(format->text + format->text_used, name, size);
+    *node = member_tree_add(&format->members, format->text, format->text_used, size);
+    format->text_used += size;
+    return true;
+}
+
+/* The members that an event may not have. */
+static bool plant_guards(const struct event_format_options *options, struct event_format *format,
+                         struct event_problem *problem) {
+    for (size_t i = 0; i < options->guard_count; i++) {
+        size_t before = format->members.count;
+        uint16_t node;
+        if (!plant(format, options->guards[i].name, &node, problem)) return false;
+        bool is_named = format->members.count == before;
+        if (is_named && options->guards[i].only == NULL) continue;
+        format->guards[format->guard_count] = options->guards[i];
+        format->guard_nodes[format->guard_count++] = node;
+    }
     return true;
 }
 
@@ -131,8 +146,9 @@ bool event_format_make(const struct event_format_options *options, struct event_
     }
     event_format_order(out);
     plant_members(out);
-    if (options->takes_changes && !plant_changes(out, problem)) return false;
+    if (options->takes_changes && !plant(out, "changes", &out->changes_node, problem)) return false;
     if (options->takes_base64 && !plant_base64(out, problem)) return false;
+    if (!plant_guards(options, out, problem)) return false;
     event_format_describe(out, manner);
     if (strlen(manner) == sizeof manner - 1) {
         event_problem_set(problem, "%s is longer than a mark has room for; name less",

@@ -46,6 +46,16 @@ struct event_place {
     uint32_t text, size;
 };
 
+/* A member of a JSON object that an event may not have, or only with one text: any other event is
+ * unreadable, for the reason that is given. null is as good as nothing. */
+struct event_guard {
+    const char *name;
+    /* The text that it may have; NULL: none. */
+    const char *only;
+    const char *reason;
+};
+enum { EVENT_GUARDS_LIMIT = 2 };
+
 /* The option that names fields, as messages call it, where nobody says otherwise. */
 #define EVENT_FIELDS_OPTION "--fields"
 
@@ -85,6 +95,10 @@ struct event_format {
      * the root where there is none. */
     uint16_t base64_nodes[EVENT_PLACES_LIMIT];
     bool takes_base64;
+    /* What JSON events may not have, and where it would be. */
+    struct event_guard guards[EVENT_GUARDS_LIMIT];
+    uint16_t guard_nodes[EVENT_GUARDS_LIMIT];
+    size_t guard_count;
 };
 
 /* The options that make a format. All but the kind may be zero. */
@@ -110,6 +124,10 @@ struct event_format_options {
     bool takes_changes;
     /* Of JSON: an id or a key may be in a member NAME_base64, which counts in place of NAME. */
     bool takes_base64;
+    /* Of JSON: up to EVENT_GUARDS_LIMIT of them; the texts stay. A member that the fields name may
+     * be there: they say what it means. */
+    const struct event_guard *guards;
+    size_t guard_count;
 };
 
 /* Makes a format. Returns false after saying what is wrong with the options. A zone by name is

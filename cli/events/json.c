@@ -162,6 +162,23 @@ static bool take_place(const struct event_format *format, size_t place, struct s
     return true;
 }
 
+/* Whether the event has nothing that it may not have. */
+static bool passes_guards(const struct event_format *format, struct scan_value *found,
+                          struct event_batch *batch, struct event_problem *problem) {
+    for (size_t i = 0; i < format->guard_count; i++) {
+        struct scan_value *value = &found[format->guard_nodes[i]];
+        const char *only = format->guards[i].only;
+        if (value->kind == SCAN_NOTHING || value->kind == SCAN_NULL) continue;
+        if (only != NULL && value->kind == SCAN_STRING) {
+            lethe_bytes text = event_text_of(value, batch);
+            if (text.size == strlen(only) && memcmp(text.data, only, text.size) == 0) continue;
+        }
+        event_problem_set(problem, "%s", format->guards[i].reason);
+        return false;
+    }
+    return true;
+}
+
 enum event_result event_parse_json(const struct event_format *format, lethe_bytes record,
                                    struct event_batch *batch, struct event_problem *problem) {
     struct scan_value found[MEMBER_NODES_LIMIT];
@@ -174,6 +191,7 @@ enum event_result event_parse_json(const struct event_format *format, lethe_byte
                      problem);
         return EVENT_UNREADABLE;
     }
+    if (!passes_guards(format, found, batch, problem)) return EVENT_UNREADABLE;
     bool has_changes = event_has_changes(format, found);
     for (size_t i = 0; i < format->place_count; i++) {
         enum event_role role = format->places[i].role;

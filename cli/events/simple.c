@@ -33,9 +33,9 @@ static uint16_t top_of(const struct event_format *format, uint16_t node) {
     return node;
 }
 
-/* What is on the way to others is an object. A list of changes, and what is in base64, is left; and
- * so is a CloudEvent without the member that its delta is in, which is no event if that is its data
- * (json.c, I3). */
+/* What is on the way to others is an object. A list of changes, and what is in base64, is left; so
+ * is what has a guard, whose member has no use; and so is a CloudEvent without the member that its
+ * delta is in, which is no event if that is its data (json.c, I3). */
 static void set_uses(const struct event_format *format, struct simple_rule *rule) {
     for (size_t i = 1; i < format->members.count; i++) {
         if (rule->members[i].first != MEMBER_ROOT) rule->members[i].use = SIMPLE_PATH;

@@ -190,7 +190,10 @@ static void reject(const struct event_time_rule *rule, lethe_bytes text, enum re
     const char *shown = event_excerpt(text, &excerpt);
     switch (reading) {
     case READ_NO_ZONE:
-        event_problem_set(problem, "the time '%s' does not say its zone; give --zone", shown);
+        event_problem_set(problem,
+                          "the time '%s' does not say its zone; write it, as +01:00 or Z, or give "
+                          "--zone",
+                          shown);
         break;
     case READ_NEVER:
         event_problem_set(problem,

@@ -28,5 +28,7 @@ bool base64_read(const char *text, size_t size, char *out, size_t *out_size) {
         if (i % 4 != 0) out[used++] = (char)(bits >> (6 - 2 * (i % 4)));
     }
     *out_size = used;
-    return count % 4 != 1;
+    /* Bits that belong to no byte are 0: otherwise the same bytes could be written in many ways. */
+    uint32_t left = count % 4 == 2 ? bits & 15 : count % 4 == 3 ? bits & 3 : 0;
+    return count % 4 != 1 && left == 0;
 }

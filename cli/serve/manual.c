@@ -109,11 +109,18 @@ static const struct option serve_options[] = {
              "with 422"},
     {.name = "forever", .help = "remember ids for ever, on disk"},
     {.name = "event-time", .help = "go by the time that events carry; only for a new store"},
+    {.name = "ignore-time",
+     .help =
+         "with `--per`, and without `--event-time`: count events that say when they happened in "
+         "the period in which they arrive; otherwise they are refused"},
     {.name = "scale",
      .value = "N",
      .help = "how many digits after the point the values of a new store have; default 0"},
     {.name = "per", .value = "PERIODS", .help = "count per period too, such as `1h,1d,1mo`"},
-    {.name = "zone", .value = "ZONE", .help = "the zone of those periods; default UTC"},
+    {.name = "zone",
+     .value = "ZONE",
+     .help = "the zone of those periods, default UTC, and of times of events that do not say "
+             "theirs"},
     {.name = "keep", .value = "SPEC", .help = "how long to keep periods, such as `1m=1h`"},
     {.name = "max-body",
      .value = "SIZE",
@@ -147,8 +154,9 @@ const struct command command_serve = {
                  "[--tls-cert FILE --tls-key FILE] [--insecure] [--read-only] [--fields "
                  "LIST] [--cloud-fields LIST] [--backups DIR] [--window W] [--error E] "
                  "[--memory SIZE] [--exact] [--check-payload] [--forever] [--event-time] "
-                 "[--scale N] [--per PERIODS] [--zone ZONE] [--keep SPEC] [--max-body SIZE] "
-                 "[--max-bodies SIZE] [--max-connections N] [--max-counters N] [--max-holds N] "
+                 "[--ignore-time] [--scale N] [--per PERIODS] [--zone ZONE] [--keep SPEC] "
+                 "[--max-body SIZE] [--max-bodies SIZE] [--max-connections N] [--max-counters N] "
+                 "[--max-holds N] "
                  "[--log text|json]",
                  "--redis URL [--table T]... [--user NAME] [--password-file FILE] [--redis-tls-ca "
                  "PATH] [--redis-tls-cert FILE --redis-tls-key FILE] [--redis-tls-name NAME] "

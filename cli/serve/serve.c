@@ -5,10 +5,11 @@
 #include "store/store.h"
 
 /* What a store is opened with, and what events are; and how Redis is reached. */
-static const char *const of_stores[] = {
-    "read-only", "fields",        "cloud-fields", "backups",    "window",    "error", "memory",
-    "exact",     "check-payload", "forever",      "event-time", "scale",     "per",   "zone",
-    "keep",      "max-counters",  "max-holds",    "max-body",   "max-bodies"};
+static const char *const of_stores[] = {"read-only",     "fields",    "cloud-fields", "backups",
+                                        "window",        "error",     "memory",       "exact",
+                                        "check-payload", "forever",   "event-time",   "ignore-time",
+                                        "scale",         "per",       "zone",         "keep",
+                                        "max-counters",  "max-holds", "max-body",     "max-bodies"};
 static const char *const of_redis[] = {"table",         "user",           "password-file",
                                        "redis-tls-ca",  "redis-tls-cert", "redis-tls-key",
                                        "redis-tls-name"};
@@ -63,6 +64,7 @@ int run_serve(const struct arguments *arguments) {
     const char *log = arguments_text(arguments, "log");
     struct server_options options = {
         .store = &store,
+        .fail = store_fail,
         .listen = listen != NULL ? listen : "127.0.0.1:8420",
         .read_only = arguments_has(arguments, "read-only"),
         .hosts = arguments_text(arguments, "hosts"),
@@ -72,6 +74,7 @@ int run_serve(const struct arguments *arguments) {
         .insecure = arguments_has(arguments, "insecure"),
         .fields = arguments_text(arguments, "fields"),
         .cloud_fields = arguments_text(arguments, "cloud-fields"),
+        .ignore_time = arguments_has(arguments, "ignore-time"),
         .backups = arguments_text(arguments, "backups"),
         .logs_json = log != NULL && log[0] == 'j',
     };

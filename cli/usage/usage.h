@@ -34,6 +34,13 @@ bool usage_parse_time(const char *text, const struct event_time_rule *rule, uint
 int usage_read_time(const struct arguments *arguments, const char *name, const char *zone,
                     uint64_t *out_ms);
 
+/* --- begin.c --- */
+
+/* When a period begins, which is known: in the store's zone, or in UTC where that can't be found. A
+ * NULL by is the store's first. */
+void usage_begin(lethe_store *store, const char *by, uint64_t from_ms,
+                 char out[USAGE_PERIOD_BYTES]);
+
 /* --- reach.c --- */
 
 /* After the buckets of the period that at_ms is in were shown: says where they are not all that was

@@ -64,7 +64,10 @@ typedef struct lethe_operation {
      * with LETHE_OPERATION_GIVE_UP. */
     const lethe_change *changes;
     size_t change_count;
-    /* Since 1970; used only with event_time. */
+    /* Since 1970; used only with event_time. Otherwise it is not looked at, even where the store
+     * counts per period: the operation is then in the period of the wall clock, whatever time it
+     * carries. A caller who has times that must decide the period opens the store with event_time;
+     * lethe_store_stats says whether it has it. */
     uint64_t time_ms;
     /* Of LETHE_OPERATION_..., or 0. Any other value makes the operation invalid, and so does a
      * reserved that is not 0. */

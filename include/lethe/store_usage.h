@@ -61,6 +61,8 @@ typedef struct lethe_usage_row {
     int64_t value_high;
     /* In the row of a bucket, a signed 64-bit number. */
     uint64_t value;
+    /* How far local time is ahead of UTC when it ends: the offset_s of the next period. */
+    int32_t to_offset_s;
 } lethe_usage_row;
 
 /* Calls visit for each period in turn, and within it for each key in the order of their bytes, with

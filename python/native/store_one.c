@@ -190,14 +190,16 @@ static PyObject *take(OBJECT_ARGUMENTS) {
 }
 
 PyMethodDef store_one_methods[] = {
-    METHOD("apply", apply,
-           "apply(id, key, delta=1, time_ms=None, count_late=False)\n--\n\n"
-           "Applies one operation and returns its lethe.Outcome when it is durable."),
+    METHOD(
+        "apply", apply,
+        "apply(id, key, delta=1, time_ms=None, count_late=False)\n--\n\n"
+        "Applies one operation and returns its lethe.Outcome when it is durable. time_ms is used "
+        "only by a store with event_time; any other counts in the period of the clock."),
     METHOD(
         "apply_changes", apply_changes,
         "apply_changes(id, changes, time_ms=None, count_late=False)\n--\n\n"
         "Applies one operation of several changes, all together or not at all: a mapping of keys "
-        "to deltas, or (key, delta) pairs."),
+        "to deltas, or (key, delta) pairs. time_ms is as for apply."),
     METHOD("take", take,
            "take(id, key, delta=1, max=None, min=None, per=None)\n--\n\n"
            "Applies one operation under bounds, on the counter or, with per='1h', on its bucket. "

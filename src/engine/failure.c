@@ -16,6 +16,14 @@ void lethe_engine_remark_late(lethe_store *store, lethe_status status, const let
     lethe_engine_leave(store);
 }
 
+lethe_status lethe_engine_refuse_reader(lethe_store *store) {
+    lethe_detail detail;
+    lethe_status status = lethe_detail_fill(&detail, LETHE_EINVAL,
+                                            "the store was opened to read only; open it to write");
+    lethe_engine_remark_late(store, status, &detail);
+    return status;
+}
+
 void lethe_engine_fail(lethe_store *store, lethe_status status, const lethe_detail *detail) {
     if (store->failed != LETHE_OK) return;
     store->failed = status;

@@ -329,3 +329,78 @@ def test_times_as_numbers(serve):
         assert server.get(f"/v1/usage?key=k&to={before}")[1]["usage"] == []
     row, = server.get("/v1/usage?key=k")[1]["usage"]
     assert row["from"].startswith("2023-11-14") and row["value"] == "4"
+
+
+WHEN = "2026-11-01T12:00:00Z"
+FORMS = [({"id": "1", "key": "t", "time": WHEN}, "application/json", {}),
+         ([{"id": "1", "key": "t", "time": 1793534400000}], "application/json", {}),
+         ('{"id":"0","key":"t"}\n' * 100 + '{"id":"1","key":"t","time":"%s"}\n' % WHEN, NDJSON, {}),
+         ({"id": "1", "changes": [{"key": "t"}], "time": WHEN}, "application/json", {}),
+         ({"specversion": "1.0", "source": "s", "id": "1", "type": "t", "time": WHEN}, CLOUD, {}),
+         ([{"specversion": "1.0", "source": "s", "id": "1", "type": "t", "time": WHEN}], CLOUDS, {}),
+         ({}, "application/json", {"ce_specversion": "1.0", "ce_source": "s", "ce_id": "1", "ce_type": "t", "ce_time": WHEN})]
+
+
+@pytest.mark.parametrize("body,kind,headers", FORMS, ids=range(len(FORMS)))
+def test_a_time_that_would_not_be_used(serve, body, kind, headers):
+    """By the store's own clock, an event of another day would be counted in the period of today."""
+    server = serve("--per", "1d")
+    status, answer = server.post("/v1/events", body, kind, **headers)
+    assert status == 400 and all(word in answer["detail"] for word in ("own clock", "--event-time", "--ignore-time")), answer
+    assert server.get("/v1/counters")[1]["counters"] == []
+    server.stop()
+    server.server.words = ("--ignore-time",)
+    server.start()
+    assert server.post("/v1/events", body, kind, **headers)[0] == 200 and server.value("t") in (1, 2)
+    assert server.get("/v1/usage?key=t")[1]["rest"][0]["value"] == "0"
+
+
+@pytest.mark.parametrize("body,kind,headers", FORMS, ids=range(len(FORMS)))
+def test_a_time_that_nothing_depends_on(serve, body, kind, headers):
+    server = serve()
+    assert server.post("/v1/events", body, kind, **headers)[0] == 200
+
+
+def test_times_that_are_none_or_something_else(serve):
+    server = serve("--per", "1d", "--fields", "id=id,key=time")
+    assert server.post("/v1/events", {"id": "1", "key": "k", "time": "t"})[0] == 200 and server.value("t") == 1
+    server.stop()
+    server.server.words = ()
+    server.start()
+    assert server.post("/v1/events", {"id": "2", "key": "t", "time": None})[0] == 200 and server.value("t") == 2
+
+
+@pytest.mark.parametrize("option,fields", [("--fields", "id=id,key=key,time=at"), ("--cloud-fields", "key=type,time=time")])
+def test_fields_with_a_time_need_a_store_that_goes_by_it(lethe, tmp_path, option, fields):
+    done = subprocess.run([lethe, "serve", "--db", tmp_path / "db", "--listen", "127.0.0.1:0", option, fields],
+                          stderr=subprocess.PIPE, timeout=60, check=False)
+    assert done.returncode == 2 and f"{option} names a time".encode() in done.stderr, done.stderr
+
+
+def test_times_in_the_zone_of_the_store(serve):
+    """The zone that the server was given is that of times without one, also when it is started without it."""
+    server = serve("--event-time", "--per", "1d", "--zone", "America/New_York")
+    assert server.post("/v1/events", {"id": "1", "key": "k", "time": "2024-03-01T22:00:00"})[0] == 200
+    row, = server.get("/v1/usage?key=k")[1]["usage"]
+    assert row["period"] == "2024-03-01"
+    server.stop()
+    server.server.words = ()
+    server.start()
+    assert server.post("/v1/events", {"id": "1", "key": "k", "time": "2024-03-02T03:00:00Z"})[1]["counts"]["duplicate"] == 1
+    assert server.post("/v1/events", {"id": "2", "key": "k", "time": "2024-03-01T22:00:00"})[1]["counts"]["applied"] == 1
+
+
+def test_a_time_without_a_zone(serve):
+    server = serve("--event-time", "--per", "1d")
+    status, answer = server.post("/v1/events", {"id": "1", "key": "k", "time": "2024-03-01T22:00:00"})
+    assert status == 400 and "write it, as +01:00 or Z" in answer["detail"], answer
+
+
+@pytest.mark.parametrize("version", ["0.3", "2.0", "1", "", 1, 1.0, True])
+def test_cloud_events_of_another_version(serve, version):
+    event = {"specversion": version, "source": "s", "id": "1", "type": "t"}
+    server = serve()
+    for body, kind in ((event, CLOUD), ([event], CLOUDS)):
+        status, answer = server.post("/v1/events", body, kind)
+        assert status == 400 and "specversion" in answer["detail"], answer
+    assert server.value("t") is None

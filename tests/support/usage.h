@@ -25,7 +25,7 @@ struct shown {
     size_t count;
     int64_t values[64];
     uint64_t from_ms[64], to_ms[64];
-    int32_t offset_s[64];
+    int32_t offset_s[64], to_offset_s[64];
     bool has_rest;
     int64_t rest;
 };
@@ -41,6 +41,7 @@ static inline bool note_row(void *context, const lethe_usage_row *row) {
     shown->values[shown->count] = (int64_t)row->value;
     shown->from_ms[shown->count] = row->from_ms;
     shown->to_ms[shown->count] = row->to_ms;
+    shown->to_offset_s[shown->count] = row->to_offset_s;
     shown->offset_s[shown->count++] = row->offset_s;
     return true;
 }

@@ -144,7 +144,7 @@ static void some_stores_have_none(void **state) {
     test_store_close(store);
     store = test_store_open_reader(folder.path);
     REFUSED(lethe_hold_place(store, &hold, &answer, NULL));
-    test_store_explains(store, "to be read");
+    test_store_explains(store, "to read only");
     test_store_close(store);
     test_folder_remove(&folder);
     test_folder_make(&folder);

@@ -256,6 +256,7 @@ static bool see(void *context, const lethe_usage_row *row) {
     assert_true(row->from_ms == begin_of(seen->by, label));
     assert_true(row->to_ms == begin_of(seen->by, label + 1));
     assert_int_equal(row->offset_s, OFFSET_MS / 1000);
+    assert_int_equal(row->to_offset_s, OFFSET_MS / 1000);
     assert_true(label >= model->kept_from[seen->by]);
     if (row->from_ms != seen->last_from_ms) {
         assert_true(seen->last_from_ms == 0 || seen->rows_of_period == seen->keys);

@@ -168,6 +168,8 @@ static void days_are_those_of_the_zone(void **state) {
         assert_int_equal(shown.values[i], hours[i]);
     assert_int_equal(shown.offset_s[1], 3600); /* 31 March begins with winter time */
     assert_int_equal(shown.offset_s[2], 7200);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(shown.to_offset_s[i], shown.offset_s[i + 1]);
     assert_int_equal(shown.to_ms[1] - shown.from_ms[1], 23 * 3600000);
     assert_int_equal(shown.from_ms[1], shown.to_ms[0]);
     assert_int_equal(shown.rest, 0);

@@ -139,6 +139,39 @@ static void a_missing_log_is_damage(void **state) {
     test_folder_remove(&folder);
 }
 
+/* Goal: whoever writes to a store that was opened to read only is told so. */
+static void a_reader_says_that_it_only_reads(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *writer = test_store_open(folder.path, writing);
+    add_one(writer, 1, "k");
+    test_store_close(writer);
+    lethe_change change = {.key = test_text("k"), .delta = 1};
+    lethe_operation operation = {.id = test_text("2"), .changes = &change, .change_count = 1};
+    lethe_bytes key = test_text("k");
+    const int64_t value = 7;
+    lethe_prepared *prepared;
+    assert_ok(lethe_prepared_new(1, NULL, &prepared));
+    for (unsigned call = 0; call < 5; call++) {
+        lethe_store *reader = test_store_open_reader(folder.path);
+        uint8_t outcome;
+        uint64_t ticket;
+        lethe_status status =
+            call == 0 ? lethe_store_submit(reader, &operation, 1, NULL, 0, &outcome, NULL, &ticket)
+            : call == 1 ? lethe_store_set(reader, &key, &value, 1)
+            : call == 2 ? lethe_store_delete(reader, &key, 1, NULL)
+            : call == 3 ? lethe_store_commit(reader)
+                        : lethe_store_prepare(reader, &operation, 1, prepared);
+        assert_int_equal(status, LETHE_EINVAL);
+        test_store_explains(reader, "opened to read only");
+        assert_int_equal(test_store_value(reader, "k"), 1);
+        test_store_close(reader);
+    }
+    lethe_prepared_free(prepared);
+    test_folder_remove(&folder);
+}
+
 /* Changes one record of a family with RocksDB alone: removes the first, or puts a value under
  * the empty key. */
 static void tamper(const char *path, const char *family, const char *value, size_t value_size) {
@@ -297,6 +330,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_view_of_two_moments_is_looked_at_again),
         cmocka_unit_test(a_missing_log_is_damage),
+        cmocka_unit_test(a_reader_says_that_it_only_reads),
         cmocka_unit_test(a_view_holds_what_its_state_speaks_of),
         cmocka_unit_test(values_never_go_back),
     };

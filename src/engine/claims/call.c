@@ -104,8 +104,7 @@ static bool is_within(lethe_bytes bytes, size_t least, size_t most) {
 static lethe_status check(const struct call *call) {
     const lethe_claim_request *request = &call->request;
     if (call->store == NULL) return LETHE_EINVAL;
-    if (call->store->options.read_only)
-        return lethe_claims_refuse(call->store, "the store is open to be read; open it to write");
+    if (call->store->options.read_only) return lethe_engine_refuse_reader(call->store);
     if (!lethe_is_key(request->id))
         return lethe_claims_refuse(call->store, "an id has 1 to 1024 bytes");
     if (!is_within(request->token, 1, LETHE_TOKEN_LIMIT_BYTES))
@@ -206,8 +205,7 @@ static lethe_status set_limit(lethe_store *store, uint64_t replies_bytes, lethe_
 
 lethe_status lethe_claims_limit(lethe_store *store, uint64_t replies_bytes) {
     if (store == NULL) return LETHE_EINVAL;
-    if (store->options.read_only)
-        return lethe_claims_refuse(store, "the store is open to be read; open it to write");
+    if (store->options.read_only) return lethe_engine_refuse_reader(store);
     lethe_detail detail = {""};
     lethe_engine_enter(store);
     lethe_status status = store->failed;

@@ -241,8 +241,7 @@ static lethe_status run(void *context, uint64_t *commit, lethe_detail *detail) {
 }
 
 static lethe_status check(lethe_store *store, lethe_bytes id) {
-    if (store->options.read_only)
-        return lethe_claims_refuse(store, "the store is open to be read; open it to write");
+    if (store->options.read_only) return lethe_engine_refuse_reader(store);
     if (store->values.kind != &lethe_counters_values)
         return lethe_claims_refuse(store, "a store that keeps a sketch has no holds");
     if (!lethe_is_key(id)) return lethe_claims_refuse(store, "an id has 1 to 1024 bytes");

@@ -133,7 +133,8 @@ lethe_status lethe_log_wait(lethe_store *store, uint64_t commit) {
 }
 
 lethe_status lethe_store_commit(lethe_store *store) {
-    if (store == NULL || store->options.read_only) return LETHE_EINVAL;
+    if (store == NULL) return LETHE_EINVAL;
+    if (store->options.read_only) return lethe_engine_refuse_reader(store);
     lethe_engine_enter(store);
     lethe_status status = lethe_log_seal(store);
     lethe_engine_leave(store);

@@ -189,6 +189,7 @@ static void show_period(struct usage *usage) {
                                lethe_period_begin(usage->resolution, usage->zone, usage->label),
                            .to_ms = lethe_period_begin(usage->resolution, usage->zone, next)};
     row.offset_s = lethe_zone_at(usage->zone, (int64_t)(row.from_ms / 1000)).offset_s;
+    row.to_offset_s = lethe_zone_at(usage->zone, (int64_t)(row.to_ms / 1000)).offset_s;
     struct usage_key *keys = keys_of(usage);
     for (size_t i = 0; i < usage->key_count && usage->goes_on; i++) {
         row.key = keys[i].key;

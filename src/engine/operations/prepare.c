@@ -56,7 +56,9 @@ lethe_status lethe_store_prepare(const lethe_store *store, const lethe_operation
     if (prepared == NULL) return LETHE_EINVAL;
     prepared->opening = 0;
     if (store == NULL || (operations == NULL && count > 0)) return LETHE_EINVAL;
-    if (count > prepared->capacity || store->options.read_only) return LETHE_EINVAL;
+    if (store->options.read_only) /* only its words change, under its lock */
+        return lethe_engine_refuse_reader((lethe_store *)(uintptr_t)store);
+    if (count > prepared->capacity) return LETHE_EINVAL;
     uint64_t seed = store->state.seed;
     for (size_t i = 0; i < count; i++) {
         const lethe_operation *operation = &operations[i];

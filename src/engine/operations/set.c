@@ -17,7 +17,8 @@ static lethe_status overwrite(lethe_store *store, lethe_bytes key, const int64_t
 static lethe_status overwrite_all(lethe_store *store, const lethe_bytes *keys,
                                   const int64_t *values, size_t count, bool *existed) {
     if (store == NULL || (keys == NULL && count > 0)) return LETHE_EINVAL;
-    if (store->options.read_only || store->values.kind->overwrite == NULL) return LETHE_EINVAL;
+    if (store->options.read_only) return lethe_engine_refuse_reader(store);
+    if (store->values.kind->overwrite == NULL) return LETHE_EINVAL;
     for (size_t i = 0; i < count; i++) {
         if (!lethe_is_key(keys[i])) return LETHE_EINVAL;
     }

@@ -135,7 +135,8 @@ static lethe_status submit(lethe_store *store, const lethe_operation *operations
     if (ticket != NULL) *ticket = 0;
     if (store == NULL || ticket == NULL || (marks == NULL && mark_count > 0)) return LETHE_EINVAL;
     if (count > 0 && (operations == NULL || answers.outcomes == NULL)) return LETHE_EINVAL;
-    if (store->options.read_only || !lethe_marks_are_valid(marks, mark_count)) return LETHE_EINVAL;
+    if (store->options.read_only) return lethe_engine_refuse_reader(store);
+    if (!lethe_marks_are_valid(marks, mark_count)) return LETHE_EINVAL;
     if (mark_count > 0 && count > store->options.commit_operations) return LETHE_EINVAL;
     lethe_engine_enter(store);
     lethe_status status = store->failed;
