@@ -5,7 +5,9 @@
 #include "structures/row.inc.h"
 
 ROW_COPY
+ROW_CLEAR
 ROW_SHAPE
+ROW_TEST
 
 static void plan_options(const struct structure *row, const struct structure_plan *plan,
                          void *options) {
@@ -22,17 +24,6 @@ static bool is(const struct structure *row, const void *object) {
 static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms) {
     (void)now_ms;
     return lethe_bloom_add_batch(object, hashes, count);
-}
-
-static lethe_status test(const void *object, const lethe_hash *hashes, size_t count,
-                         uint64_t now_ms, uint8_t *present) {
-    (void)now_ms;
-    return lethe_bloom_test_batch(object, hashes, count, present);
-}
-
-static lethe_status clear(void *object) {
-    lethe_bloom_clear(object);
-    return LETHE_OK;
 }
 
 static const char *const layouts[] = {"classic", "blocked"};
@@ -55,8 +46,8 @@ static const struct structure_field fields[] = {
 
 #define COMMON                                                                                 \
     .type = "BLOM", .version = 1, .oldest_version = 1, ROW_FUNCTIONS, ROW_FILES, ROW_OF_SHAPE, \
-    .plan_options = plan_options, .is = is, .add = add, .test = test, .merge = row_merge,      \
-    .copy = row_copy, .clear = clear, .fields = fields
+    .plan_options = plan_options, .is = is, .add = add, .test = row_test, .merge = row_merge,  \
+    .copy = row_copy, .clear = row_clear, .fields = fields
 
 const struct structure structure_bloom = {.name = "bloom", .kind = LETHE_BLOOM_CLASSIC, COMMON};
 const struct structure structure_blocked = {.name = "blocked", .kind = LETHE_BLOOM_BLOCKED, COMMON};

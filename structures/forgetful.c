@@ -7,6 +7,7 @@
 #include "structures/row.inc.h"
 
 ROW_COPY
+ROW_CLEAR
 
 static void plan_options(const struct structure *row, const struct structure_plan *plan,
                          void *options) {
@@ -56,11 +57,6 @@ static lethe_status test(const void *object, const lethe_hash *hashes, size_t co
     return lethe_forgetful_test_batch(object, hashes, count, now_ms, present);
 }
 
-static lethe_status clear(void *object) {
-    lethe_forgetful_clear(object);
-    return LETHE_OK;
-}
-
 static lethe_status work(void *object, uint64_t now_ms, unsigned budget, bool *more) {
     return lethe_forgetful_work(object, now_ms, budget, more);
 }
@@ -84,7 +80,7 @@ static const struct structure_field fields[] = {
     .options_bytes = sizeof(lethe_forgetful_options),                                          \
     .stats_bytes = sizeof(lethe_forgetful_stats), ROW_FUNCTIONS, .plan_options = plan_options, \
     .info = info, .is = is, .add = add, .test = test, .work = work, .copy = row_copy,          \
-    .clear = clear, .fields = fields
+    .clear = row_clear, .fields = fields
 
 const struct structure structure_forgetful = {
     .name = "forgetful", .kind = LETHE_FORGETFUL_ELASTIC, .merge = row_merge, COMMON};

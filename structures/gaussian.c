@@ -5,7 +5,9 @@
 #include "structures/row.inc.h"
 
 ROW_COPY
+ROW_CLEAR
 ROW_SHAPE
+ROW_TEST
 
 static void plan_options(const struct structure *row, const struct structure_plan *plan,
                          void *options) {
@@ -17,17 +19,6 @@ static void plan_options(const struct structure *row, const struct structure_pla
 static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms) {
     (void)now_ms;
     return lethe_gaussian_add_batch(object, hashes, count);
-}
-
-static lethe_status test(const void *object, const lethe_hash *hashes, size_t count,
-                         uint64_t now_ms, uint8_t *present) {
-    (void)now_ms;
-    return lethe_gaussian_test_batch(object, hashes, count, present);
-}
-
-static lethe_status clear(void *object) {
-    lethe_gaussian_clear(object);
-    return LETHE_OK;
 }
 
 static const char *const spacings[] = {"even", "published"};
@@ -61,9 +52,9 @@ const struct structure structure_gaussian = {
     ROW_OF_SHAPE,
     .plan_options = plan_options,
     .add = add,
-    .test = test,
+    .test = row_test,
     .merge = row_merge,
     .copy = row_copy,
-    .clear = clear,
+    .clear = row_clear,
     .fields = fields,
 };

@@ -6,6 +6,7 @@
 
 ROW_COPY
 ROW_SHAPE
+ROW_TEST
 
 static void plan_options(const struct structure *row, const struct structure_plan *plan,
                          void *options) {
@@ -17,12 +18,6 @@ static void plan_options(const struct structure *row, const struct structure_pla
 static lethe_status add(void *object, const lethe_hash *hashes, size_t count, uint64_t now_ms) {
     (void)now_ms;
     return lethe_quotient_add_batch(object, hashes, count, NULL);
-}
-
-static lethe_status test(const void *object, const lethe_hash *hashes, size_t count,
-                         uint64_t now_ms, uint8_t *present) {
-    (void)now_ms;
-    return lethe_quotient_test_batch(object, hashes, count, present);
 }
 
 static lethe_status remove_all(void *object, const lethe_hash *hashes, size_t count,
@@ -73,7 +68,7 @@ const struct structure structure_quotient = {
     ROW_OF_SHAPE,
     .plan_options = plan_options,
     .add = add,
-    .test = test,
+    .test = row_test,
     .merge = row_merge,
     .remove = remove_all,
     .count = count_all,

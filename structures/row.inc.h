@@ -70,6 +70,21 @@ static inline lethe_status row_load_file(const char *path, const lethe_allocator
         return status;                                                       \
     }
 
+/* Defines row_test, for filters that have no time. */
+#define ROW_TEST                                                                             \
+    static lethe_status row_test(const void *object, const lethe_hash *hashes, size_t count, \
+                                 uint64_t now_ms, uint8_t *present) {                        \
+        (void)now_ms;                                                                        \
+        return OWN(test_batch)(object, hashes, count, present);                              \
+    }
+
+/* Defines row_clear, for structures that can always be cleared. */
+#define ROW_CLEAR                                 \
+    static lethe_status row_clear(void *object) { \
+        OWN(clear)(object);                       \
+        return LETHE_OK;                          \
+    }
+
 /* Defines row_plan, row_get_shape and row_info, for structures that have a shape and no time. */
 #define ROW_SHAPE                                                                    \
     static lethe_status row_plan(const void *options, void *shape) {                 \

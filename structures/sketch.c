@@ -5,6 +5,7 @@
 #include "structures/row.inc.h"
 
 ROW_COPY
+ROW_CLEAR
 ROW_SHAPE
 
 static void plan_options(const struct structure *row, const struct structure_plan *plan,
@@ -47,11 +48,6 @@ static lethe_status count_all(const void *object, const lethe_hash *hashes, size
                               uint64_t now_ms, uint64_t *counts) {
     (void)now_ms;
     return lethe_sketch_count_batch(object, hashes, count, counts, NULL);
-}
-
-static lethe_status clear(void *object) {
-    lethe_sketch_clear(object);
-    return LETHE_OK;
 }
 
 /* An export is made of an empty sketch. */
@@ -132,9 +128,9 @@ static const struct structure_field fields[] = {
     .test = test, .count = count_all, .copy = row_copy, .free = row_free, .seed = row_seed,    \
     .fields = fields
 
-#define KIND                                                                                \
-    COMMON, .type = "SKCH", .is = is, .make = row_make, .add = add, .merge = row_merge,     \
-            .clear = clear, .save = row_save, .load = row_load, .save_file = row_save_file, \
+#define KIND                                                                                    \
+    COMMON, .type = "SKCH", .is = is, .make = row_make, .add = add, .merge = row_merge,         \
+            .clear = row_clear, .save = row_save, .load = row_load, .save_file = row_save_file, \
             .load_file = row_load_file
 
 const struct structure structure_count_min = {

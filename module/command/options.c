@@ -261,7 +261,8 @@ void window_options_default(void *options) {
 /* Both kinds of window take about this many bits per id besides those for the error. */
 enum { BITS_BESIDES = 20 };
 
-uint64_t window_planned_bytes(const void *options) {
+uint64_t window_planned_bytes(const struct value_type *type, const void *options) {
+    (void)type;
     const lethe_window_options *window = options;
     if (!(window->error > 0 && window->error < 1)) return 0;
     double bits = BITS_BESIDES - log2(window->error);

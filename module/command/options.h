@@ -15,6 +15,7 @@
 
 struct effect;
 struct effect_reader;
+struct value_type;
 
 /* What an option's value is, and its bytes in an effect. */
 enum option_kind {
@@ -101,7 +102,7 @@ bool options_read(const struct option *table, uint8_t step, struct effect_reader
 extern const struct option window_options[];
 extern const char *const window_policies[];
 void window_options_default(void *options);
-uint64_t window_planned_bytes(const void *options);
+uint64_t window_planned_bytes(const struct value_type *type, const void *options);
 
 /* Arguments of commands. */
 bool is_word(const redis_string *string, const char *word); /* in any case */

@@ -156,7 +156,7 @@ void claims_put(struct once *table, const struct claim_facts *facts) {
     struct claims *claims = &table->claims;
     struct claim *claim = make(facts);
     claim->head.due_ms = facts->until_ms + table->window_ms;
-    records_replace(table, &claims->records, &claim_kind, facts->id, &claim->head);
+    records_replace(table, &claim_kind, facts->id, &claim->head);
     claims->running += claim->state == CLAIM_RUNNING ? 1 : 0;
     claims->bytes += redis.MallocSize(claim);
     if (claim->reply != NULL) link_reply(claims, claim);

@@ -87,7 +87,7 @@ static bool is_over(const struct once *table, const struct record *record) {
 }
 
 static uint64_t saved_bytes(const struct once *table) {
-    struct records_size size = records_measure(table, &table->claims.records, &claim_kind);
+    struct records_size size = records_measure(table, &claim_kind);
     return size.count > 0 ? COUNT_BYTES + size.bytes : 0;
 }
 
@@ -96,10 +96,9 @@ static bool is_unlinked(const struct record *record) {
 }
 
 static lethe_status save(const struct once *table, lethe_sink sink) {
-    uint64_t count = records_measure(table, &table->claims.records, &claim_kind).count;
+    uint64_t count = records_measure(table, &claim_kind).count;
     lethe_status status = sink.write(sink.context, &count, sizeof count);
-    if (status == LETHE_OK)
-        status = records_save(table, &table->claims.records, &claim_kind, is_unlinked, sink);
+    if (status == LETHE_OK) status = records_save(table, &claim_kind, is_unlinked, sink);
     for (const struct claim *claim = table->claims.oldest; claim != NULL; claim = claim->newer)
         records_save_one(table, &claim_kind, &claim->head, sink, &status);
     return status;
@@ -138,6 +137,7 @@ static void take_out(struct once *table, struct record *record) {
 }
 
 const struct record_kind claim_kind = {
+    .place = offsetof(struct once, claims.records),
     .head_size = HEAD_BYTES,
     .slice_count = 4,
     .is_over = is_over,
@@ -151,7 +151,7 @@ const struct record_kind claim_kind = {
 /* --- Digests and memory */
 
 static void digest(const struct once *table, redis_digest *digest) {
-    records_digest(table, &table->claims.records, &claim_kind, digest);
+    records_digest(table, &claim_kind, digest);
 }
 
 static size_t memory(const struct once *table) {
@@ -203,15 +203,7 @@ static bool repeat(struct once *table, uint8_t code, struct effect_reader *reade
     }
 }
 
-/* --- Time */
-
-static bool is_due(const struct once *table, uint64_t now_ms) {
-    return records_due(&table->claims.records, now_ms) != NULL;
-}
-
-static void give_back(struct once *table, unsigned budget) {
-    records_give_back(table, &table->claims.records, &claim_kind, budget);
-}
+/* --- Making and releasing */
 
 static void init(struct once *table) {
     records_init(&table->claims.records, table->seed);
@@ -229,6 +221,7 @@ static void drop(struct once *table) {
 
 const struct once_section claims_section = {
     .tag = 1,
+    .kind = &claim_kind,
     .init = init,
     .drop = drop,
     .saved_bytes = saved_bytes,
@@ -238,6 +231,4 @@ const struct once_section claims_section = {
     .memory = memory,
     .allocations = allocations,
     .repeat = repeat,
-    .is_due = is_due,
-    .give_back = give_back,
 };

@@ -146,7 +146,7 @@ void holds_put(struct once *table, const struct hold_facts *facts) {
     struct holds *holds = &table->holds;
     struct hold *hold = make(facts);
     hold->head.due_ms = due_ms(table, hold);
-    records_replace(table, &holds->records, &hold_kind, facts->id, &hold->head);
+    records_replace(table, &hold_kind, facts->id, &hold->head);
     holds->bytes += redis.MallocSize(hold);
     if (hold->state == HOLD_OPEN) add_held(table, hold);
 }

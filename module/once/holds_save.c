@@ -91,23 +91,23 @@ static bool fits(const struct once *table, const struct hold_facts *facts) {
 
 /* --- Saving */
 
+/* An open hold whose lease is over stays until its end has been said. */
 static bool is_over(const struct once *table, const struct record *record) {
     return ((const struct hold *)record)->state != HOLD_OPEN &&
            record->due_ms <= table->head.clock_ms;
 }
 
 static uint64_t saved_bytes(const struct once *table) {
-    struct records_size size = records_measure(table, &table->holds.records, &hold_kind);
+    struct records_size size = records_measure(table, &hold_kind);
     bool is_used = size.count > 0 || table->holds.forced > 0;
     return is_used ? BODY_HEAD_BYTES + size.bytes : 0;
 }
 
 static lethe_status save(const struct once *table, lethe_sink sink) {
-    uint64_t head[2] = {table->holds.forced,
-                        records_measure(table, &table->holds.records, &hold_kind).count};
+    uint64_t head[2] = {table->holds.forced, records_measure(table, &hold_kind).count};
     lethe_status status = sink.write(sink.context, head, sizeof head);
     if (status != LETHE_OK) return status;
-    return records_save(table, &table->holds.records, &hold_kind, NULL, sink);
+    return records_save(table, &hold_kind, NULL, sink);
 }
 
 /* --- Loading */
@@ -144,6 +144,7 @@ static void take_out(struct once *table, struct record *record) {
 }
 
 const struct record_kind hold_kind = {
+    .place = offsetof(struct once, holds.records),
     .head_size = HEAD_BYTES,
     .slice_count = 2,
     .is_over = is_over,
@@ -157,7 +158,7 @@ const struct record_kind hold_kind = {
 /* --- Digests and memory */
 
 static void digest(const struct once *table, redis_digest *digest) {
-    records_digest(table, &table->holds.records, &hold_kind, digest);
+    records_digest(table, &hold_kind, digest);
     if (table->holds.forced == 0) return;
     redis.DigestAddLongLong(digest, (long long)table->holds.forced);
     redis.DigestEndSequence(digest);
@@ -212,10 +213,6 @@ static bool repeat(struct once *table, uint8_t code, struct effect_reader *reade
 
 /* --- Time */
 
-static bool is_due(const struct once *table, uint64_t now_ms) {
-    return records_due(&table->holds.records, now_ms) != NULL;
-}
-
 /* What is over is in the way of what is due. */
 static void end_due(struct once *table, struct effect *effect) {
     struct record *record;
@@ -232,11 +229,6 @@ static void end_due(struct once *table, struct effect *effect) {
         effect_bytes(effect, record->entry->name, record->entry->size);
         holds_expire(table, hold);
     }
-}
-
-/* An open hold whose lease is over stays until its end has been said. */
-static void give_back(struct once *table, unsigned budget) {
-    records_give_back(table, &table->holds.records, &hold_kind, budget);
 }
 
 static void init(struct once *table) {
@@ -256,6 +248,7 @@ static void drop(struct once *table) {
 
 const struct once_section holds_section = {
     .tag = 2,
+    .kind = &hold_kind,
     .init = init,
     .drop = drop,
     .saved_bytes = saved_bytes,
@@ -265,7 +258,5 @@ const struct once_section holds_section = {
     .memory = memory,
     .allocations = allocations,
     .repeat = repeat,
-    .is_due = is_due,
     .end_due = end_due,
-    .give_back = give_back,
 };

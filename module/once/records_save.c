@@ -12,8 +12,9 @@
 
 /* --- A record */
 
-void records_replace(struct once *table, struct records *records, const struct record_kind *kind,
-                     struct slice id, struct record *record) {
+void records_replace(struct once *table, const struct record_kind *kind, struct slice id,
+                     struct record *record) {
+    struct records *records = records_of(table, kind);
     struct record *before = records_find(records, id.data, id.size);
     char *copy = NULL;
     if (before != NULL) {
@@ -67,10 +68,9 @@ static void measure(void *context, struct record *record) {
     measuring->size.bytes += kind->head_size + kind->body_size(bytes.head);
 }
 
-struct records_size records_measure(const struct once *table, const struct records *records,
-                                    const struct record_kind *kind) {
+struct records_size records_measure(const struct once *table, const struct record_kind *kind) {
     struct measuring measuring = {.table = table, .kind = kind};
-    records_each(records, measure, &measuring);
+    records_each(records_of(table, kind), measure, &measuring);
     return measuring.size;
 }
 
@@ -102,11 +102,10 @@ static void save(void *context, struct record *record) {
         records_save_one(saving->table, saving->kind, record, saving->sink, &saving->status);
 }
 
-lethe_status records_save(const struct once *table, const struct records *records,
-                          const struct record_kind *kind,
+lethe_status records_save(const struct once *table, const struct record_kind *kind,
                           bool (*is_wanted)(const struct record *record), lethe_sink sink) {
     struct saving saving = {table, kind, is_wanted, sink, LETHE_OK};
-    records_each(records, save, &saving);
+    records_each(records_of(table, kind), save, &saving);
     return saving.status;
 }
 
@@ -154,16 +153,15 @@ static void digest_one(void *context, struct record *record) {
     redis.DigestEndSequence(digesting->digest);
 }
 
-void records_digest(const struct once *table, const struct records *records,
-                    const struct record_kind *kind, redis_digest *digest) {
+void records_digest(const struct once *table, const struct record_kind *kind,
+                    redis_digest *digest) {
     struct digesting digesting = {table, kind, digest};
-    records_each(records, digest_one, &digesting);
+    records_each(records_of(table, kind), digest_one, &digesting);
 }
 
-void records_give_back(struct once *table, struct records *records, const struct record_kind *kind,
-                       unsigned budget) {
+void records_give_back(struct once *table, const struct record_kind *kind, unsigned budget) {
     for (; budget > 0; budget--) {
-        struct record *record = records_due(records, table->head.clock_ms);
+        struct record *record = records_due(records_of(table, kind), table->head.clock_ms);
         if (record == NULL || !kind->is_over(table, record)) return;
         kind->take_out(table, record);
     }

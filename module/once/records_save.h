@@ -23,6 +23,8 @@ struct record_bytes {
 
 /* What kind of records they are. */
 struct record_kind {
+    /* Where a struct once has them. */
+    size_t place;
     size_t head_size, slice_count;
     /* Whether nobody can see it any more, as of the table's clock. */
     bool (*is_over)(const struct once *table, const struct record *record);
@@ -37,12 +39,16 @@ struct record_kind {
     bool (*load)(struct once *table, const unsigned char *head, const char *body);
 };
 
+static inline struct records *records_of(const struct once *table, const struct record_kind *kind) {
+    return (struct records *)((char *)(uintptr_t)table + kind->place);
+}
+
 /* --- A record */
 
 /* Adds a record, whose due_ms is set, under an id; one that has the id is taken out. The id may be
  * that one's own. */
-void records_replace(struct once *table, struct records *records, const struct record_kind *kind,
-                     struct slice id, struct record *record);
+void records_replace(struct once *table, const struct record_kind *kind, struct slice id,
+                     struct record *record);
 /* Appends a record to an effect. */
 void records_append(struct effect *effect, const struct record_kind *kind,
                     const struct record_bytes *bytes);
@@ -58,24 +64,20 @@ bool records_read_id(struct effect_reader *reader, struct slice *out);
 struct records_size {
     uint64_t count, bytes;
 };
-struct records_size records_measure(const struct once *table, const struct records *records,
-                                    const struct record_kind *kind);
+struct records_size records_measure(const struct once *table, const struct record_kind *kind);
 /* Saves one. *status: the first error sticks. */
 void records_save_one(const struct once *table, const struct record_kind *kind,
                       const struct record *record, lethe_sink sink, lethe_status *status);
 /* Saves those that are wanted; NULL: all. Errors: those of the sink. */
-lethe_status records_save(const struct once *table, const struct records *records,
-                          const struct record_kind *kind,
+lethe_status records_save(const struct once *table, const struct record_kind *kind,
                           bool (*is_wanted)(const struct record *record), lethe_sink sink);
 /* Errors: LETHE_ECORRUPT, those of the reader. */
 lethe_status records_load(struct once *table, const struct record_kind *kind, uint64_t count,
                           struct chunk_reader *reader);
 
-void records_digest(const struct once *table, const struct records *records,
-                    const struct record_kind *kind, redis_digest *digest);
+void records_digest(const struct once *table, const struct record_kind *kind, redis_digest *digest);
 
 /* Takes out at most so many that are due and over. */
-void records_give_back(struct once *table, struct records *records, const struct record_kind *kind,
-                       unsigned budget);
+void records_give_back(struct once *table, const struct record_kind *kind, unsigned budget);
 
 #endif

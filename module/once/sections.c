@@ -120,7 +120,7 @@ bool sections_repeat(struct once *table, uint8_t code, struct effect_reader *rea
 
 bool sections_are_due(const struct once *table, uint64_t now_ms) {
     for (place section = once_sections; *section != NULL; section++) {
-        if ((*section)->is_due(table, now_ms)) return true;
+        if (records_due(records_of(table, (*section)->kind), now_ms) != NULL) return true;
     }
     return false;
 }
@@ -133,5 +133,5 @@ void sections_end_due(struct once *table, struct effect *effect) {
 
 void sections_give_back(struct once *table, unsigned budget) {
     for (place section = once_sections; *section != NULL; section++)
-        (*section)->give_back(table, budget);
+        records_give_back(table, (*section)->kind, budget);
 }

@@ -17,11 +17,14 @@
 struct effect;
 struct effect_reader;
 struct once;
+struct record_kind;
 
 /* Functions marked * may be NULL. */
 struct once_section {
     /* In saved values; in ascending order in the list. Never used for anything else. */
     uint8_t tag;
+    /* Of the section's records. */
+    const struct record_kind *kind;
     /* Into a table whose window, seed and options are there. */
     void (*init)(struct once *table);
     void (*drop)(struct once *table);
@@ -42,14 +45,9 @@ struct once_section {
      * one of the section's. */
     bool (*repeat)(struct once *table, uint8_t code, struct effect_reader *reader, bool apply,
                    bool *is_known);
-    /* Whether the table's clock should be moved, because something is due as of now_ms. */
-    bool (*is_due)(const struct once *table, uint64_t now_ms);
     /* * On a master, after the timer has moved the clock: does what is due, a bounded number of
      * them, and appends the steps. */
     void (*end_due)(struct once *table, struct effect *effect);
-    /* Releases at most so many records that are over by the table's clock. Nobody can see it, so
-     * replicas do it by themselves. */
-    void (*give_back)(struct once *table, unsigned budget);
 };
 
 /* All of them; NULL is the last. */
@@ -65,8 +63,11 @@ void sections_digest(const struct once *table, redis_digest *digest);
 size_t sections_memory(const struct once *table);
 size_t sections_allocations(const struct once *table);
 bool sections_repeat(struct once *table, uint8_t code, struct effect_reader *reader, bool apply);
+/* Whether the table's clock should be moved, because something is due as of now_ms. */
 bool sections_are_due(const struct once *table, uint64_t now_ms);
 void sections_end_due(struct once *table, struct effect *effect);
+/* Releases at most so many records of each that are over by the table's clock. Nobody can see it,
+ * so replicas do it by themselves. */
 void sections_give_back(struct once *table, unsigned budget);
 
 #endif

@@ -112,7 +112,7 @@ bool limits_have_refused(void) {
 
 bool limits_allow_value(redis_context *context, const struct value_type *type,
                         const void *options) {
-    uint64_t planned = type->planned_bytes(options);
+    uint64_t planned = type->planned_bytes(type, options);
     if (planned < PLANNED_BYTES) return true;
     uint64_t most = largest(), left = memory_left();
     if (planned <= most && planned <= left) return true;

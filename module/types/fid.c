@@ -76,11 +76,6 @@ static const char *contradiction(const void *wanted) {
     return is_good ? NULL : "WIDTH times DEPTH is too large: with all parts of the sketch, 2^32";
 }
 
-static uint64_t planned_bytes(const void *wanted) {
-    lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
-    return lethe_sketch_plan(wanted, &shape) == LETHE_OK ? shape.memory_bytes : 0;
-}
-
 /* --- The structure */
 
 static lethe_sketch_shape shape_of(const lethe_sketch *sketch) {
@@ -173,20 +168,6 @@ static int remove_command(redis_context *context, redis_string **arguments, int 
 }
 
 /* --- Asking */
-
-static int count_command(redis_context *context, redis_string **arguments, int count) {
-    if (count < 3) return redis.WrongArity(context);
-    struct opened opened;
-    if (!open_value(context, arguments[1], &fid_type, OPEN_TO_READ, &opened)) return REDIS_OK;
-    const lethe_sketch *sketch = held_structure(opened.value);
-    redis.ReplyWithArray(context, count - 2);
-    for (int i = 2; i < count; i++) {
-        lethe_bytes item = bytes_of(arguments[i]);
-        reply_count(context, lethe_sketch_count(sketch, item.data, item.size, NULL));
-    }
-    redis.CloseKey(opened.key);
-    return REDIS_OK;
-}
 
 static int top_command(redis_context *context, redis_string **arguments, int count) {
     int64_t wanted;
@@ -347,7 +328,7 @@ static const struct command fid_commands[] = {
     },
     {
         .name = "COUNT",
-        .function = count_command,
+        .function = held_count,
         .flags = "readonly fast",
         .arity = -3,
         ONE_KEY(KEY_READS),
@@ -405,7 +386,7 @@ const struct value_type fid_type = {
     .options = options,
     .default_options = default_options,
     .contradiction = contradiction,
-    .planned_bytes = planned_bytes,
+    .planned_bytes = held_planned_bytes,
     .repeat = repeat,
     .info_fields = info_fields,
     .gather_facts = gather_facts,

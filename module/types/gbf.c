@@ -33,6 +33,7 @@ struct making {
 };
 static_assert(sizeof(struct making) <= OPTIONS_LIMIT_BYTES,
               "options are handed on in that much space");
+static_assert(offsetof(struct making, wanted) == 0, "held_planned_bytes takes it for the options");
 
 static const char *const spacings[] = {
     [LETHE_GAUSSIAN_SPACING_EVEN] = "even", [LETHE_GAUSSIAN_SPACING_PUBLISHED] = "published", NULL};
@@ -134,12 +135,6 @@ static bool read_options(struct effect_reader *reader, void *wanted) {
     making->pattern.size = effect_read_u32(reader);
     making->pattern.data = effect_read_bytes(reader, making->pattern.size);
     return making->pattern.size > 0;
-}
-
-static uint64_t planned_bytes(const void *making) {
-    lethe_gaussian_shape shape = LETHE_INIT(lethe_gaussian_shape);
-    lethe_status status = lethe_gaussian_plan(&((const struct making *)making)->wanted, &shape);
-    return status == LETHE_OK ? shape.memory_bytes : 0;
 }
 
 /* --- The structure */
@@ -311,7 +306,7 @@ const struct value_type gbf_type = {
     .contradiction = contradiction,
     .write_options = write_options,
     .read_options = read_options,
-    .planned_bytes = planned_bytes,
+    .planned_bytes = held_planned_bytes,
     .repeat = filter_repeat,
     .info_fields = info_fields,
     .gather_facts = gather_facts,

@@ -1,6 +1,10 @@
 /* module/types/held.c - holds a structure of the library as a value. held.h has the essay. */
 #include "types/held.h"
 
+#include "change/change.h"
+#include "server/reply.h"
+#include "types.h"
+
 static const struct holding *holding_of(const struct held *held) {
     return held->head.type->holding;
 }
@@ -52,4 +56,31 @@ size_t held_memory(const void *value) {
 
 uint64_t held_bytes(const void *value) {
     return held_memory(value) + sizeof(struct held);
+}
+
+uint64_t held_planned_bytes(const struct value_type *type, const void *options) {
+    uint64_t bytes;
+    lethe_status status = structure_planned_bytes(type->holding->row, options, &bytes);
+    return status == LETHE_OK ? bytes : 0;
+}
+
+int held_count(redis_context *context, redis_string **arguments, int count) {
+    if (count < 3) return redis.WrongArity(context);
+    struct opened opened;
+    if (!open_value(context, arguments[1], type_of_command(arguments[0]), OPEN_TO_READ, &opened))
+        return REDIS_OK;
+    const struct held *held = opened.value;
+    redis.ReplyWithArray(context, count - 2);
+    for (int i = 2; i < count; i++) {
+        uint64_t times = 0;
+        if (held != NULL) {
+            size_t size;
+            const char *item = redis.StringPtrLen(arguments[i], &size);
+            lethe_hash hash = lethe_hash_bytes(held->seed, item, size);
+            (void)!row_of(held)->count(held->structure, &hash, 1, 0, &times);
+        }
+        reply_count(context, times);
+    }
+    redis.CloseKey(opened.key);
+    return REDIS_OK;
 }

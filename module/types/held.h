@@ -39,6 +39,10 @@ lethe_status held_load(void *value, lethe_source source);
 lethe_status held_merge(void *value, const void *other);
 void held_drop(void *value);
 size_t held_memory(const void *value);
+/* Of a type whose options begin with the structure's own. */
+uint64_t held_planned_bytes(const struct value_type *type, const void *options);
+/* PREFIX.COUNT: how often items are there. */
+redis_command_function held_count;
 /* For INFO: the structure's memory, and that of the value itself. */
 uint64_t held_bytes(const void *value);
 

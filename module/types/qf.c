@@ -10,11 +10,10 @@
  * derives the master's shape from its options. */
 #include <string.h>
 
-#include "change/change.h"
+#include "change/effect.h"
 #include "command/command.h"
 #include "command/info.h"
 #include "command/options.h"
-#include "server/reply.h"
 #include "types.h"
 #include "types/filter.h"
 
@@ -63,11 +62,6 @@ static bool read_options(struct effect_reader *reader, void *wanted) {
     return options_read(options, STEP_CREATE, reader, wanted) &&
            ((lethe_quotient_options *)wanted)->seed != 0 &&
            lethe_quotient_plan(wanted, &shape) == LETHE_OK;
-}
-
-static uint64_t planned_bytes(const void *wanted) {
-    lethe_quotient_shape shape = LETHE_INIT(lethe_quotient_shape);
-    return lethe_quotient_plan(wanted, &shape) == LETHE_OK ? shape.memory_bytes : 0;
 }
 
 /* --- The structure */
@@ -142,21 +136,6 @@ static void remove_items(struct held *value, const lethe_hash *hashes, size_t co
 static const struct filter_operations operations = {
     .counts_duplicates = true, .add = add, .test = test, .remove = remove_items};
 
-static int count_command(redis_context *context, redis_string **arguments, int count) {
-    if (count < 3) return redis.WrongArity(context);
-    struct opened opened;
-    if (!open_value(context, arguments[1], &qf_type, OPEN_TO_READ, &opened)) return REDIS_OK;
-    const lethe_quotient *quotient = held_structure(opened.value);
-    redis.ReplyWithArray(context, count - 2);
-    for (int i = 2; i < count; i++) {
-        size_t size;
-        const char *item = redis.StringPtrLen(arguments[i], &size);
-        reply_count(context, quotient != NULL ? lethe_quotient_count(quotient, item, size) : 0);
-    }
-    redis.CloseKey(opened.key);
-    return REDIS_OK;
-}
-
 /* --- Merging */
 
 /* The most slots that additions would bring the filter to. */
@@ -223,7 +202,7 @@ static const struct info_field info_fields[] = {
 static const struct command qf_commands[] = {
     {
         .name = "COUNT",
-        .function = count_command,
+        .function = held_count,
         .flags = "readonly fast",
         .arity = -3,
         ONE_KEY(KEY_READS),
@@ -261,7 +240,7 @@ const struct value_type qf_type = {
     .default_options = default_options,
     .contradiction = contradiction,
     .read_options = read_options,
-    .planned_bytes = planned_bytes,
+    .planned_bytes = held_planned_bytes,
     .can_merge = can_merge,
     .repeat = filter_repeat,
     .info_fields = info_fields,

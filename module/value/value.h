@@ -97,7 +97,7 @@ struct value_type {
     bool (*read_options)(struct effect_reader *reader, void *options);
     /* About how many bytes a value with these options will take; for the limits. 0: they are
      * wrong. */
-    uint64_t (*planned_bytes)(const void *options);
+    uint64_t (*planned_bytes)(const struct value_type *type, const void *options);
     /* Into a value whose head is filled in and whose rest is zero. */
     lethe_status (*make)(void *value, const void *options);
     /* * After a command has made one. */

@@ -74,23 +74,25 @@ LETHE_MUST_CHECK static inline lethe_status lethe_decoder_end_after(lethe_decode
 /* Defines TYPE_load for a structure whose frame is read by
  *     get_(lethe_decoder *, const lethe_allocator *, TYPE **out)
  * On error, get_ may leave an object at *out, which TYPE_free takes. */
-#define LETHE_DEFINE_LOAD(type_, frame_type_, newest_version_, get_)                        \
-    lethe_status type_##_load(lethe_source source, const lethe_allocator *allocator,        \
-                              type_ **out) {                                                \
-        if (out == NULL) return LETHE_EINVAL;                                               \
-        *out = NULL;                                                                        \
-        lethe_decoder *decoder;                                                             \
-        lethe_status status =                                                               \
-            lethe_decoder_begin(source, frame_type_, newest_version_, allocator, &decoder); \
-        if (status != LETHE_OK) return status;                                              \
-        type_ *made = NULL;                                                                 \
-        status = lethe_decoder_end_after(decoder, get_(decoder, allocator, &made));         \
-        if (status == LETHE_OK) {                                                           \
-            *out = made;                                                                    \
-        } else {                                                                            \
-            type_##_free(made);                                                             \
-        }                                                                                   \
-        return status;                                                                      \
+#define LETHE_DEFINE_LOAD(type_, frame_type_, newest_version_, get_) \
+    LETHE_DEFINE_LOAD_AS(type_##_load, type_, frame_type_, newest_version_, get_)
+/* The same for a function of another name. */
+#define LETHE_DEFINE_LOAD_AS(function_, type_, frame_type_, newest_version_, get_)               \
+    lethe_status function_(lethe_source source, const lethe_allocator *allocator, type_ **out) { \
+        if (out == NULL) return LETHE_EINVAL;                                                    \
+        *out = NULL;                                                                             \
+        lethe_decoder *decoder;                                                                  \
+        lethe_status status =                                                                    \
+            lethe_decoder_begin(source, frame_type_, newest_version_, allocator, &decoder);      \
+        if (status != LETHE_OK) return status;                                                   \
+        type_ *made = NULL;                                                                      \
+        status = lethe_decoder_end_after(decoder, get_(decoder, allocator, &made));              \
+        if (status == LETHE_OK) {                                                                \
+            *out = made;                                                                         \
+        } else {                                                                                 \
+            type_##_free(made);                                                                  \
+        }                                                                                        \
+        return status;                                                                           \
     }
 
 /* XXH3-64 of size bytes, for what has a checksum without a frame. Cost: some 10 GB/s. */

@@ -30,27 +30,30 @@ LETHE_MUST_CHECK lethe_status lethe_load_from_file(const char *path,
 
 /* Defines TYPE_save_file and TYPE_load_file, the same for every structure, by its TYPE_save and
  * TYPE_load. */
-#define LETHE_DEFINE_FILE_FUNCTIONS(type_)                                                        \
-    static lethe_status save_object(const void *object, lethe_sink sink) {                        \
-        return type_##_save(object, sink);                                                        \
-    }                                                                                             \
-    lethe_status type_##_save_file(const type_ *object, const char *path, lethe_detail *detail) { \
-        return lethe_save_to_file(path, save_object, object, detail);                             \
-    }                                                                                             \
-    struct loading {                                                                              \
-        const lethe_allocator *allocator;                                                         \
-        type_ **out;                                                                              \
-    };                                                                                            \
-    static lethe_status load_object(void *context, lethe_source source) {                         \
-        struct loading *loading = context;                                                        \
-        return type_##_load(source, loading->allocator, loading->out);                            \
-    }                                                                                             \
-    lethe_status type_##_load_file(const char *path, const lethe_allocator *allocator,            \
-                                   type_ **out, lethe_detail *detail) {                           \
-        if (out == NULL) return LETHE_EINVAL;                                                     \
-        *out = NULL;                                                                              \
-        struct loading loading = {.allocator = allocator, .out = out};                            \
-        return lethe_load_from_file(path, load_object, &loading, detail);                         \
+#define LETHE_DEFINE_FILE_FUNCTIONS(type_) LETHE_DEFINE_FILE_FUNCTIONS_AS(type_, save, load)
+/* The same for a structure that is saved in another way too, such as TYPE_export, TYPE_import. */
+#define LETHE_DEFINE_FILE_FUNCTIONS_AS(type_, save_, load_)                                 \
+    static lethe_status save_##_object(const void *object, lethe_sink sink) {               \
+        return type_##_##save_(object, sink);                                               \
+    }                                                                                       \
+    lethe_status type_##_##save_##_file(const type_ *object, const char *path,              \
+                                        lethe_detail *detail) {                             \
+        return lethe_save_to_file(path, save_##_object, object, detail);                    \
+    }                                                                                       \
+    struct load_##_context {                                                                \
+        const lethe_allocator *allocator;                                                   \
+        type_ **out;                                                                        \
+    };                                                                                      \
+    static lethe_status load_##_object(void *context, lethe_source source) {                \
+        struct load_##_context *loading = context;                                          \
+        return type_##_##load_(source, loading->allocator, loading->out);                   \
+    }                                                                                       \
+    lethe_status type_##_##load_##_file(const char *path, const lethe_allocator *allocator, \
+                                        type_ **out, lethe_detail *detail) {                \
+        if (out == NULL) return LETHE_EINVAL;                                               \
+        *out = NULL;                                                                        \
+        struct load_##_context loading = {.allocator = allocator, .out = out};              \
+        return lethe_load_from_file(path, load_##_object, &loading, detail);                \
     }
 
 #endif

@@ -271,31 +271,19 @@ static lethe_status get_sketch(lethe_decoder *decoder, bool query_only,
     return get_keys(decoder, sketch, fields.listed);
 }
 
-static lethe_status load_as(lethe_source source, bool query_only, const lethe_allocator *allocator,
-                            lethe_sketch **out) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    lethe_decoder *decoder;
-    const char *type = query_only ? EXPORT_TYPE : TYPE;
-    lethe_status status = lethe_decoder_begin(source, type, NEWEST_VERSION, allocator, &decoder);
-    if (status != LETHE_OK) return status;
-    status = lethe_decoder_end_after(decoder, get_sketch(decoder, query_only, allocator, out));
-    if (status != LETHE_OK) {
-        lethe_sketch_free(*out);
-        *out = NULL;
-    }
-    return status;
+static lethe_status get_whole(lethe_decoder *decoder, const lethe_allocator *allocator,
+                              lethe_sketch **out) {
+    return get_sketch(decoder, false, allocator, out);
 }
 
-lethe_status lethe_sketch_load(lethe_source source, const lethe_allocator *allocator,
+LETHE_DEFINE_LOAD(lethe_sketch, TYPE, NEWEST_VERSION, get_whole)
+
+static lethe_status get_export(lethe_decoder *decoder, const lethe_allocator *allocator,
                                lethe_sketch **out) {
-    return load_as(source, false, allocator, out);
+    return get_sketch(decoder, true, allocator, out);
 }
 
-lethe_status lethe_sketch_import(lethe_source source, const lethe_allocator *allocator,
-                                 lethe_sketch **out) {
-    return load_as(source, true, allocator, out);
-}
+LETHE_DEFINE_LOAD_AS(lethe_sketch_import, lethe_sketch, EXPORT_TYPE, NEWEST_VERSION, get_export)
 
 static bool is_same_export(const lethe_sketch_shape *a, const lethe_sketch_shape *b) {
     return a->kind == b->kind && a->width == b->width && a->depth == b->depth &&
@@ -305,7 +293,7 @@ static bool is_same_export(const lethe_sketch_shape *a, const lethe_sketch_shape
 lethe_status lethe_sketch_apply(lethe_sketch *sketch, lethe_source source) {
     if (sketch == NULL || !sketch->query_only) return LETHE_EINVAL;
     lethe_sketch *newer;
-    lethe_status status = load_as(source, true, sketch->allocator, &newer);
+    lethe_status status = lethe_sketch_import(source, sketch->allocator, &newer);
     if (status != LETHE_OK) return status;
     const lethe_sketch_shape *shape = &sketch->shape;
     if (is_same_export(shape, &newer->shape)) {
@@ -322,50 +310,8 @@ lethe_status lethe_sketch_apply(lethe_sketch *sketch, lethe_source source) {
     return status;
 }
 
-static lethe_status save(const void *object, lethe_sink sink) {
-    return lethe_sketch_save(object, sink);
-}
-
-lethe_status lethe_sketch_save_file(const lethe_sketch *sketch, const char *path,
-                                    lethe_detail *detail) {
-    return lethe_save_to_file(path, save, sketch, detail);
-}
-
-static lethe_status export(const void *object, lethe_sink sink) {
-    return lethe_sketch_export(object, sink);
-}
-
-lethe_status lethe_sketch_export_file(const lethe_sketch *sketch, const char *path,
-                                      lethe_detail *detail) {
-    return lethe_save_to_file(path, export, sketch, detail);
-}
-
-struct load_context {
-    bool query_only;
-    const lethe_allocator *allocator;
-    lethe_sketch **out;
-};
-
-static lethe_status load(void *context, lethe_source source) {
-    struct load_context *loading = context;
-    return load_as(source, loading->query_only, loading->allocator, loading->out);
-}
-
-lethe_status lethe_sketch_load_file(const char *path, const lethe_allocator *allocator,
-                                    lethe_sketch **out, lethe_detail *detail) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    struct load_context context = {.allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context, detail);
-}
-
-lethe_status lethe_sketch_import_file(const char *path, const lethe_allocator *allocator,
-                                      lethe_sketch **out, lethe_detail *detail) {
-    if (out == NULL) return LETHE_EINVAL;
-    *out = NULL;
-    struct load_context context = {.query_only = true, .allocator = allocator, .out = out};
-    return lethe_load_from_file(path, load, &context, detail);
-}
+LETHE_DEFINE_FILE_FUNCTIONS(lethe_sketch)
+LETHE_DEFINE_FILE_FUNCTIONS_AS(lethe_sketch, export, import)
 
 static lethe_status apply(void *context, lethe_source source) {
     return lethe_sketch_apply(context, source);

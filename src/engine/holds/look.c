@@ -71,7 +71,6 @@ lethe_status lethe_holds_info(const lethe_store *store, lethe_holds_stats *out) 
     lethe_engine_enter(shared);
     lethe_holds_lapse(shared, lethe_claims_time_of(shared));
     const lethe_holds_totals *totals = &store->claims.record.holds;
-    lethe_holds_lapse(shared, lethe_claims_time_of(shared));
     if (store->claims.exist) {
         /* A lease that has ended may not be recorded yet: that happens with the next calls. */
         bool is_known = !store->options.read_only && store->holds.count < totals->open_count;
