@@ -53,10 +53,11 @@ struct source_visitor {
 
 enum source_result {
     SOURCE_DONE = 0,
-    SOURCE_ABSENT,  /* there is no such table, or it is not one of those that are shown */
-    SOURCE_BAD,     /* the question makes no sense for this table */
-    SOURCE_DAMAGED, /* what is there cannot be read */
-    SOURCE_LOST     /* the server does not answer; it may later */
+    SOURCE_ABSENT,     /* there is no such table, or it is not one of those that are shown */
+    SOURCE_BAD,        /* the question makes no sense for this table */
+    SOURCE_DAMAGED,    /* what is there cannot be read */
+    SOURCE_INCOMPLETE, /* partitions are missing, and what was visited lacks what they had */
+    SOURCE_LOST        /* the server does not answer; it may later */
 };
 
 typedef bool source_visit(void *context, lethe_bytes key, int64_t value);

@@ -213,7 +213,9 @@ static void rank(struct tables *tables, const struct table *ranked) {
     pthread_mutex_lock(&tables->lock);
     struct table *table = tables_find(tables, reading.table); /* it may be gone by now */
     if (table != NULL) {
-        if (result == SOURCE_DONE && !text.has_failed) {
+        /* Where partitions are missing, the table's strain says so beside the list. */
+        bool is_read = result == SOURCE_DONE || result == SOURCE_INCOMPLETE;
+        if (is_read && !text.has_failed) {
             struct text old = table->top;
             table->top = text;
             text = old;

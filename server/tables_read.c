@@ -54,6 +54,9 @@ static bool check(struct request *request, enum source_result result,
     case SOURCE_DAMAGED:
         request_problem(request, 500, "Unreadable table", "%s", reading->problem);
         return false;
+    case SOURCE_INCOMPLETE:
+        request_problem(request, 503, "Incomplete table", "%s", reading->problem);
+        return false;
     case SOURCE_LOST:
         break;
     }

@@ -11,7 +11,7 @@ const struct exit_meaning exit_meanings[] = {
                  "counted"},
     {EXIT_BAD_DATA,
      "bad data: a file is damaged, of another kind or written by a newer lethe; files do not "
-     "match; or a line is too long"},
+     "match; a line is too long; or partitions of a table are missing"},
     {EXIT_ENVIRONMENT, "the environment failed: disk, memory, permissions, network"},
     {0},
 };

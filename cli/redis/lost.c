@@ -1,16 +1,19 @@
-/* lost.c - looks for what is left of a table, and keeps the description of a table that a run
- * counts into.
+/* lost.c - looks for what is left of a table, keeps the description of a table that a run counts
+ * into, and says of what was read that it lacks partitions.
  *
- * WHY  The number of partitions is lost as well, and keys cannot be searched by prefix without
- *      reading all keys of a server. But the slots of partitions follow from their number, and
- *      those of the first and the last partition are the same for many numbers: about 340 keys
- *      cover all numbers, unless both partitions are lost too. */
+ * I1   Whether partitions are there is asked after the last question that rests on them: one that
+ *      is lost while it is read is noticed.
+ * WHY  With the description the number of partitions is lost as well, and keys cannot be searched by
+ *      prefix without reading all keys of a server. But the slots of partitions follow from their
+ *      number, and those of the first and the last partition are the same for many numbers: about
+ *      340 keys cover all numbers, unless both partitions are lost too. */
 #include "redis/lost.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "say/message.h"
 
@@ -138,4 +141,75 @@ void redis_lost_watch(struct redis_table *table) {
     table->watched_openings = client->openings;
     table->is_watching = true;
     redis_client_submit(client, &table->watch_request);
+}
+
+/* --- Partitions that are missing */
+
+enum { NAMED_MOST = 3, MAKING_MS = 250 };
+
+void redis_lost_need(struct redis_table *table, const lethe_bytes *keys, size_t count) {
+    for (size_t i = 0; i < count && table->is_by_key; i++)
+        table->partitions[redis_table_place_of_key(table, keys[i])].is_needed = true;
+    for (size_t i = 0; i < table->partition_count && (count == 0 || !table->is_by_key); i++)
+        table->partitions[i].is_needed = true;
+}
+
+static bool write_check(void *context, size_t partition, struct redis_text *text) {
+    const struct redis_table *table = context;
+    if (!table->partitions[partition].is_needed) return false;
+    redis_text_begin(text, 2);
+    redis_text_string(text, "ONCE.INFO");
+    redis_text_string(text, table->partitions[partition].key);
+    return true;
+}
+
+static void take_check(void *context, size_t partition, const redisReply *reply) {
+    const struct redis_table *table = context;
+    table->partitions[partition].is_needed = reply->type == REDIS_REPLY_ERROR;
+}
+
+/* Asks for those that are needed; afterwards, these are those that are missing. */
+static int find_missing(struct redis_table *table, size_t *missing) {
+    static const char *const not_there[] = {"ERR no such table", NULL};
+    int code = redis_table_survey(table, &(struct redis_survey){.write = write_check,
+                                                                .on_reply = take_check,
+                                                                .context = table,
+                                                                .tolerated = not_there});
+    *missing = 0;
+    for (size_t i = 0; i < table->partition_count; i++)
+        *missing += table->partitions[i].is_needed;
+    return code;
+}
+
+/* "t:{1296}, t:{12} and 3 more" */
+static void name_missing(const struct redis_table *table, size_t missing, char *out, size_t size) {
+    size_t named = 0, used = 0;
+    for (size_t i = 0; i < table->partition_count && named < NAMED_MOST && used < size; i++) {
+        if (!table->partitions[i].is_needed) continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", named > 0 ? ", " : "",
+                                 table->partitions[i].key);
+        named++;
+    }
+    if (missing > named && used < size)
+        snprintf(out + used, size - used, " and %zu more", missing - named);
+}
+
+int redis_lost_check(struct redis_table *table) {
+    char names[NAMED_MOST * (REDIS_KEY_BYTES + 2) + 32] = "";
+    size_t missing = 0;
+    if (table->partition_count == 1) return EXIT_DONE;
+    int code = find_missing(table, &missing);
+    if (code == EXIT_DONE && missing > 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = MAKING_MS * 1000000L}, NULL);
+        code = find_missing(table, &missing);
+    }
+    if (code != EXIT_DONE || missing == 0) return code;
+    name_missing(table, missing, names, sizeof names);
+    return message_fail(EXIT_BAD_DATA,
+                        "of the %zu partitions of %s, %zu %s missing: %s; what was counted there "
+                        "is lost, and these figures lack it. Were they deleted or evicted, or did "
+                        "a server lose them? Restore them from a backup; or go on without, as "
+                        "'lethe count' makes them again, empty",
+                        table->partition_count, table->shown, missing, missing == 1 ? "is" : "are",
+                        names);
 }

@@ -4,7 +4,9 @@
  *         one partition, top reads them all, as list does.
  * I1      A list of the first few keys keeps only these while it reads: now and then the others are
  *         thrown away. A key that was thrown away has enough keys before it already, and what comes
- *         later only adds to these. Of a key that is kept, the entries of all partitions are. */
+ *         later only adds to these. Of a key that is kept, the entries of all partitions are.
+ * I2      A partition that is missing answers as an empty one does. So what rests on a partition
+ *         that may be missing needs it to be there: redis/lost.h. One that has a counter is. */
 #include "redis/read.h"
 
 #include <inttypes.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 
 #include "events/problem.h"
+#include "redis/lost.h"
 #include "say/message.h"
 
 enum { SCAN_COUNT = 1000 };
@@ -35,7 +38,7 @@ static int fail_sum(lethe_bytes key) {
 /* --- By key */
 
 struct selection {
-    const struct redis_table *table;
+    struct redis_table *table;
     const char *command;
     const lethe_bytes *keys;
     size_t count;
@@ -55,18 +58,28 @@ static bool write_keys(void *context, size_t partition, struct redis_text *text)
     return true;
 }
 
+/* I2 */
+static void need_silent(const struct selection *selection, size_t partition) {
+    struct redis_table *table = selection->table;
+    bool has_part = !table->is_by_key;
+    for (size_t i = 0; i < selection->count && !has_part; i++)
+        has_part = redis_table_place_of_key(table, selection->keys[i]) == partition;
+    if (has_part) table->partitions[partition].is_needed = true;
+}
+
 static void add_values(void *context, size_t partition, const redisReply *reply) {
-    (void)partition;
     struct selection *selection = context;
+    bool has_one = false;
     for (size_t i = 0; i < reply->elements && i < selection->count; i++) {
         const redisReply *value = reply->element[i];
         if (value->type != REDIS_REPLY_INTEGER) continue;
-        selection->found[i] = true;
+        selection->found[i] = has_one = true;
         if (__builtin_add_overflow(selection->values[i], (int64_t)value->integer,
                                    &selection->values[i])) {
             selection->overflown = &selection->keys[i];
         }
     }
+    if (!has_one) need_silent(selection, partition);
 }
 
 int redis_get(struct redis_table *table, const lethe_bytes *keys, size_t count, int64_t *values,
@@ -92,6 +105,9 @@ int redis_delete(struct redis_table *table, const lethe_bytes *keys, size_t coun
             table,
             &(struct redis_survey){.write = write_keys, .context = &selection, .is_write = true});
     }
+    /* What is not there is deleted. */
+    for (size_t i = 0; i < table->partition_count; i++)
+        table->partitions[i].is_needed = false;
     free(values);
     return code;
 }
@@ -269,6 +285,7 @@ static void write_pattern(struct redis_text *pattern, lethe_bytes prefix) {
 }
 
 static int gather(struct redis_table *table, lethe_bytes prefix, struct gathering *all) {
+    redis_lost_need(table, NULL, 0); /* I2 */
     all->table = table;
     all->cursors = calloc(table->partition_count, sizeof *all->cursors);
     all->is_done = calloc(table->partition_count, sizeof *all->is_done);

@@ -1,5 +1,8 @@
 /* read.h - the counters of a table in a server: each is the sum over the table's partitions.
  *
+ * What partitions that are missing had is not in what these functions give: redis_lost_check
+ * (redis/lost.h), when all is read, says so.
+ *
  * Functions return EXIT_DONE, or the exit code of what is wrong, after saying so. */
 #ifndef LETHE_CLI_REDIS_READ_H
 #define LETHE_CLI_REDIS_READ_H

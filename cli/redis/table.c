@@ -291,16 +291,17 @@ void redis_table_close(struct redis_table *table) {
     free(table);
 }
 
-static size_t place_of_key(const struct redis_table *table, lethe_bytes key) {
+size_t redis_table_place_of_key(const struct redis_table *table, lethe_bytes key) {
     return (size_t)redis_checksum(key) * table->partition_count >> 16;
 }
 
 size_t redis_table_place(const struct redis_table *table, const lethe_operation *operation) {
     if (table->partition_count == 1) return 0;
     if (table->is_by_key) {
-        size_t place = place_of_key(table, operation->changes[0].key);
+        size_t place = redis_table_place_of_key(table, operation->changes[0].key);
         for (size_t i = 1; i < operation->change_count; i++) {
-            if (place_of_key(table, operation->changes[i].key) != place) return REDIS_NO_PLACE;
+            if (redis_table_place_of_key(table, operation->changes[i].key) != place)
+                return REDIS_NO_PLACE;
         }
         return place;
     }

@@ -41,6 +41,7 @@ struct redis_partition {
     char *key;
     unsigned slot;
     struct redis_text create; /* the command that makes it */
+    bool is_needed;           /* what was read rests on it, and it may be missing: redis/lost.h */
 };
 
 struct redis_table {
@@ -90,6 +91,8 @@ int redis_table_outline(const char *name, const struct redis_description *found,
 /* The partition that an operation belongs to; REDIS_NO_PLACE if its keys belong to several. */
 #define REDIS_NO_PLACE SIZE_MAX
 size_t redis_table_place(const struct redis_table *table, const lethe_operation *operation);
+/* The partition that has a counter, of a table that is spread by key. */
+size_t redis_table_place_of_key(const struct redis_table *table, lethe_bytes key);
 
 /* Where the commands of a request end, and what each is about. */
 struct redis_ends {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "events/problem.h"
+#include "redis/lost.h"
 #include "redis/read.h"
 #include "say/message.h"
 
@@ -261,6 +262,7 @@ static void release(struct reading *reading) {
 static int read_all(struct reading *reading, const struct redis_usage_query *query,
                     uint64_t length_ms) {
     redis_period_word(length_ms, reading->word);
+    redis_lost_need(reading->table, query->keys, query->key_count);
     int code = query->key_count > 0 ? sort_keys(reading, query->keys, query->key_count)
                                     : list_keys(reading, query->prefix);
     if (code == EXIT_DONE) code = read_buckets(reading);
@@ -376,7 +378,12 @@ int redis_usage_by(struct redis_table *table, const char *by, uint64_t *length_m
                             "made again? Read each with ONCE.RANGE",
                             table->shown);
     }
-    if (!redis_periods_read(stats.per, &periods) || periods.count == 0) {
+    /* If all partitions are missing, the description knows. */
+    if (stats.missing == table->partition_count)
+        periods = table->periods;
+    else if (!redis_periods_read(stats.per, &periods))
+        periods.count = 0;
+    if (periods.count == 0) {
         return message_fail(EXIT_USAGE,
                             "%s does not count per period; 'lethe count --per' makes tables that "
                             "do, and so does ONCE.CREATE with PER",

@@ -1,6 +1,9 @@
 /* usage.h - what the counters of a table in a server got in each period: the sum over the table's
  * partitions. usage.c has the essay.
  *
+ * What partitions that are missing had is not in it: redis_lost_check (redis/lost.h), when all is
+ * read, says so.
+ *
  * Functions return EXIT_DONE, or the exit code of what is wrong, after saying so. */
 #ifndef LETHE_CLI_REDIS_USAGE_H
 #define LETHE_CLI_REDIS_USAGE_H

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "frame/clock.h"
+#include "redis/lost.h"
 #include "redis/read.h"
 #include "redis/tables.h"
 #include "redis/usage.h"
@@ -189,6 +190,8 @@ static enum source_result read_table(struct redis_source *source, struct source_
     if (code == EXIT_DONE && reader->client != NULL)
         code = open_table(source, reader->client, name, &table);
     if (table != NULL) code = read(table, question);
+    bool is_read = table != NULL && code == EXIT_DONE;
+    if (is_read) code = redis_lost_check(table);
     redis_table_close(table);
     if (reader->client != NULL && reader->client->code != EXIT_DONE) { /* I2 */
         redis_client_close(reader->client);
@@ -197,6 +200,7 @@ static enum source_result read_table(struct redis_source *source, struct source_
     message_divert(NULL, 0);
     cut_advice(reading->problem);
     pthread_mutex_unlock(&reader->lock);
+    if (is_read && code == EXIT_BAD_DATA) return SOURCE_INCOMPLETE;
     return code == EXIT_NEGATIVE ? say_absent(reading) : result_of(code);
 }
 

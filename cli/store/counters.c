@@ -1,6 +1,7 @@
 /* counters.c - one way to counters, two places where they are. */
 #include "store/counters.h"
 
+#include "redis/lost.h"
 #include "redis/read.h"
 #include "say/message.h"
 
@@ -50,8 +51,10 @@ int counters_open(const struct arguments *arguments, bool to_write, struct count
 
 int counters_close(struct counters *counters, int code) {
     if (counters->table == NULL) return store_close(counters->name, counters->store, code);
+    int lost = EXIT_DONE;
+    if (code == EXIT_DONE || code == EXIT_NEGATIVE) lost = redis_lost_check(counters->table);
     redis_table_close(counters->table);
-    return code;
+    return lost != EXIT_DONE ? lost : code;
 }
 
 /* instead: what to do if a sketch cannot do that. */

@@ -22,7 +22,8 @@ int counters_check(const struct arguments *arguments);
 /* Opens what the options name: to read, or to write. */
 int counters_open(const struct arguments *arguments, bool to_write, struct counters *out);
 
-/* Closes. Returns code, or, if that is of no failure, what closing gave. */
+/* Closes, and says so if what was read of a table lacks partitions. Returns code, or, if that is of
+ * no failure, what closing gave. */
 int counters_close(struct counters *counters, int code);
 
 int counters_get(struct counters *counters, const lethe_bytes *keys, size_t count, int64_t *values,

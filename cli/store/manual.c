@@ -5,12 +5,18 @@
     "Keys are escaped as in the lines that `lethe count` reads: a backslash is `\\\\`, a tab is " \
     "`\\t`, and any byte may be `\\xHH`."
 
+#define MISSING_PARTITIONS                                                                        \
+    "If partitions of a table are missing, because they were deleted or a server has lost them, " \
+    "what is printed lacks what was counted in them: a message names them, and the exit status "  \
+    "is 3."
+
 static const char *const get_description[] = {
     "Prints each counter as its key, a tab and its value, in the order in which the keys were "
     "given. In a store with a scale, all values have as many digits after the point. " ESCAPED_KEYS,
     "This works while `lethe count` is running. It prints what was on disk when it started. In a "
     "server, it prints what the counters are when they are read, each as the sum over the table's "
-    "partitions.",
+    "partitions. " MISSING_PARTITIONS " A counter of a table that is spread by key needs only its "
+    "own partition.",
     "In a store with a sketch, the values are estimates, and a key whose estimate is 0 does not "
     "exist. With `--bounds`, each line has two more fields: a lower and an upper bound of the true "
     "value. The upper bound is certain. The true value is below the lower bound with at most the "
@@ -52,7 +58,7 @@ static const char *const list_description[] = {
     "Prints each counter as its key, a tab and its value, ordered by the bytes of the "
     "keys. " ESCAPED_KEYS,
     "A store with a sketch does not store its keys and cannot list them: use `lethe top`. The "
-    "counters of a server are all fetched into memory first.",
+    "counters of a server are all fetched into memory first. " MISSING_PARTITIONS,
     NULL,
 };
 
@@ -79,7 +85,7 @@ const struct command command_list = {
 static const char *const top_description[] = {
     "Prints the counters with the largest values, the largest first, each as its key, a tab and "
     "its value. Equal values are ordered by the bytes of their keys. For a table with several "
-    "partitions, all counters are fetched into memory first.",
+    "partitions, all counters are fetched into memory first. " MISSING_PARTITIONS,
     "For a store with a sketch, prints the most frequent keys that it lists, with their estimates. "
     "`lethe count --top` sets how many it lists.",
     "With `--by`, a warning says if the store got these periods (`lethe count --per`) only after "

@@ -18,7 +18,9 @@ static const char *const usage_description[] = {
     "In a server (`--redis`), periods are those of UTC, and values are sums over the table's "
     "partitions. All buckets of the counters are fetched into memory first; if somebody counts "
     "meanwhile, the rest of a counter may be off by that. A server keeps a number of periods for "
-    "each counter (KEEP of ONCE.CREATE): one that was dropped is 0 here, and in the rest.",
+    "each counter (KEEP of ONCE.CREATE): one that was dropped is 0 here, and in the rest. If "
+    "partitions are missing, because they were deleted or a server has lost them, what is printed "
+    "lacks what was counted in them: a message names them, and the exit status is 3.",
     NULL,
 };
 

@@ -80,7 +80,7 @@ class Kind:
             return redis.asyncio.cluster.RedisCluster(**options)
         return self.loop.run_until_complete(make())
 
-    def table(self, kind, client, *words, **named):
+    def table(self, kind, client, /, *words, **named):
         import lethe_once
         import lethe_once.asyncio
         if self.loop is None:
@@ -92,10 +92,10 @@ class Kind:
             return table
         return Awaited(self.loop, self.loop.run_until_complete(make()))
 
-    def once(self, client, *words, **named):
+    def once(self, client, /, *words, **named):
         return self.table("Once", client, *words, **named)
 
-    def spread(self, client, *words, **named):
+    def spread(self, client, /, *words, **named):
         return self.table("Spread", client, *words, **named)
 
     def close(self):

@@ -134,6 +134,60 @@ def test_a_partition_that_was_lost_is_told(server):
     assert result.returncode == BAD_DATA and "window of 1000 ms" in result.stderr
 
 
+def said_missing(result, victim):
+    """What there is was printed, and it was said which partition it lacks, and what to do."""
+    assert result.returncode == BAD_DATA, result.stderr
+    assert f"missing: {victim}" in result.stderr and "counted there" in result.stderr and "'lethe count'" in result.stderr
+    return result.stdout
+
+
+def test_readings_say_which_partitions_they_lack(server):
+    url = url_of(server)
+    count(url, "--partitions", "4", "--per", "1h", stdin="".join(f"e{i}\tk\t1\n" for i in range(1000)))
+    victim = sorted(key.decode() for key in server.client.keys("t:{*}"))[1]
+    dump = server.client.dump(victim)
+    server.call("DEL", victim)
+    left = sum(server.call("ONCE.GET", key, "k") for key in server.client.keys("t:{*}"))
+    assert 600 < left < 900
+    for command, *words in (["get", "k"], ["list"], ["top"], ["list", "--prefix", "k"], ["get", "--json", "k"]):
+        assert str(left) in said_missing(lethe(command, url, *words), victim)
+    assert str(left) in said_missing(lethe("usage", url), victim) and str(left) in said_missing(lethe("usage", url, "k"), victim)
+    said_missing(lethe("top", url, "--by", "1h", "--at", "2001-01-01"), victim)
+    assert said_missing(lethe("get", url, "none"), victim) == ""
+    assert lethe("stat", url).returncode == DONE
+    server.client.restore(victim, 0, dump)
+    for command, *words in (["get", "k"], ["list"], ["top"], ["usage"]):
+        result = lethe(command, url, *words)
+        assert result.returncode == DONE and "1000" in result.stdout and result.stderr == ""
+    # What is not there is deleted, whatever it was.
+    server.call("DEL", victim)
+    assert lethe("del", url, "k").returncode == DONE
+    server.call("DEL", *server.client.keys("t:{*}"))
+    for command, *words in (["get", "k"], ["list"], ["top"], ["usage"], ["usage", "k"]):
+        result = lethe(command, url, *words)
+        assert result.returncode == BAD_DATA and "4 are missing" in result.stderr and "and 1 more" in result.stderr
+
+
+def test_a_counter_by_key_rests_on_its_own_partition(server):
+    url = url_of(server)
+    count(url, "--partitions", "4", "--partition-by", "key", "--per", "1h",
+          stdin="".join(f"e{i}\tk{i % 40}\t1\n" for i in range(400)))
+    victim = sorted(key.decode() for key in server.client.keys("t:{*}"))[2]
+    gone = {f"k{i}" for i in range(40) if server.call("ONCE.GET", victim, f"k{i}") is not None}
+    kept = sorted({f"k{i}" for i in range(40)} - gone)
+    server.call("DEL", victim)
+    assert gone and kept
+    for command in ("get", "usage"):
+        result = lethe(command, url, *kept)
+        assert result.returncode == DONE and result.stderr == ""
+        assert kept[0] in said_missing(lethe(command, url, kept[0], min(gone)), victim)
+    assert len(said_missing(lethe("list", url), victim).splitlines()) == len(kept)
+    said_missing(lethe("top", url), victim)
+    # Of a counter that nobody knows, only its own partition says so.
+    codes = {lethe("get", url, "-q", f"x{i}").returncode for i in range(12)}
+    assert codes == {NEGATIVE, BAD_DATA}
+
+
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_a_table_that_was_made_again_is_told(server, tmp_path, partitions):
     """What is said of files was of the table that is gone: they are not passed over as if it were still there."""

@@ -194,6 +194,7 @@ def test_partitions_are_one_table(start, show, tmp_path):
     until(lambda: status_of(server, "spread")["table"]["missing"] == 1)
     assert [one["code"] for one in status_of(server, "spread")["strain"]] == ["partitions"]
     assert figures(server)["lethe_strain", 'table="spread",kind="partitions"'] == 1
+    assert status_of(server, "spread")["top"]
     redis.client.delete("spread", *keys)
     until(lambda: names(server) == ["odd:{7}"])
     # Made again, with other partitions, among which are old ones.

@@ -54,6 +54,31 @@ def test_pages_of_a_table_with_partitions(start, show):
 
 
 @pytest.mark.skipif(IS_SANITIZED, reason="a sanitizer keeps what was freed")
+@pytest.mark.parametrize("by", ["id", "key"])
+def test_nothing_is_read_without_a_partition_that_is_missing(start, show, by):
+    redis = start()
+    url = url_of(redis)
+    count(url, "t", b"".join(b"e%d\tk%d\t1\n" % (i, i % 40) for i in range(400)), "--partitions", "4", "--per", "1h",
+          "--partition-by", by)
+    server = show(url, "--table", "t")
+    victim = sorted(redis.client.keys("t:{*}"))[0]
+    alone = [f"k{i}" for i in range(40) if redis.call("ONCE.GET", victim, f"k{i}") is not None]
+    others = [f"k{i}" for i in range(40) if f"k{i}" not in alone]
+    dump = redis.client.dump(victim)
+    redis.client.delete(victim)
+    lists = ["/v1/counters", "/v1/counters?prefix=k1", "/v1/top", "/v1/top?by=1h", "/v1/usage"]
+    for path in [*lists, f"/v1/counters/{alone[0]}", f"/v1/usage?key={alone[0]}"]:
+        status, problem = server.get(path)
+        assert status == 503, path
+        assert problem["title"] == "Incomplete table" and f"missing: {victim.decode()};" in problem["detail"]
+    for key in others if by == "key" else []:
+        assert server.get(f"/v1/counters/{key}")[1] == {"key": key, "value": "10"}
+        assert server.get(f"/v1/usage?key={key}")[0] == 200
+    redis.client.restore(victim, 0, dump)
+    assert [server.get(path)[0] for path in lists] == [200] * len(lists)
+    assert server.get(f"/v1/counters/{alone[0]}")[1]["value"] == "10"
+
+
 def test_a_short_list_of_a_large_table_takes_little_memory(start, show):
     redis = start()
     pipe = redis.client.pipeline(transaction=False)

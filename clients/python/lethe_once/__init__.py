@@ -16,9 +16,9 @@ import redis
 
 from .batches import Batch
 from .claims import Claim
-from .errors import (ClaimError, Full, Incomplete, Limited, Lost, Mismatch, NoHold, NoTable,
-                     NotATable, OutOfMemory, Overflow, Partial, ReplyGone, Running, ServerError,
-                     Unacknowledged, Untrusted)
+from .errors import (ClaimError, Full, Incomplete, Limited, Lost, Mismatch, MissingPartitions,
+                     NoHold, NoTable, NotATable, OutOfMemory, Overflow, Partial, ReplyGone,
+                     Running, ServerError, Unacknowledged, Untrusted)
 from .holds import Hold
 from .links import Blocking, Links
 from .results import Result, Settled, Standing, Taken
@@ -28,9 +28,9 @@ from .table import Table
 from .version import __version__ # noqa: F401
 
 __all__ = ["Batch", "Claim", "ClaimError", "Full", "Hold", "Incomplete", "Limited", "Lost",
-           "Mismatch", "NoHold", "NoTable", "NotATable", "Once", "OutOfMemory", "Overflow",
-           "Partial", "ReplyGone", "Result", "Running", "ServerError", "Settled", "Spread",
-           "Standing", "Taken", "Unacknowledged", "Untrusted"]
+           "Mismatch", "MissingPartitions", "NoHold", "NoTable", "NotATable", "Once",
+           "OutOfMemory", "Overflow", "Partial", "ReplyGone", "Result", "Running", "ServerError",
+           "Settled", "Spread", "Standing", "Taken", "Unacknowledged", "Untrusted"]
 
 
 class _Client(Blocking):
@@ -62,13 +62,15 @@ class Once(_Client, Table):
     replicas must have an operation before it is acknowledged; each WAIT takes at most wait_ms.
     timeout is how many seconds to try; it is never more than half the table's window. With options,
     which are those of create, a missing table is created with them; without, the server creates it
-    with its own defaults."""
+    with its own defaults. A table that exists with another window, error, kind or per than is named
+    is a ValueError of the first operation."""
 
 
 class Spread(_Client, Partitions):
     """A table that is spread over several keys. client, wait, timeout, wait_ms and cluster are
     those of Once. With partitions, a table that is missing is made: options are by ("key" or "id"),
-    window_ms, error, kind and per; one partition is a once-table like any other."""
+    window_ms, error, kind and per; one partition is a once-table like any other. A table that
+    exists and is another than is named is a ValueError."""
 
     _once = Once
 

@@ -71,6 +71,7 @@ class Batch:
             return []
         try:
             results = yield from self._table._deliver(items, wait, timeout)
+            results = yield from self._table._review(items, results)
         except BaseException:
             self._items = items + self._items
             raise

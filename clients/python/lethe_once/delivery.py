@@ -13,6 +13,8 @@ I3  What is answered counts only if enough replicas acknowledged it on the same 
 I4  An answer that too few replicas have is believed only as long as the same server answers, with
     the same history: who that is, is asked on the same connection. Another one may have lost it,
     and have given the same answer to somebody else meanwhile.
+I5  Nothing is applied to a table that has another window than the caller named, or something else
+    of what `lethe count` compares: it is asked before the first operation, and once.
 """
 
 import math
@@ -43,7 +45,10 @@ class Item:
     makes the result of the item. may_repeat says whether it may be sent again after an attempt in
     doubt; asks_who, whether it matters who answers: then who is that server, if it said so. It is
     asked for what only reads, and where there may be several answers: with WAIT. An item whose
-    delivery was cancelled may be delivered again, and keeps its answer and its doubt."""
+    delivery was cancelled may be delivered again, and keeps its answer and its doubt. is_nothing
+    says of a result whether a partition that is missing would give the same."""
+
+    is_nothing = None
 
     def __init__(self, table, id, words, finish, is_own=False, may_repeat=True, asks_who=False):
         self.table, self.id, self.finish = table, id, finish
@@ -150,7 +155,7 @@ class Delivery:
     def _round(self, pending):
         """Sends to each server what belongs there. Returns the items that had their turn."""
         groups = yield from self._group(pending)
-        yield from self._limit_by_windows(groups)
+        yield from self._ask_tables(groups)
         parts, chunks = [], []
         now = time.monotonic()
         for address, items in groups.items():
@@ -206,14 +211,16 @@ class Delivery:
             groups.setdefault(address, []).append(item)
         return groups
 
-    def _limit_by_windows(self, groups):
+    def _ask_tables(self, groups):
         """I1: before anything is sent again, each table is asked for its window. A table that does
-        not exist has nothing to forget; without the right to ask, only the time limits retries."""
+        not exist has nothing to forget; without the right to ask, only the time limits retries.
+        I5: before anything is sent at all, one of which the caller named what it has."""
         parts, asked = [], []
         for address, items in groups.items():
             tables = {}
             for item in items:
-                if item.attempts > 0 and item.id is not None:
+                is_asked = item.attempts > 0 or not item.table._is_checked
+                if is_asked and item.id is not None:
                     tables.setdefault(item.table.table, []).append(item)
             if not tables:
                 continue
@@ -235,11 +242,21 @@ class Delivery:
                 elif isinstance(answer, Exception) and not isinstance(answer, ResponseError):
                     for item in items:
                         item.fail(_named(answer, item.id))
-                elif not isinstance(answer, ResponseError):
+                elif isinstance(answer, ResponseError):
                     for item in items:
-                        item.end = item.begin + _window_of(answer) / 2
-                        if time.monotonic() > item.end:
-                            item.give_up()
+                        item.table._is_checked = item.table._is_checked or _is_denied(answer)
+                else:
+                    for item in items:
+                        self._take_info(item, answer)
+
+    def _take_info(self, item, info):
+        error = item.table._differs(info) if not item.table._is_checked else None
+        if error is not None:
+            item.fail(error)
+        elif item.attempts > 0:
+            item.end = item.begin + _window_of(info) / 2
+            if time.monotonic() > item.end:
+                item.give_up()
 
     def _lose(self, groups, address, items, error):
         """Nothing is sent to where not even the window could be asked for."""
@@ -318,6 +335,7 @@ class Delivery:
             if error is None and isinstance(reply.answers[-1], Exception):
                 error = reply.answers[-1]
             is_made = error is None or "exists already" in str(error)
+            items[0].table._is_checked = items[0].table._is_checked or error is None
             for item in items:
                 if is_made:
                     item.asked = address if is_asked else None

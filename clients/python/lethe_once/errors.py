@@ -6,9 +6,9 @@ from redis.exceptions import (AuthenticationError, AuthorizationError, BusyLoadi
                               ConnectionError, NoPermissionError, ReadOnlyError, ResponseError,
                               TimeoutError)
 
-__all__ = ["ClaimError", "Full", "Incomplete", "Limited", "Lost", "Mismatch", "NoHold", "NoTable",
-           "NotATable", "OutOfMemory", "Overflow", "Partial", "ReplyGone", "Running", "ServerError",
-           "Unacknowledged", "Untrusted"]
+__all__ = ["ClaimError", "Full", "Incomplete", "Limited", "Lost", "Mismatch", "MissingPartitions",
+           "NoHold", "NoTable", "NotATable", "OutOfMemory", "Overflow", "Partial", "ReplyGone",
+           "Running", "ServerError", "Unacknowledged", "Untrusted"]
 
 
 class Unacknowledged(Exception):
@@ -42,6 +42,20 @@ class ServerError(ResponseError):
 
 class NoTable(ServerError):
     """There is no such table (NOTABLE)."""
+
+
+class MissingPartitions(NoTable):
+    """Partitions of a table are gone, with what was counted in them: what was read rests on them,
+    and would be too little. partitions has their names."""
+
+    def __init__(self, table, partitions, count):
+        names = ", ".join(partitions[:3]) + (" and more" if len(partitions) > 3 else "")
+        super().__init__(f"of the {count} partitions of {table}, {len(partitions)} "
+                         f"{'is' if len(partitions) == 1 else 'are'} missing: {names}; what was "
+                         "counted there is lost. Restore them from a backup; or go on without: "
+                         "the next operation makes its partition again, empty, and so does "
+                         "'lethe count'")
+        self.partitions = partitions
 
 
 class NotATable(ServerError, ValueError):

@@ -9,7 +9,9 @@ one partition and can keep a limit. An id then belongs to the partition of its c
 counter the same id is a duplicate if that is in the same partition, and otherwise another
 operation. So one id is for one operation; whoever changes several counters for one event puts the
 counter into the id. By id, every partition has a part of each counter, so that one counter may be
-as busy as all servers together allow; such a table has no limits, holds and claims."""
+as busy as all servers together allow; such a table has no limits, holds and claims.
+
+What is read rests on partitions that are there: missing.py."""
 
 import binascii
 import ctypes
@@ -19,52 +21,15 @@ import secrets
 
 from .claims import decorator
 from .delivery import Item
-from .errors import NotATable
+from .description import PARTITIONS_MOST, compare, describe, places, read, suspects, whole
+from .errors import NotATable, NoTable
 from .holds import Hold
+from .missing import Complete
 from .steps import Items, listing, operation
-from .table import Runner, dictionary, plain, together
-from .words import as_text
+from .table import plain, together
+from .words import as_text, dictionary
 
 __all__ = ["Partitions"]
-
-_SLOTS = 16384
-_KEEP_MOST = 100_000
-_WINDOW_MS, _ERROR = 600_000, 1e-9
-# What servers and lethe take: a description that they refuse would be in the way for ever.
-_PARTITIONS_MOST, _PERIODS_MOST = 1024, 4
-_LONGEST_PERIOD_MS, _LONGEST_WINDOW_MS = 366 * 86_400_000, 30 * 86_400_000
-_LENGTHS = {"hour": 3_600_000, "day": 86_400_000, "month": "month"}
-
-
-def _tags(slots):
-    """The least number whose own slot is each of these."""
-    wanted, found, number = set(slots), {}, 0
-    while wanted:
-        slot = binascii.crc_hqx(b"%d" % number, 0) % _SLOTS
-        if slot in wanted:
-            wanted.remove(slot)
-            found[slot] = number
-        number += 1
-    return found
-
-
-def _slot_of_place(place, count):
-    return (2 * place + 1) * _SLOTS // (2 * count)
-
-
-def _places(count):
-    """The tags of the partitions: their slots are spread evenly over a cluster's."""
-    tags = _tags(_slot_of_place(place, count) for place in range(count))
-    return [tags[_slot_of_place(place, count)] for place in range(count)]
-
-
-def _suspects(count):
-    """The tags of all partitions of a table of so many, and of the first and the last of a table of
-    any other number: where something would be left of a table whose description is lost."""
-    slots = {_slot_of_place(place, count) for place in range(count)}
-    for other in range(2, _PARTITIONS_MOST + 1):
-        slots |= {_slot_of_place(0, other), _slot_of_place(other - 1, other)}
-    return sorted(_tags(slots).values())
 
 
 @functools.cache
@@ -87,67 +52,7 @@ def _hash_function():
     return lambda data, seed: function(data, len(data), seed).high
 
 
-def _whole(name, value, least, most):
-    """A whole number of a range, also if it is given as a word."""
-    text = str(value)
-    number = int(text) if text.isascii() and text.isdigit() else -1
-    if isinstance(value, bool) or not least <= number <= most:
-        raise ValueError(f"{name} is not a whole number from {least} to {most}: {value!r}")
-    return number
-
-
-def _per_text(per):
-    pairs, lengths = [], set()
-    for one in per if isinstance(per, list) else [per]:
-        period, keep = one if isinstance(one, tuple) and len(one) == 2 else (one, _KEEP_MOST)
-        word = period.lower() if isinstance(period, str) else period
-        if word not in _LENGTHS:
-            word = _whole('a period that is not "hour", "day" or "month"', word, 100,
-                          _LONGEST_PERIOD_MS)
-        lengths.add(_LENGTHS.get(word, word))
-        pairs.append(f"{word}:{_whole('the number of buckets to keep', keep, 1, _KEEP_MOST)}")
-    if not 0 < len(pairs) <= _PERIODS_MOST or len(lengths) < len(pairs):
-        raise ValueError(f"per is not 1 to {_PERIODS_MOST} periods, each once: {per!r}")
-    return ",".join(pairs)
-
-
-def _describe(partitions, by="key", window_ms=_WINDOW_MS, error=_ERROR, kind="quotient", per=None):
-    """The description of a new table. ValueError for what no server or lethe would take."""
-    count = _whole("the number of partitions", partitions, 2, _PARTITIONS_MOST)
-    window_ms = _whole("window_ms", window_ms, 1000, _LONGEST_WINDOW_MS)
-    if not 1e-12 <= float(error) <= 0.1:
-        raise ValueError(f"error is not a number from 1e-12 to 0.1: {error!r}")
-    if kind not in ("quotient", "forgetful"):
-        raise ValueError(f'kind is not "quotient" or "forgetful": {kind!r}')
-    if by not in ("key", "id"):
-        raise ValueError(f'by is not "key" or "id": {by!r}')
-    # Each table has the oldest version that is enough for it, as lethe does it.
-    version = 3 if by == "key" or per is not None else 2 if kind == "forgetful" else 1
-    return (f"lethe-table {version} partitions {count} seed {secrets.randbits(64) or 1:#x} "
-            f"window_ms {window_ms} error {float(error)!r}" +
-            (" kind forgetful" if kind == "forgetful" else "") +
-            (" by key" if by == "key" else "") +
-            (f" per {_per_text(per)}" if per is not None else ""))
-
-
-def _read(name, text):
-    """The number of partitions, the seed or None, and the options of each."""
-    words = text.split(" ")
-    if words[0] != "lethe-table":
-        raise ValueError(f"{name} is not a table of counters")
-    if int(words[1]) > 3:
-        raise ValueError(f"{name} was made by a newer lethe")
-    said = dict(zip(words[2::2], words[3::2]))
-    options = {"window_ms": int(said["window_ms"]), "error": said["error"],
-               "kind": said.get("kind", "quotient")}
-    if "per" in said:
-        options["per"] = [(period, int(keep)) for period, keep in
-                          (one.split(":") for one in said["per"].split(","))]
-    seed = None if said.get("by") == "key" else int(said["seed"], 0)
-    return int(said["partitions"]), seed, options
-
-
-class Partitions(Runner):
+class Partitions(Complete):
     """Of Spread and of the class of the same name for asyncio. client is as for Once. With
     partitions, a table that is missing is made: options are by ("key" or "id"), window_ms, error,
     kind and per, as for Once; one partition is a once-table like any other."""
@@ -156,9 +61,9 @@ class Partitions(Runner):
                  cluster=False, **options):
         self._set_up(client, table, wait, timeout, wait_ms)
         if partitions is not None:
-            partitions = _whole("the number of partitions", partitions, 1, _PARTITIONS_MOST)
+            partitions = whole("the number of partitions", partitions, 1, PARTITIONS_MOST)
             if partitions > 1:
-                _describe(partitions, **options) # refuses what cannot be made
+                describe(partitions, **options) # refuses what cannot be made
         self._wanted, self._options, self._is_new = partitions, options, False
         self._name = self._once(client, table, wait, timeout, wait_ms, cluster)
         self._servers, self._seed, self._found = self._name._servers, None, None
@@ -194,18 +99,20 @@ class Partitions(Runner):
             if self._wanted == 1:
                 more.update(options)
             self._found = [self._once(self.client, self.table, *settings, **more)]
+            self._found[0]._expect(options)
             return
-        count, seed, found = _read(name, text)
+        count, seed, found = read(name, text)
         if self._wanted not in (None, count):
             raise ValueError(f"{name} has {count} partitions, which cannot be changed")
         if self._options.get("by", self._by_of(seed)) != self._by_of(seed):
             raise ValueError(f"{name} is spread by {self._by_of(seed)}, which cannot be changed")
+        compare(name, self._options, {"per": None, **found})
         if seed is not None:
             _hash_function()
         parts = [self._once(self.client, self._part(tag), *settings, **more, **found)
-                 for tag in _places(count)]
+                 for tag in places(count)]
         for one in parts:
-            one._is_whole = seed is None
+            one._is_whole, one._is_checked = seed is None, True # they are made as described
         if self._is_new: # all of them, so that one that is missing later is known to be lost
             made = yield from self._deliver([Item(one, None, one._creation, plain)
                                              for one in parts])
@@ -234,7 +141,7 @@ class Partitions(Runner):
                 return None
             if text is None and wanted is not None:
                 yield from self._refuse_leftovers()
-                words = ("SET", self.table, _describe(wanted, **self._options), "NX")
+                words = ("SET", self.table, describe(wanted, **self._options), "NX")
                 self._is_new = True
                 yield from self._one(Item(name, None, words, plain), wait=self.wait)
                 text = yield from self._read(name, "GET", self.table) # of who was faster
@@ -251,7 +158,7 @@ class Partitions(Runner):
         if "{" in name or "}" in name:
             raise ValueError(f"a table in partitions has no braces in its name: {name}")
         keys = [self._once(self.client, self._part(tag), _servers=self._servers)
-                for tag in _suspects(self._wanted)]
+                for tag in suspects(self._wanted)]
         there = yield from self._all([Item(one, None, ("EXISTS", one.table), plain) for one in
         keys],
                                      wait=0)
@@ -303,10 +210,14 @@ class Partitions(Runner):
         return self.of(counter)._take_item(counter, amount, *limits, **options)
 
     def _peek_item(self, counter, *limits, **options):
-        return self.of(counter)._peek_item(counter, *limits, **options)
+        item = self.of(counter)._peek_item(counter, *limits, **options)
+        item.is_nothing = lambda standing: standing.value == 0
+        return item
 
     def _get_item(self, counter):
-        return self.of(counter)._get_item(counter)
+        item = self.of(counter)._get_item(counter)
+        item.is_nothing = lambda value: value is None
+        return item
 
     def _call_item(self, *command, id=None):
         raise ValueError("a command is called once by a once-table: the keys of the command must "
@@ -345,7 +256,8 @@ class Partitions(Runner):
     def peek(self, counter, *limits, floor=None):
         """As Once.peek, of a table that is spread by key."""
         yield from self._open()
-        return (yield from self._one(self._peek_item(counter, *limits, floor=floor), wait=0))
+        item = self._peek_item(counter, *limits, floor=floor)
+        return (yield from self._all_there([item]))[0]
 
     def _hold(self, counter, amount, limit, **options):
         yield from self._open()
@@ -383,6 +295,7 @@ class Partitions(Runner):
         yield from self._open()
         for one in self.partitions:
             yield from getattr(one, name).steps(one, *words)
+        yield from self._require(self.partitions)
 
     @operation
     def add(self, *ids, wait=None, timeout=None):
@@ -399,7 +312,9 @@ class Partitions(Runner):
         tables = [self.of_id(id) for id in ids]
         items = [Item(one, None, ("ONCE.SEEN", one.table, id), plain) for one, id in
                  zip(tables, ids)]
-        return [bool(found) for (found,) in (yield from self._all(items, wait=0))]
+        for item in items:
+            item.is_nothing = lambda found: not found[0]
+        return [bool(found) for (found,) in (yield from self._all_there(items))]
 
     @operation
     def get(self, counter):
@@ -411,14 +326,16 @@ class Partitions(Runner):
         """The values of counters, in order; None for those that do not exist."""
         yield from self._open()
         if self._seed is None:
-            return (yield from self._all([self._get_item(one) for one in counters], wait=0))
+            return (yield from self._all_there([self._get_item(one) for one in counters]))
         rows = yield from self._ask_all("ONCE.MGET", *counters)
         return [sum(value or 0 for value in column) if any(value is not None for value in column)
                 else None for column in zip(*rows)]
 
     def _ask_all(self, command, *words):
-        return self._all([Item(one, None, (command, one.table, *words), plain)
-                          for one in self.partitions], wait=0)
+        items = [Item(one, None, (command, one.table, *words), plain) for one in self.partitions]
+        for item in items:
+            item.is_nothing = lambda found: all(value is None for value in found)
+        return self._all_there(items)
 
     @operation
     def top(self, count):
@@ -458,6 +375,7 @@ class Partitions(Runner):
                     break
             for name, value in values.items():
                 sums[name] = sums.get(name, 0) + value
+        yield from self._require(self.partitions)
         return sums
 
     @listing
@@ -467,6 +385,7 @@ class Partitions(Runner):
         if self._seed is None:
             one = self.of(counter)
             yield from one.range.steps(one, counter, per, begin, end, count)
+            yield from self._require([one])
             return
         sums = {}
         for one in self.partitions:
@@ -476,13 +395,19 @@ class Partitions(Runner):
                                                  "PER", per, "COUNT", count)
                 for start, value in zip(flat[::2], flat[1::2]):
                     sums[start] = sums.get(start, 0) + value
+        yield from self._require(self.partitions)
         yield Items(sorted(sums.items()))
 
     @operation
     def info(self):
         """What ONCE.INFO says of each partition: a list of dictionaries."""
         yield from self._open()
-        return [dictionary(one) for one in (yield from self._ask_all("ONCE.INFO"))]
+        try:
+            found = yield from self._ask_all("ONCE.INFO")
+        except NoTable:
+            yield from self._require(self.partitions)
+            raise
+        return [dictionary(one) for one in found]
 
     @operation
     def delete(self, *counters, wait=None, timeout=None):
@@ -498,10 +423,11 @@ class Partitions(Runner):
             items = [one._delete_item("ONCE.DEL", one.table, *names)
                      for one, names in places.items()]
             return sum((yield from self._all(items, wait, timeout)))
-        there = yield from self.mget.steps(self, *counters)
+        rows = yield from self._all([Item(one, None, ("ONCE.MGET", one.table, *counters), plain)
+                                     for one in self.partitions], wait=0)
         yield from self._all([one._delete_item("ONCE.DEL", one.table, *counters)
                               for one in self.partitions], wait, timeout)
-        return sum(value is not None for value in there)
+        return sum(any(value is not None for value in column) for column in zip(*rows))
 
     @operation
     def delete_table(self, wait=None, timeout=None):

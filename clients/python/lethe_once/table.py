@@ -4,17 +4,20 @@ import functools
 import re
 import uuid
 
+from redis.exceptions import NoPermissionError
+
 from .claims import Claim, decorator
 from .delivery import Delivery, Item
+from .description import difference
 from .errors import Incomplete, NotATable, ReplyGone, ServerError, Unacknowledged
 from .holds import Hold
 from .results import Result, Standing, Taken
 from .routes import Route
 from .steps import Items, listing, operation
-from .words import (as_text, creation_of, hold_words, limit_words, milliseconds, replicas,
-                    seconds)
+from .words import (as_text, creation_of, dictionary, hold_words, limit_words, milliseconds,
+                    replicas, seconds)
 
-__all__ = ["Runner", "Table", "dictionary", "plain", "together"]
+__all__ = ["Runner", "Table", "plain", "together"]
 
 _OUTCOMES = {1: "applied", 0: "duplicate", -1: "limited"}
 _APPLIED_OR_GIVEN_UP = "an answer was lost: either it was applied, or it has been given up"
@@ -61,6 +64,11 @@ class Runner:
             results.append(item.result)
         return results
 
+    def _review(self, items, results):
+        """The results of a batch, as they are for a table of one partition: missing.py has more."""
+        return results
+        yield
+
     def _one(self, item, wait=None, timeout=None):
         (result,) = yield from self._deliver([item], wait, timeout)
         if isinstance(result, Exception):
@@ -91,24 +99,47 @@ class Table(Runner):
         self._servers = self._servers_of(client, cluster) if servers is None else servers
         self._route = Route(self._servers, self.table)
         self._creation = self._creation_of(options) if options else None
+        self._expect(options)
 
     def _creation_of(self, options):
         return self._servers.encoded_command(creation_of(self.table, **options))
+
+    def _expect(self, options):
+        """The table is to have these. Before the first operation it is asked whether it does."""
+        self._options, self._is_checked = options, not options
+
+    def _differs(self, info):
+        """Of an answer to ONCE.INFO: what to raise if the table is another than the caller named.
+        None: it is that one."""
+        error = difference(as_text(self.table), self._options, dictionary(info))
+        self._is_checked = error is None
+        return error
 
     @operation
     def create(self, **options):
         """Creates the table with window_ms, error, capacity, slack, seed, max_memory, policy, kind
         ("quotient" or "forgetful") and per, or with those given before. per is a period ("hour",
         "day", "month" or milliseconds), a pair of a period and how many buckets to keep, or a list
-        of these. It is no error if the table exists. If the table is lost later, it is created
+        of these. It is no error if the table exists, unless it has another window, error, kind or
+        periods than were named, which is a ValueError. If the table is lost later, it is created
         again in the same way."""
         if options or self._creation is None:
             self._creation = self._creation_of(options)
+            self._expect(options)
         try:
             yield from self._one(Item(self, None, self._creation, plain), wait=0)
+            self._is_checked = True
         except ServerError as error:
             if "exists already" not in str(error):
                 raise
+            yield from self._check()
+
+    def _check(self):
+        (info,) = yield from self._deliver([Item(self, None, ("ONCE.INFO", self.table), plain)],
+                                           wait=0)
+        error = info if isinstance(info, Exception) else self._differs(info)
+        if error is not None and not isinstance(error, NoPermissionError): # as before operations
+            raise error
 
     def _unless_lost(self, *words):
         """What to add to a command so that it does not make a table with the server's window."""
@@ -414,9 +445,3 @@ class Table(Runner):
         not sent again, as with delete."""
         item = self._delete_item("UNLINK", self.table)
         return bool((yield from self._one(item, wait, timeout)))
-
-
-def dictionary(info):
-    if not isinstance(info, dict):
-        info = dict(zip(info[::2], info[1::2]))
-    return {as_text(name): as_text(value) for name, value in info.items()}

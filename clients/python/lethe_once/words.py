@@ -80,3 +80,10 @@ def milliseconds(wait_ms):
 
 def as_text(value):
     return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def dictionary(info):
+    """Of the names and values that ONCE.INFO answers."""
+    if not isinstance(info, dict):
+        info = dict(zip(info[::2], info[1::2]))
+    return {as_text(name): as_text(value) for name, value in info.items()}
