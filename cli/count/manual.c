@@ -211,7 +211,8 @@ static const char *const count_events[] = {
     "A line of JSON is one object as in RFC 8259, in UTF-8, nested 1024 deep at most. Ids and keys "
     "are strings, or whole numbers of any size, taken as they are written. Members that are asked "
     "for must not repeat. What the others hold does not matter.",
-    "A line that cannot be read is reported with its number and not counted; see `--on-error`.",
+    "A line that cannot be read is reported with its number and not counted; see `--on-error`. An "
+    "empty line is such a line, unless it is the last one of a file.",
     NULL,
 };
 

@@ -274,6 +274,25 @@ def test_quotes_that_never_end_are_mended(way, lines, count, total, tmp_path):
     assert total() == 3000 + lines + 1
 
 
+@pytest.mark.parametrize("empty", [b"\n", b"\r\n", b"\xef\xbb\xbf\n"], ids=["LF", "CRLF", "byte order mark"])
+@pytest.mark.parametrize("options", [[], ["--last-line"], ["--csv"]], ids=" ".join)
+def test_an_empty_line(options, empty, count, tmp_path):
+    """At the end it is passed over; in the middle it is unreadable, whether the file was read before it grew or not."""
+    line = b"%c,k\n" if options == ["--csv"] else b"%c\tk\n"
+    (tmp_path / "f").write_bytes(line % b"a" + empty)
+    for applied in 1, 0:
+        run = count(*options, "f")
+        assert (run["events"], run["applied"], run["pending"]) == (applied, applied, 0)
+        assert "warning" not in run["messages"]
+    with open(tmp_path / "f", "ab") as file:
+        file.write(line % b"b" + empty)
+    run = count(*options, "f", code=SKIPPED)
+    assert (run["applied"], run["unreadable"]) == (1, 1) and "f:2: the line is empty" in run["messages"]
+    assert count(*options, "f")["events"] == 0
+    whole = count(*options, "f", db="e", code=SKIPPED)
+    assert (whole["applied"], whole["unreadable"]) == (2, 1)
+
+
 def test_a_long_line_is_unreadable_once(count, total, tmp_path):
     """Also if its end comes only later."""
     (tmp_path / "f").write_bytes(b"a\tk\n" + b"x" * (3 << 20))
