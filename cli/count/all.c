@@ -286,7 +286,7 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
 static void tell_pending(struct counting *counting, const struct event_share *share) {
     counting->pending++;
     if (share->is_pending_open) {
-        counting->has_open = true;
+        if (share->pending_bytes >= EVENT_OPEN_BYTES) counting->holds_back = true;
         message_warn("%s:%" PRIu64 ": a quoted field does not end; %" PRIu64
                      " bytes from this line on are not counted in this run, and the next run reads "
                      "them again; if the file is complete, close its quotes, and double those "

@@ -206,8 +206,10 @@ static const char *const count_events[] = {
     "the members id, key and delta. `--fields` says otherwise.",
     "Lines inside the quotes of a CSV field are never events. If quotes end wrongly, their record "
     "cannot be read, up to the end of that line. If they do not end, the run stops before their "
-    "record with exit status 3, unless the file may still grow. Mend the file, and run the same "
-    "command again: it continues there.",
+    "record with exit status 3. If the file may still grow, the record is pending instead: it is "
+    "left for the next run, with a warning; from 32 KiB on, the exit status is 5, because a stray "
+    "quote holds back all that follows. Mend the file, and run the same command again: it "
+    "continues there.",
     "A line of JSON is one object as in RFC 8259, in UTF-8, nested 1024 deep at most. Ids and keys "
     "are strings, or whole numbers of any size, taken as they are written. Members that are asked "
     "for must not repeat. What the others hold does not matter.",
@@ -298,8 +300,9 @@ static const char *const count_outcomes[] = {
     "reached its `--memory`. `mismatched`: the id came before with other keys or deltas "
     "(`--check-payload`). `limited`: see Limits. `unreadable`: the line is not an event.",
     "The other members are applied_late (how many of the applied events were late, with `--late "
-    "count`), resumed_at (bytes that were read by earlier runs), pending (last lines "
-    "that may be incomplete), unreported (events that earlier runs skipped, and were killed before "
+    "count`), resumed_at (bytes that were read by earlier runs), pending (last lines, or records "
+    "of CSV, that may be incomplete), unreported (events that earlier runs skipped, and were "
+    "killed before "
     "they could report it), seconds, error_estimate (the probability now that a fresh event is "
     "taken for a duplicate), expected_wrongly_dropped (how many fresh events of this run were "
     "probably taken for duplicates) and, with `--redis`, doubtful.",
@@ -415,7 +418,8 @@ const struct command command_count = {
     .exit_done = "all events were read; each is counted and on disk, or is a duplicate",
     .exit_skipped =
         "all events were read, and some were skipped: they are neither counted nor duplicates, and "
-        "the summary says how many and why; the others are counted and on disk",
+        "the summary says how many and why; or 32 KiB or more are pending, behind quotes that do "
+        "not end. All other events are counted and on disk",
     .operands_most = OPERANDS_UNLIMITED,
     .operands = COMPLETE_FILES,
     .run = run_count,

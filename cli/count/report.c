@@ -199,9 +199,11 @@ static int fail_skipped(const struct counting *counting) {
 
 int count_end(const struct counting *counting, int code) {
     if (code == EXIT_DONE && totals_skipped(&counting->totals) > 0) code = fail_skipped(counting);
-    if (code == EXIT_DONE && counting->has_open) {
-        code = message_fail(EXIT_SKIPPED, "lines were skipped, because a quoted field before them "
-                                          "does not end; close its quotes");
+    if (code == EXIT_DONE && counting->holds_back) {
+        code = message_fail(EXIT_SKIPPED,
+                            "%d KiB or more are pending, because a quoted field before them does "
+                            "not end; close its quotes, then run the same command again",
+                            EVENT_OPEN_BYTES >> 10);
     }
     if (code == EXIT_DONE && counting->has_reported && counting->unreported.before > 0) {
         code = message_fail(EXIT_SKIPPED, "an earlier run skipped events, and was interrupted "
