@@ -86,7 +86,7 @@ static const char *reason_of(const struct counting *counting, lethe_outcome outc
     case LETHE_OUTCOME_FUTURE:
         return "the time is ahead of this machine's clock by more than --max-future, or of the "
                "events around it by more than the window; not counted, check the clock that wrote "
-               "it";
+               "it, and whether the oldest events come first";
     case LETHE_OUTCOME_MISMATCH:
         return "this id came before with other keys or deltas; not counted, find out who reuses "
                "ids";
@@ -125,6 +125,17 @@ static int tally(struct counting *counting, const struct event_batch *batch, siz
     }
 }
 
+/* Notes in which direction the time goes from each event to the next one of its file. */
+static void note_direction(struct counting *counting, const struct event_batch *batch) {
+    for (size_t i = 1; i < batch->count && counting->has_time; i++) {
+        uint64_t before_ms = batch->operations[i - 1].time_ms;
+        uint64_t time_ms = batch->operations[i].time_ms;
+        if (batch->share_numbers[i] != batch->share_numbers[i - 1]) continue;
+        counting->backwards += time_ms < before_ms;
+        counting->forwards += time_ms > before_ms;
+    }
+}
+
 /* Adds the outcomes of a batch to its totals. */
 static int tally_all(struct counting *counting, const struct event_batch *batch,
                      const uint8_t *outcomes, struct count_totals *totals) {
@@ -138,6 +149,7 @@ static int tally_all(struct counting *counting, const struct event_batch *batch,
         totals->outcomes[LETHE_OUTCOME_DUPLICATE] += duplicates;
         return EXIT_DONE;
     }
+    note_direction(counting, batch);
     int code = EXIT_DONE;
     for (size_t i = 0; i < batch->count; i++) {
         int result = tally(counting, batch, i, (lethe_outcome)outcomes[i], totals);

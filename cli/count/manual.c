@@ -250,9 +250,13 @@ static const char *const count_times[] = {
     "and one from 1e14 on for microseconds; a warning says so, once. All of these may have a "
     "fraction. A time before 1970 or after the year 9999 cannot be read.",
     "An event is future if its time is further ahead of this machine's clock than `--max-future`. "
-    "It is also future if it is ahead of the events before it by more than the window, unless at "
-    "least half of the events that follow agree with it. So one wrong time does not make other "
-    "events late.",
+    "It is also future if it is ahead of the latest event so far by more than the window, and more "
+    "of the events that follow would become late by it than agree with it; the first event of a "
+    "store is judged by those that follow as well. So one wrong time does not make other events "
+    "late.",
+    "Events should come in the order of their times, as far as the window reaches. Where the "
+    "newest come first, most events are future or late. Choose a window as long as such a file "
+    "lasts, or turn the file round, as in `tac FILE | lethe count ...`; a header must stay first.",
     NULL,
 };
 
