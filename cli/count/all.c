@@ -75,6 +75,11 @@ static const char *reason_of(const struct counting *counting, lethe_outcome outc
     switch (outcome) {
     case LETHE_OUTCOME_OVERFLOW:
         if (counting->has_sketch) return sketch_reason(counting);
+        if (counting->has_periods) {
+            return "a counter, or what it has in a period, would exceed the range of 64 bits; not "
+                   "counted, check the delta, or change the counter with 'lethe set', and a period "
+                   "by an event with the opposite delta";
+        }
         return "a counter would exceed the range of 64 bits; not counted, check the delta, or "
                "change the counter with 'lethe set'";
     case LETHE_OUTCOME_REFUSED:

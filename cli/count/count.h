@@ -49,6 +49,8 @@ struct counting {
     bool lists_late;
     /* The store keeps a sketch in place of counters. */
     bool has_sketch;
+    /* The store counts per period as well. */
+    bool has_periods;
     /* The window's error rises at its cap: --policy degrade. */
     bool degrades;
     /* The events have a time. */

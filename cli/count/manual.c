@@ -298,9 +298,10 @@ static const char *const count_outcomes[] = {
     "At the end, a line on standard error says how many events had which outcome. `--json` prints "
     "an object on standard output instead. Its first member is events, the sum of all outcomes:",
     "`applied`: counted. `duplicates`: counted before, within the window. `late` and `future`: see "
-    "above. `overflow`: a counter would leave the range of 64 bits, or a sketch's key would fall "
-    "below zero. `invalid`: the store could not take the event, which `lethe count` finds "
-    "out before: an id or key that is empty or too long is unreadable. `refused`: the window has "
+    "above. `overflow`: a counter, or what it has in a period, would leave the range of 64 bits, "
+    "or a sketch's key would fall below zero. `invalid`: the store could not take the event, which "
+    "`lethe count` finds out before: an id or key that is empty or too long is unreadable. "
+    "`refused`: the window has "
     "reached its `--memory`. `mismatched`: the id came before with other keys or deltas "
     "(`--check-payload`). `limited`: see Limits. `unreadable`: the line is not an event.",
     "The other members are applied_late (how many of the applied events were late, with `--late "
