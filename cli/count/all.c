@@ -75,6 +75,11 @@ static const char *reason_of(const struct counting *counting, lethe_outcome outc
     switch (outcome) {
     case LETHE_OUTCOME_OVERFLOW:
         if (counting->has_sketch) return sketch_reason(counting);
+        if (counting->has_periods) {
+            return "a counter, or what it has in a period, would exceed the range of 64 bits; not "
+                   "counted, check the delta, or change the counter with 'lethe set', and a period "
+                   "by an event with the opposite delta";
+        }
         return "a counter would exceed the range of 64 bits; not counted, check the delta, or "
                "change the counter with 'lethe set'";
     case LETHE_OUTCOME_REFUSED:
@@ -86,7 +91,7 @@ static const char *reason_of(const struct counting *counting, lethe_outcome outc
     case LETHE_OUTCOME_FUTURE:
         return "the time is ahead of this machine's clock by more than --max-future, or of the "
                "events around it by more than the window; not counted, check the clock that wrote "
-               "it";
+               "it, and whether the oldest events come first";
     case LETHE_OUTCOME_MISMATCH:
         return "this id came before with other keys or deltas; not counted, find out who reuses "
                "ids";
@@ -125,6 +130,17 @@ static int tally(struct counting *counting, const struct event_batch *batch, siz
     }
 }
 
+/* Notes in which direction the time goes from each event to the next one of its file. */
+static void note_direction(struct counting *counting, const struct event_batch *batch) {
+    for (size_t i = 1; i < batch->count && counting->has_time; i++) {
+        uint64_t before_ms = batch->operations[i - 1].time_ms;
+        uint64_t time_ms = batch->operations[i].time_ms;
+        if (batch->share_numbers[i] != batch->share_numbers[i - 1]) continue;
+        counting->backwards += time_ms < before_ms;
+        counting->forwards += time_ms > before_ms;
+    }
+}
+
 /* Adds the outcomes of a batch to its totals. */
 static int tally_all(struct counting *counting, const struct event_batch *batch,
                      const uint8_t *outcomes, struct count_totals *totals) {
@@ -138,6 +154,7 @@ static int tally_all(struct counting *counting, const struct event_batch *batch,
         totals->outcomes[LETHE_OUTCOME_DUPLICATE] += duplicates;
         return EXIT_DONE;
     }
+    note_direction(counting, batch);
     int code = EXIT_DONE;
     for (size_t i = 0; i < batch->count; i++) {
         int result = tally(counting, batch, i, (lethe_outcome)outcomes[i], totals);
@@ -286,7 +303,7 @@ static int submit(struct counting *counting, const struct event_batch *batch) {
 static void tell_pending(struct counting *counting, const struct event_share *share) {
     counting->pending++;
     if (share->is_pending_open) {
-        counting->has_open = true;
+        if (share->pending_bytes >= EVENT_OPEN_BYTES) counting->holds_back = true;
         message_warn("%s:%" PRIu64 ": a quoted field does not end; %" PRIu64
                      " bytes from this line on are not counted in this run, and the next run reads "
                      "them again; if the file is complete, close its quotes, and double those "

@@ -100,6 +100,7 @@ int run_count(const struct arguments *arguments) {
     }
     lethe_store_info(counting.store, &stats);
     counting.has_sketch = stats.sketch_bytes > 0;
+    counting.has_periods = stats.per[0] != '\0';
     counting.degrades = store_options.policy == LETHE_POLICY_DEGRADE;
     counting.has_time = has_time;
     counting.lacks_time = stats.event_time && !has_time;

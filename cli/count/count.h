@@ -49,6 +49,8 @@ struct counting {
     bool lists_late;
     /* The store keeps a sketch in place of counters. */
     bool has_sketch;
+    /* The store counts per period as well. */
+    bool has_periods;
     /* The window's error rises at its cap: --policy degrade. */
     bool degrades;
     /* The events have a time. */
@@ -79,8 +81,10 @@ struct counting {
     uint64_t bytes_read;
     /* Last lines that may not be complete yet. */
     uint64_t pending;
-    /* One of them has lines after it, in a quoted field that does not end. */
-    bool has_open;
+    /* One of them is a quoted field that does not end in EVENT_OPEN_BYTES. */
+    bool holds_back;
+    /* Where events were skipped: how many are older than the one before them, and newer. */
+    uint64_t backwards, forwards;
     /* By slot: whether an event of the file was counted, or was a duplicate. NULL: the events go to
      * a server. */
     bool *taken;

@@ -206,12 +206,15 @@ static const char *const count_events[] = {
     "the members id, key and delta. `--fields` says otherwise.",
     "Lines inside the quotes of a CSV field are never events. If quotes end wrongly, their record "
     "cannot be read, up to the end of that line. If they do not end, the run stops before their "
-    "record with exit status 3, unless the file may still grow. Mend the file, and run the same "
-    "command again: it continues there.",
+    "record with exit status 3. If the file may still grow, the record is pending instead: it is "
+    "left for the next run, with a warning; from 32 KiB on, the exit status is 5, because a stray "
+    "quote holds back all that follows. Mend the file, and run the same command again: it "
+    "continues there.",
     "A line of JSON is one object as in RFC 8259, in UTF-8, nested 1024 deep at most. Ids and keys "
     "are strings, or whole numbers of any size, taken as they are written. Members that are asked "
     "for must not repeat. What the others hold does not matter.",
-    "A line that cannot be read is reported with its number and not counted; see `--on-error`.",
+    "A line that cannot be read is reported with its number and not counted; see `--on-error`. An "
+    "empty line is such a line, unless it is the last one of a file.",
     NULL,
 };
 
@@ -247,9 +250,13 @@ static const char *const count_times[] = {
     "and one from 1e14 on for microseconds; a warning says so, once. All of these may have a "
     "fraction. A time before 1970 or after the year 9999 cannot be read.",
     "An event is future if its time is further ahead of this machine's clock than `--max-future`. "
-    "It is also future if it is ahead of the events before it by more than the window, unless at "
-    "least half of the events that follow agree with it. So one wrong time does not make other "
-    "events late.",
+    "It is also future if it is ahead of the latest event so far by more than the window, and more "
+    "of the events that follow would become late by it than agree with it; the first event of a "
+    "store is judged by those that follow as well. So one wrong time does not make other events "
+    "late.",
+    "Events should come in the order of their times, as far as the window reaches. Where the "
+    "newest come first, most events are future or late. Choose a window as long as such a file "
+    "lasts, or turn the file round, as in `tac FILE | lethe count ...`; a header must stay first.",
     NULL,
 };
 
@@ -291,14 +298,16 @@ static const char *const count_outcomes[] = {
     "At the end, a line on standard error says how many events had which outcome. `--json` prints "
     "an object on standard output instead. Its first member is events, the sum of all outcomes:",
     "`applied`: counted. `duplicates`: counted before, within the window. `late` and `future`: see "
-    "above. `overflow`: a counter would leave the range of 64 bits, or a sketch's key would fall "
-    "below zero. `invalid`: the store could not take the event, which `lethe count` finds "
-    "out before: an id or key that is empty or too long is unreadable. `refused`: the window has "
+    "above. `overflow`: a counter, or what it has in a period, would leave the range of 64 bits, "
+    "or a sketch's key would fall below zero. `invalid`: the store could not take the event, which "
+    "`lethe count` finds out before: an id or key that is empty or too long is unreadable. "
+    "`refused`: the window has "
     "reached its `--memory`. `mismatched`: the id came before with other keys or deltas "
     "(`--check-payload`). `limited`: see Limits. `unreadable`: the line is not an event.",
     "The other members are applied_late (how many of the applied events were late, with `--late "
-    "count`), resumed_at (bytes that were read by earlier runs), pending (last lines "
-    "that may be incomplete), unreported (events that earlier runs skipped, and were killed before "
+    "count`), resumed_at (bytes that were read by earlier runs), pending (last lines, or records "
+    "of CSV, that may be incomplete), unreported (events that earlier runs skipped, and were "
+    "killed before "
     "they could report it), seconds, error_estimate (the probability now that a fresh event is "
     "taken for a duplicate), expected_wrongly_dropped (how many fresh events of this run were "
     "probably taken for duplicates) and, with `--redis`, doubtful.",
@@ -414,7 +423,8 @@ const struct command command_count = {
     .exit_done = "all events were read; each is counted and on disk, or is a duplicate",
     .exit_skipped =
         "all events were read, and some were skipped: they are neither counted nor duplicates, and "
-        "the summary says how many and why; the others are counted and on disk",
+        "the summary says how many and why; or 32 KiB or more are pending, behind quotes that do "
+        "not end. All other events are counted and on disk",
     .operands_most = OPERANDS_UNLIMITED,
     .operands = COMPLETE_FILES,
     .run = run_count,

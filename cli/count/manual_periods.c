@@ -11,6 +11,10 @@ const char *const count_periods[] = {
     "none taken away, and the zone stays. What was counted before is in no period.",
     "`--keep 1h=90d,1d=2y` drops hours that ended 90 days ago by the store's clock, and days after "
     "two years (a month has 31 days, a year 366); `1h=ever` keeps them. Values stay as they are.",
+    "What a counter has in a period must fit into 64 bits too: an event that would take it beyond "
+    "them is `overflow`, even if the counter itself has room. `lethe set` changes no period, so it "
+    "does not help then. An event of the same period with an id of its own and the opposite delta "
+    "makes room, and so does `lethe del`, which deletes the counter with its periods.",
     NULL,
 };
 

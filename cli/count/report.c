@@ -9,7 +9,11 @@
 #include "say/message.h"
 #include "store/store.h"
 
-enum { COMPLAINTS_MS = 3600000 };
+enum {
+    COMPLAINTS_MS = 3600000,
+    /* So many times more steps back than forth are no accident. */
+    BACKWARDS_SHARE = 3
+};
 
 int count_begin(struct counting *counting, struct resume_table *marks) {
     int code = events_survey(counting->reader, marks, counting->scale);
@@ -173,6 +177,15 @@ static const char *late_remedy(const struct counting *counting) {
            "longer --window, or --forever, makes fewer events late";
 }
 
+/* Whether the times of events are what most were skipped for, and mostly fall from one event to the
+ * next: the newest come first. */
+static bool runs_backwards(const struct counting *counting) {
+    const uint64_t *outcomes = counting->totals.outcomes;
+    uint64_t by_time = outcomes[LETHE_OUTCOME_LATE] + outcomes[LETHE_OUTCOME_FUTURE];
+    return by_time > totals_skipped(&counting->totals) / 2 &&
+           counting->backwards / BACKWARDS_SHARE > counting->forwards;
+}
+
 /* Says how many events were skipped, and what to do. */
 static int fail_skipped(const struct counting *counting) {
     const struct count_totals *totals = &counting->totals;
@@ -184,6 +197,10 @@ static int fail_skipped(const struct counting *counting) {
     if (totals->outcomes[LETHE_OUTCOME_REFUSED] > 0) {
         remedy = "the window has reached its --memory: count the input again within the window, "
                  "with more --memory (files with --from-start)";
+    } else if (runs_backwards(counting)) {
+        remedy = "the events seem to run backwards in time: count them again with a --window as "
+                 "long as they last (files with --from-start), or into a new store with the oldest "
+                 "first, as in 'tac FILE | lethe count ...'";
     } else if (totals->outcomes[LETHE_OUTCOME_LATE] == skipped) {
         remedy = late_remedy(counting);
     } else if (totals->outcomes[LETHE_OUTCOME_LIMITED] == skipped) {
@@ -199,9 +216,11 @@ static int fail_skipped(const struct counting *counting) {
 
 int count_end(const struct counting *counting, int code) {
     if (code == EXIT_DONE && totals_skipped(&counting->totals) > 0) code = fail_skipped(counting);
-    if (code == EXIT_DONE && counting->has_open) {
-        code = message_fail(EXIT_SKIPPED, "lines were skipped, because a quoted field before them "
-                                          "does not end; close its quotes");
+    if (code == EXIT_DONE && counting->holds_back) {
+        code = message_fail(EXIT_SKIPPED,
+                            "%d KiB or more are pending, because a quoted field before them does "
+                            "not end; close its quotes, then run the same command again",
+                            EVENT_OPEN_BYTES >> 10);
     }
     if (code == EXIT_DONE && counting->has_reported && counting->unreported.before > 0) {
         code = message_fail(EXIT_SKIPPED, "an earlier run skipped events, and was interrupted "

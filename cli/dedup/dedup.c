@@ -38,6 +38,9 @@ static const double ESTIMATE_MARGIN = 1.1;
 /* What the process takes beside its lines. */
 static const uint64_t PROCESS_BYTES = (uint64_t)4 << 20;
 static const uint64_t MOST_LINES = (uint64_t)1 << 44;
+/* Of a cascade: how many lines it plans for, and how many fingerprints there are at most. */
+static const double DEFAULT_CAPACITY = 0x1p30;
+static const double MOST_FINGERPRINTS = 0x1p62, MOST_FINGERPRINTS_WITH_AGE = 0x1p55;
 static const uint64_t LONGEST_WINDOW_MS = (uint64_t)1 << 42;
 
 static int read_options(const struct arguments *arguments, lethe_cascade_options *options,
@@ -85,6 +88,24 @@ static bool is_foreign(const char *folder) {
     return has_files && !is_own;
 }
 
+/* The fingerprints would be longer than there are. What is advised is rounded so that it is
+ * accepted. */
+static int fail_error(const struct dedup *dedup, const lethe_cascade_options *options) {
+    struct human_text lines;
+    double longest = options->window_ms != 0 ? MOST_FINGERPRINTS_WITH_AGE : MOST_FINGERPRINTS;
+    double capacity = options->capacity != 0 ? (double)options->capacity : DEFAULT_CAPACITY;
+    /* Lines that are kept in memory have their share of the error. */
+    double all = options->error + dedup->resident_error;
+    double least = capacity / longest * all / options->error;
+    double step = pow(10, floor(log10(least)) - 1);
+    return message_fail(EXIT_USAGE,
+                        "--error %.3g is too small for %s lines%s: fingerprints cannot be so long; "
+                        "allow %.2g or more, or plan for fewer lines with --capacity, %.0f at most",
+                        all, human_count(capacity, &lines),
+                        options->capacity != 0 ? "" : ", the default of --capacity",
+                        ceil(least / step) * step, floor(options->error * longest));
+}
+
 static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
     if (is_foreign(dedup->folder)) {
         return message_fail(
@@ -107,11 +128,7 @@ static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
                             "out to use what it has",
                             dedup->folder);
     }
-    if (status == LETHE_EINVAL) {
-        return message_fail(
-            EXIT_USAGE, "--error is too small for so large a --capacity: fingerprints cannot be so "
-                        "long; allow a larger --error");
-    }
+    if (status == LETHE_EINVAL) return fail_error(dedup, options);
     return message_fail_file(status, "open", dedup->folder);
 }
 

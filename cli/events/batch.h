@@ -27,6 +27,9 @@ enum {
     /* By one reader, or in one batch of files that are followed; further bad lines are only
      * counted. */
     EVENT_COMPLAINTS_SHOWN = 10,
+    /* What follows a quoted field that has not ended in so many bytes is probably held back by a
+     * stray quote. */
+    EVENT_OPEN_BYTES = 32 << 10,
     /* How many files can be followed at once, and as many again that were rotated away. */
     EVENT_FOLLOWED_LIMIT = 256,
     EVENT_SLOTS = 2 * EVENT_FOLLOWED_LIMIT,

@@ -1,7 +1,8 @@
 /* gather.c - takes records out of a stream and puts events into a batch.
  *
  * I1      A batch ends after a whole record. Each record is an operation of the batch, or counted
- *         as unreadable, or the empty line at the end of a file.
+ *         as unreadable. An empty line at the end of a file is no mistake, and is not taken: if the
+ *         file grows, the line is in its middle, as if all had been there at once.
  * I2      When more is read, the unread bytes are at most a line of the longest length and one byte
  *         more: a longer line is thrown away piece by piece.
  * I3      A mark is never inside a CSV record: only from its start is it known which line ends are
@@ -259,26 +260,29 @@ static enum step take_records(struct event_gatherer *gatherer, struct event_batc
             gatherer->is_discarding = true;
             continue;
         }
-        if (record.taken == size && record.size == byte_order_marks(data, record.size)) {
-            /* An empty line is no mistake at the end of a file, which only the next read shows. */
-            if (!stream->is_last || gatherer->follows) return STEP_MORE;
-            stream_take(stream, record.taken);
-            gatherer->line += record.lines;
+        /* An empty line, perhaps at the end of the file (I1). */
+        if (record.taken == size && record.size == byte_order_marks(data, record.size))
             return STEP_MORE;
-        }
         step = take_record(gatherer, batch, &record);
         if (step != STEP_MORE) return step;
     }
     return STEP_FULL;
 }
 
+static bool is_empty_line(const char *data, size_t size) {
+    size_t marks = byte_order_marks(data, size), left = size - marks;
+    return (left == 1 && data[marks] == '\n') ||
+           (left == 2 && data[marks] == '\r' && data[marks + 1] == '\n');
+}
+
 void event_note_pending(const struct event_gatherer *gatherer, struct event_share *share) {
-    const struct stream *stream = &gatherer->stream;
+    const char *data = stream_data(&gatherer->stream);
+    size_t size = stream_size(&gatherer->stream);
     if (event_is_complete(gatherer) || gatherer->is_inside_line) return;
-    share->pending_bytes = stream_size(stream);
+    if (is_empty_line(data, size)) return; /* I1 */
+    share->pending_bytes = size;
     share->pending_line = gatherer->line + 1;
-    share->is_pending_open =
-        memchr(stream_data(stream), '\n', (size_t)share->pending_bytes) != NULL;
+    share->is_pending_open = memchr(data, '\n', size) != NULL;
 }
 
 void event_gather_begin(struct event_gatherer *gatherer, struct event_batch *batch) {

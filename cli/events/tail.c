@@ -23,7 +23,7 @@
 
 #include "events/open.h"
 
-enum { PATIENCE_MS = 1000, OPEN_MS = 5000, OPEN_BYTES = 32 << 10 };
+enum { PATIENCE_MS = 1000, OPEN_MS = 5000 };
 
 struct tail *tail_new(const struct inputs *inputs, size_t input,
                       const struct event_options *options, struct resume_table *table,
@@ -194,7 +194,8 @@ static bool tell_open(struct tail *tail, const struct tail_scene *scene,
         tail->open_at = gatherer->stream.offset;
         tail->has_told_open = false;
     }
-    bool is_long = scene->now_ms - tail->open_since_ms >= OPEN_MS || frame->searched >= OPEN_BYTES;
+    bool is_long =
+        scene->now_ms - tail->open_since_ms >= OPEN_MS || frame->searched >= EVENT_OPEN_BYTES;
     if (tail->has_told_open || !is_long) return false;
     tail->has_told_open = true;
     char text[sizeof batch->shares->warning];

@@ -41,7 +41,8 @@ static const char *const lethe_input[] = {
     "short too.",
     "A line ends with a newline, or with a carriage return and a newline as in files from Windows. "
     "Neither is part of the line. All other bytes are, including NUL. An empty line is a line like "
-    "any other. The last line needs no newline. A line may be up to 1 GiB long, an event up to 1 "
+    "any other, except that `lethe count` passes over one at the end of its input. The last line "
+    "needs no newline. A line may be up to 1 GiB long, an event up to 1 "
     "MiB. Two files never share a line.",
     "Text is UTF-8, or any encoding in which a newline is one byte. A UTF-8 byte order mark at the "
     "start of a line is not part of it: files that begin with one can be joined. UTF-16 is "

@@ -63,8 +63,11 @@ int output_fail(const char *attempt, const char *name, bool *has_no_reader) {
     if (error == EINTR && interrupt_requested()) {
         return message_fail(interrupt_code(), "interrupted while nobody read the lines");
     }
-    return message_fail(EXIT_ENVIRONMENT, "cannot %s %s: %s; make room or choose another place",
-                        attempt, name, strerror(error));
+    bool lacks_folder = error == ENOENT || error == ENOTDIR;
+    return message_fail(EXIT_ENVIRONMENT, "cannot %s %s: %s; %s", attempt, name, strerror(error),
+                        lacks_folder
+                            ? "make the folder that it is to be in, or choose another place"
+                            : "make room or choose another place");
 }
 
 void output_outlive_reader(void) {

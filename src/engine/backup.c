@@ -30,8 +30,7 @@ static bool has(const char *folder, const char *name) {
 
 /* A lethe_set_gather. */
 static lethe_status gather(lethe_set *set, lethe_detail *detail) {
-    if (!has(set->folder, "data"))
-        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there is no store in %s", set->folder);
+    if (!has(set->folder, "data")) return lethe_disk_unmade(set->folder, detail);
     lethe_status status = lethe_set_add_content(set, "acknowledged");
     if (status == LETHE_OK && has(set->folder, "ledger/manifest"))
         status = lethe_cascade_gather(set, "ledger/");
@@ -50,6 +49,7 @@ static lethe_status examine(const char *folder, lethe_set *set, struct lethe_bac
     lethe_state state;
     lethe_store_health health;
     lethe_status status = lethe_engine_examine(folder, set, &state, &health, detail);
+    if (status == LETHE_ENOTFOUND && set != NULL) status = lethe_disk_unmade(set->folder, detail);
     if (status != LETHE_OK) return status;
     *out = (struct lethe_backup_facts){
         .owner = owner_of(&state), .records = state.totals.applied, .moment = state.commit};
@@ -149,7 +149,8 @@ lethe_status lethe_store_restore(const char *backups, uint64_t number, const cha
 /* A lethe_backup_look. */
 static lethe_status check(lethe_set *set, void *context, lethe_detail *detail) {
     lethe_state state;
-    return lethe_engine_examine(set->shown.path, NULL, &state, context, detail);
+    lethe_status status = lethe_engine_examine(set->shown.path, NULL, &state, context, detail);
+    return status == LETHE_ENOTFOUND ? lethe_disk_unmade(set->folder, detail) : status;
 }
 
 lethe_status lethe_store_check(const char *folder, lethe_store_health *out, lethe_detail *detail) {

@@ -102,7 +102,7 @@ static lethe_status load_state(lethe_store *store, lethe_detail *detail) {
                                  "the store's state is missing; restore a backup");
     }
     if (store->options.read_only) {
-        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "the store is still being made");
+        return lethe_disk_unmade(lethe_disk_folder(store->disk), detail);
     }
     return found_store(store, detail);
 }
@@ -205,12 +205,8 @@ lethe_status lethe_engine_read(lethe_store *store, lethe_detail *detail) {
 
 static lethe_status open_store(lethe_store *store, const char *folder, lethe_detail *detail) {
     if (store->options.read_only) return lethe_engine_view(store, folder, detail);
-    lethe_status status = LETHE_OK;
-    if (store->options.create && !lethe_disk_exists(folder)) /* before its folder is made */
-        status = check_new(&store->options, detail);
-    if (status != LETHE_OK) return status;
-    status = lethe_disk_open(folder, LETHE_DISK_WRITE, store->options.create, lethe_log_inspect,
-                             &store->disk, detail);
+    lethe_status status = lethe_disk_open(folder, LETHE_DISK_WRITE, store->options.create,
+                                          lethe_log_inspect, &store->disk, detail);
     if (status == LETHE_OK) status = load_state(store, detail);
     return status == LETHE_OK ? open_to_write(store, folder, detail) : status;
 }
@@ -274,6 +270,7 @@ lethe_status lethe_store_open(const char *folder, const lethe_store_options *opt
     lethe_os_condition_init(&store->fold.wake);
     status = open_store(store, folder, detail);
     if (status != LETHE_OK) {
+        if (store->disk != NULL) lethe_disk_refuse(store->disk);
         free_store(store);
         return status;
     }

@@ -213,6 +213,12 @@ def test_the_end_of_the_input_is_not_waited_for(lethe, tmp_path):
     assert min(took) < 10
 
 
+def test_no_folder_for_late_events(lethe, tmp_path):
+    result = lethe("count", "--db", "d", "-q", "--fields", "id=1,key=2,time=3", "--late-out", "nodir/late", stdin=b"")
+    assert result.returncode == ENVIRONMENT and b"nodir/late: No such file or directory; make the folder" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_full_disk_for_late_events(lethe):
     lines = b"a\tk\t1000000\nb\tk\t9000000\nc\tk\t1000001\nd\tk\t9000000\n"
     result = lethe("count", "--db", "d", "-q", "--window", "10m", "--fields", "id=1,key=2,time=3", "--time-unit", "ms", "--late-out", "/dev/full",

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -266,7 +267,8 @@ BAD = [
     (["--memory", "1MiB"], "--memory"),
     (["--error", "0.5"], "--error"),
     (["--error", "nan"], "--error"),
-    (["--error", "1e-15", "--capacity", "1T"], "allow a larger --error"),
+    (["--error", "1e-15", "--capacity", "1T"], "too small for 1.0T lines: "),
+    (["--error", "1e-15"], "too small for 1.1G lines, the default of --capacity: "),
     (["--field", "0"], "--field"),
     (["--delimiter", "ab"], "--delimiter ab is not one character"),
 ]
@@ -279,6 +281,21 @@ def test_bad_options(words, message, lethe, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("words", [["--error", "1e-10"], ["--error", "1e-10", "--db", "d"], ["--error", "1e-15", "--db", "d"],
+                                   ["--error", "1e-9", "--db", "d", "--window", "1h"],
+                                   ["--error", "1e-9", "--db", "d", "--capacity", "1T"]], ids=" ".join)
+def test_an_error_that_is_too_small(words, lethe, tmp_path):
+    """What the message advises is accepted, either way, and what is a little beyond it is not."""
+    message = lethe("dedup", *words, stdin=b"a\n").stderr.decode()
+    assert not list(tmp_path.iterdir())
+    least, most = re.search(r"allow (\S+) or more, or plan for fewer lines with --capacity, (\d+) at most", message).groups()
+    for more, fits in ((["--error", least], True), (["--error", str(float(least) * 0.8)], False),
+                       (["--capacity", most], True), (["--capacity", str(int(most) * 5 // 4)], False)):
+        answer = lethe("dedup", "-q", *words, *more, stdin=b"a\n")
+        assert (answer.returncode, answer.stdout) == ((DONE, b"a\n") if fits else (USAGE, b"")), (more, answer.stderr)
+        shutil.rmtree(tmp_path / "d", ignore_errors=True)
+
+
 def test_bad_places(tmp_path, lethe):
     (tmp_path / "in").write_bytes(b"a\n")
     answer = lethe("dedup", "missing")
@@ -287,6 +304,8 @@ def test_bad_places(tmp_path, lethe):
     assert answer.returncode == USAGE and b"is one of the files to read" in answer.stderr
     answer = lethe("dedup", "--db", "in", stdin=b"a\n")
     assert answer.returncode in (BAD_DATA, ENVIRONMENT, USAGE) and b"in" in answer.stderr
+    answer = lethe("dedup", "--out", "missing/out", "in")
+    assert answer.returncode == ENVIRONMENT and b"make the folder that it is to be in" in answer.stderr
     assert lethe("dedup", "-q", "--db", "seen", "in").stdout == b"a\n"
     assert lethe("count", "-q", "--db", "counters", stdin=b"a\tk\n").returncode == DONE
     before = sorted(os.listdir(tmp_path / "counters"))

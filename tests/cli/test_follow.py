@@ -293,6 +293,13 @@ def test_a_signal_before_anything_is_read(lethe, tmp_path):
     assert result.returncode == 128 + signal.SIGTERM and b"interrupted" in result.stderr
 
 
+def test_an_empty_line_at_the_end(follow, tmp_path):
+    (tmp_path / "log").write_text("a\tk\n\n")
+    run = follow("log")
+    run.wait_for(k=1)
+    run.end(DONE)
+
+
 def test_reports_while_it_runs(follow, tmp_path):
     (tmp_path / "log").write_text("a\tk\t1\n")
     run = follow("--json", "--report", "1s", "log")

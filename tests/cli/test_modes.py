@@ -85,6 +85,44 @@ def test_one_event_far_ahead_at_the_end_of_a_batch(lethe, tmp_path):
     assert (summary["applied"], summary["future"], summary["late"]) == (90, 9, 0)
 
 
+@pytest.mark.parametrize("order, hint", [(lambda i: 999 - i, True), (lambda i: i * 617 % 1000, False)],
+                         ids=["newest first", "in no order"])
+def test_events_that_run_backwards(order, hint, lethe, tmp_path):
+    """The hint says so, and both ways that it names count everything."""
+    (tmp_path / "events").write_text("".join(f"id-{i}\tk\t1\t{START + order(i) * 1000}\n" for i in range(1000)))
+    result = lethe("count", "--db", "s", "--window", "10s", *TIMED, "events")
+    assert result.returncode == SKIPPED and b"check the clock that wrote it, and whether the oldest" in result.stderr
+    assert (b"seem to run backwards in time" in result.stderr) == hint
+    count(lethe, "--window", "1h", "--from-start", *TIMED, "events", lines="")
+    assert value(lethe, "k") == 1000
+    if hint:
+        lines = "".join(reversed((tmp_path / "events").read_text().splitlines(keepends=True)))
+        assert lethe("count", "--db", "t", "-q", "--window", "10s", *TIMED, stdin=lines.encode()).returncode == DONE
+        assert lethe("get", "--db", "t", "k").stdout == b"k\t1000\n"
+
+
+def test_the_first_event_is_judged_by_those_that_follow(lethe):
+    assert "(1 future)" in count(lethe, "--window", "2s", *TIMED, code=SKIPPED,
+                                 lines=f"a\tk\t1\t{START + 99000}\nb\tk\t1\t{START}\n")
+
+
+def test_a_store_that_is_refused_is_not_made(lethe, tmp_path):
+    assert "allow a larger error, or plan for fewer ids" in count(lethe, "--forever", "--ledger-error", "1e-12",
+                                                                  lines="a\tk\n", code=USAGE)
+    assert not list(tmp_path.iterdir())
+
+
+def test_making_that_was_interrupted(lethe, tmp_path):
+    """A kill has left the lock alone."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/lethe.lock").touch()
+    for words in ["stat"], ["check"], ["backup", "--to", "b"], ["get", "k"]:
+        result = lethe(words[0], "--db", "s", *words[1:])
+        assert result.returncode == ENVIRONMENT and b"was interrupted" in result.stderr, result.stderr
+    count(lethe, lines="a\tk\n")
+    assert value(lethe, "k") == 1
+
+
 def test_the_kind_of_the_window_is_the_stores(lethe):
     count(lethe, "--window-kind", "forgetful", lines="a\tk\t1\n")
     assert lethe("set", "--db", "s", "other", "1").returncode == DONE

@@ -85,6 +85,20 @@ def test_a_rest_beyond_64_bits(lethe):
     assert b'"rest": -184467440737095516.15' in lethe("usage", "--db", "cents", "--json", "k").stdout
 
 
+def test_a_period_overflows_before_its_counter(lethe):
+    """The message does not promise that `set` is enough; a correction in that period is."""
+    def count(*lines):
+        text = "".join(f"{name}\tk\t{delta}\t1700000000\n" for name, delta in lines)
+        return lethe("count", "-q", "--db", "d", "--per", "1d", *TIMED, stdin=text.encode())
+    assert count(("a", MOST)).returncode == DONE
+    assert lethe("set", "--db", "d", "k", "0").returncode == DONE
+    full = count(("b", 1))
+    assert full.returncode == SKIPPED and b"(1 overflow)" in full.stderr
+    assert b"what it has in a period, would exceed" in full.stderr and b"an event with the opposite delta" in full.stderr
+    assert count(("a-undone", -5), ("b", 1)).returncode == DONE
+    assert rows_of(lethe, "k")[0]["value"] == MOST - 4
+
+
 def test_days_of_a_zone_without_times(lethe, tmp_path):
     """The clock of the machine decides, and the zone is that of the periods."""
     result = lethe("count", "-q", "--db", "d", "--per", "1d", "--zone", "+14:00", stdin=b"a\tk\n")

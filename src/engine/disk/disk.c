@@ -265,40 +265,6 @@ static lethe_status open_mended(lethe_disk *disk, lethe_disk_mode mode, lethe_de
     return open_with_folds(disk, disk->data, mode) == LETHE_OK ? LETHE_OK : status;
 }
 
-/* Looks whether the folder is a store, or can become one, and explains why not. */
-static lethe_status look(lethe_disk *disk, const char *folder, bool create, bool *is_new,
-                         lethe_detail *detail) {
-    *is_new = false;
-    lethe_os_folder_state state;
-    lethe_status status = lethe_os_folder_look(folder, &state);
-    if (status != LETHE_OK) {
-        return lethe_detail_fill(detail, status, "cannot look into %s: %s", folder,
-                                 strerror(errno));
-    }
-    if (state == LETHE_OS_NO_FOLDER) {
-        return lethe_detail_fill(detail, LETHE_EINVAL, "%s is a file; name a folder", folder);
-    }
-    if (state == LETHE_OS_FILLED && lethe_os_exists(disk->data)) return LETHE_OK;
-    /* A lock file alone is left by a first run that was killed before it began. */
-    bool begun = state == LETHE_OS_FILLED && lethe_os_exists(disk->lock);
-    if (state == LETHE_OS_FILLED && !begun) {
-        return lethe_detail_fill(
-            detail, LETHE_EINVAL,
-            "%s has other files in it; name an empty folder, or one that lethe "
-            "made",
-            folder);
-    }
-    if (!create) {
-        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there is no store in %s", folder);
-    }
-    *is_new = true;
-    status = lethe_os_folder_make(folder);
-    return status == LETHE_OK
-               ? LETHE_OK
-               : lethe_detail_fill(detail, status, "cannot make %s: %s%s", folder, strerror(errno),
-                                   errno == ENOENT ? "; make the folder that it is to be in" : "");
-}
-
 static lethe_status claim(lethe_disk *disk, lethe_detail *detail) {
     char holder[200] = "";
     lethe_status status = lethe_os_claim_take(disk->lock, &disk->claim, holder, sizeof holder);
@@ -308,7 +274,9 @@ static lethe_status claim(lethe_disk *disk, lethe_detail *detail) {
     if (status != LETHE_OK) {
         return lethe_detail_fill(detail, status, "cannot open %s: %s", disk->lock, strerror(errno));
     }
-    return LETHE_OK;
+    if (lethe_os_claim_is_at(&disk->claim, disk->lock)) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EBUSY, "%s was removed just now; try again",
+                             disk->folder);
 }
 
 static lethe_status prepare(lethe_disk *disk, const char *folder, lethe_detail *detail) {
@@ -387,7 +355,7 @@ static lethe_status inspect_first(lethe_disk *disk, lethe_disk_inspector inspect
 static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_inspector inspect,
                                   lethe_detail *detail) {
     bool is_new = false;
-    lethe_status status = look(disk, disk->folder, create, &is_new, detail);
+    lethe_status status = lethe_disk_look(disk, create, &is_new, detail);
     if (status != LETHE_OK) return status;
     if (disk->mode == LETHE_DISK_WRITE) status = claim(disk, detail);
     if (status != LETHE_OK) return status;
@@ -399,6 +367,7 @@ static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_insp
         if (status != LETHE_OK) return status;
     }
     if (is_new) status = make_database(disk, detail);
+    disk->is_made_here = is_new && status == LETHE_OK;
     if (status == LETHE_OK) status = open_mended(disk, disk->mode, detail);
     for (unsigned i = 0; i < LETHE_FOLD_TABLES; i++) {
         if (status == LETHE_OK && disk->mode == LETHE_DISK_WRITE) lethe_os_remove(disk->folds[i]);
@@ -418,16 +387,12 @@ lethe_status lethe_disk_open(const char *folder, lethe_disk_mode mode, bool crea
     lethe_status status = prepare(disk, folder, detail);
     if (status == LETHE_OK) status = open_prepared(disk, create, inspect, detail);
     if (status != LETHE_OK) {
+        lethe_disk_refuse(disk);
         lethe_disk_close(disk);
         return status;
     }
     *out = disk;
     return LETHE_OK;
-}
-
-bool lethe_disk_exists(const char *folder) {
-    char data[LETHE_OS_PATH_BYTES];
-    return lethe_os_path(data, "%s/data", folder) && lethe_os_exists(data);
 }
 
 lethe_disk *lethe_disk_share(lethe_disk *disk) {
@@ -445,6 +410,7 @@ void lethe_disk_close(lethe_disk *disk) {
     lethe_disk_free_options(disk);
     remove_diary(disk);
     lethe_os_note_close(&disk->note);
+    if (disk->is_refused) lethe_disk_unmake(disk);
     lethe_os_claim_give(&disk->claim);
     free(disk);
 }

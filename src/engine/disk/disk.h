@@ -55,8 +55,10 @@ typedef lethe_status (*lethe_disk_inspector)(lethe_disk *disk, lethe_detail *det
 LETHE_MUST_CHECK lethe_status lethe_disk_open(const char *folder, lethe_disk_mode mode, bool create,
                                               lethe_disk_inspector inspect, lethe_disk **out,
                                               lethe_detail *detail);
-/* Whether somebody has begun to make a store in folder. */
-bool lethe_disk_exists(const char *folder);
+/* Explains why there is no store in folder, or none with a state. Returns LETHE_ENOTFOUND. */
+lethe_status lethe_disk_unmade(const char *folder, lethe_detail *detail);
+/* The store cannot be opened after all: if this opening has made it, closing takes it back. */
+void lethe_disk_refuse(lethe_disk *disk);
 /* Takes NULL. Walks that have begun go on, and the last one to end frees the disk. */
 void lethe_disk_close(lethe_disk *disk);
 

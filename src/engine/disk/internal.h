@@ -2,7 +2,8 @@
  *
  *   disk.c         opening and closing            options.c   how RocksDB is to work
  *   records.c      reading and writing records    mend.c      tables that are missing
- *   fold_table.c   tables that are added whole    files.c     which files there are */
+ *   fold_table.c   tables that are added whole    files.c     which files there are
+ *   place.c        the folder of a store */
 #ifndef LETHE_ENGINE_DISK_INTERNAL_H
 #define LETHE_ENGINE_DISK_INTERNAL_H
 
@@ -41,6 +42,10 @@ struct lethe_disk {
     lethe_table_number missing, mended[LETHE_FOLD_TABLES];
 
     lethe_os_claim claim;
+    /* Before it was opened, the folder was empty, or not there; and not there. */
+    bool found_empty, found_missing;
+    /* This opening made the database; and was refused after that. */
+    bool is_made_here, is_refused;
     /* Another folder is at our path, or none: see lethe_disk_check_place. */
     _Atomic bool is_displaced;
     /* The last acknowledged commit: where it is written, and what it was on open. */
@@ -65,6 +70,13 @@ lethe_status lethe_disk_translate(char *message, const char *what, lethe_detail 
  * moved takes its lock along, so another store may be at the path now, and RocksDB would write
  * into that one. Once it is not, this fails for good. Errors: LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_disk_check_place(lethe_disk *disk, lethe_detail *detail);
+
+/* place.c: looks whether the folder is a store, or can become one, and explains why not. If it can,
+ * and `create` is set, it is made, and *is_new says that it has no database. */
+LETHE_MUST_CHECK lethe_status lethe_disk_look(lethe_disk *disk, bool create, bool *is_new,
+                                              lethe_detail *detail);
+/* With the lock, and the database closed: removes what this opening has made. */
+void lethe_disk_unmake(lethe_disk *disk);
 
 /* options.c: the names of the families, in RocksDB. */
 extern const char *const lethe_disk_family_names[LETHE_FAMILY_COUNT];

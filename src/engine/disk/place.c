@@ -1,0 +1,85 @@
+/* engine/disk/place.c - the folder of a store: whether there is one, whether one was begun there or
+ * can be made, and taking back one that could not be opened after all.
+ *
+ * I1      A folder with a lock is a store's, also if a kill has left nothing else in it. So the
+ *         lock goes last, and only if nothing else is left.
+ * I2      Only a database that this very opening has made is taken back, while the lock is held:
+ *         nobody else has written to it. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/detail.h"
+#include "engine/disk/internal.h"
+#include "os/file.h"
+#include "os/folder.h"
+#include "os/sync.h"
+
+lethe_status lethe_disk_unmade(const char *folder, lethe_detail *detail) {
+    char lock[LETHE_OS_PATH_BYTES];
+    if (!lethe_os_path(lock, "%s/lethe.lock", folder) || !lethe_os_exists(lock))
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND, "there is no store in %s", folder);
+    if (lethe_os_claim_is_held(lock)) {
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND,
+                                 "the store in %s is still being made; try again", folder);
+    }
+    return lethe_detail_fill(detail, LETHE_ENOTFOUND,
+                             "making the store in %s was interrupted, and nothing is in it yet; "
+                             "run the command that was making it once more",
+                             folder);
+}
+
+lethe_status lethe_disk_look(lethe_disk *disk, bool create, bool *is_new, lethe_detail *detail) {
+    const char *folder = disk->folder;
+    *is_new = false;
+    lethe_os_folder_state state;
+    lethe_status status = lethe_os_folder_look(folder, &state);
+    if (status != LETHE_OK) {
+        return lethe_detail_fill(detail, status, "cannot look into %s: %s", folder,
+                                 strerror(errno));
+    }
+    if (state == LETHE_OS_NO_FOLDER) {
+        return lethe_detail_fill(detail, LETHE_EINVAL, "%s is a file; name a folder", folder);
+    }
+    if (state == LETHE_OS_FILLED && lethe_os_exists(disk->data)) return LETHE_OK;
+    /* A lock file alone is left by a first run that was killed before it began. */
+    bool begun = state == LETHE_OS_FILLED && lethe_os_exists(disk->lock);
+    if (state == LETHE_OS_FILLED && !begun) {
+        return lethe_detail_fill(
+            detail, LETHE_EINVAL,
+            "%s has other files in it; name an empty folder, or one that lethe "
+            "made",
+            folder);
+    }
+    if (!create) return lethe_disk_unmade(folder, detail);
+    *is_new = true;
+    disk->found_empty = state == LETHE_OS_MISSING || state == LETHE_OS_EMPTY;
+    disk->found_missing = state == LETHE_OS_MISSING;
+    status = lethe_os_folder_make(folder);
+    return status == LETHE_OK
+               ? LETHE_OK
+               : lethe_detail_fill(detail, status, "cannot make %s: %s%s", folder, strerror(errno),
+                                   errno == ENOENT ? "; make the folder that it is to be in" : "");
+}
+
+void lethe_disk_refuse(lethe_disk *disk) {
+    disk->is_refused = true;
+}
+
+static void count_name(void *context, const char *name) {
+    (void)name;
+    ++*(unsigned *)context;
+}
+
+void lethe_disk_unmake(lethe_disk *disk) {
+    char ledger[LETHE_OS_PATH_BYTES];
+    if (!disk->is_made_here || lethe_disk_check_place(disk, NULL) != LETHE_OK) return;
+    if (lethe_os_path(ledger, "%s/ledger", disk->folder)) lethe_os_folder_remove(ledger);
+    lethe_os_folder_remove(disk->data);
+    lethe_os_remove(disk->acknowledgement);
+    unsigned left = 0;
+    bool is_known = lethe_os_sync_folder(disk->folder) == LETHE_OK &&
+                    lethe_os_folder_each(disk->folder, count_name, &left) == LETHE_OK;
+    if (!disk->found_empty || !is_known || left != 1) return; /* I1 */
+    lethe_os_remove(disk->lock);
+    if (disk->found_missing) lethe_os_folder_remove(disk->folder);
+}

@@ -1,0 +1,127 @@
+/* Goal:   a store that cannot be made leaves nothing behind, what was there before stays as it was,
+ *         and of a store whose making was interrupted readers say so.
+ * Method: options that are refused only once the database is there, in folders that are missing,
+ *         empty, begun, or a store; databases without a state, as a kill leaves them. */
+#include "support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/disk/disk.h"
+#include "os/folder.h"
+#include "support/store.h"
+
+static struct test_folder folder;
+static char path[300], lock[320], data[320], backups[300];
+
+/* The window does not fit; and the ledger's fingerprints would be too long. */
+static const lethe_store_options refused[] = {
+    {.create = true, .max_memory_bytes = 1 << 16, .capacity = UINT64_C(1) << 30},
+    {.create = true, .forever = LETHE_SWITCH_ON, .ledger_error = 1e-12},
+};
+enum { REFUSED = sizeof refused / sizeof refused[0] };
+
+static int begin(void **state) {
+    (void)state;
+    test_folder_make(&folder);
+    (void)snprintf(path, sizeof path, "%s/store", folder.path);
+    (void)snprintf(lock, sizeof lock, "%s/lethe.lock", path);
+    (void)snprintf(data, sizeof data, "%s/data", path);
+    (void)snprintf(backups, sizeof backups, "%s/backups", folder.path);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static lethe_os_folder_state look(void) {
+    lethe_os_folder_state state;
+    assert_ok(lethe_os_folder_look(path, &state));
+    return state;
+}
+
+static void refuse(unsigned which) {
+    lethe_store *store;
+    lethe_detail detail = {""};
+    assert_int_not_equal(test_store_try_open(path, refused[which], &store, &detail), LETHE_OK);
+    assert_null(store);
+    assert_string_not_equal(detail.text, "");
+}
+
+static void a_store_that_is_refused_is_taken_back(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < REFUSED; i++) {
+        refuse(i);
+        assert_int_equal(look(), LETHE_OS_MISSING);
+    }
+}
+
+static void a_folder_that_was_there_stays(void **state) {
+    (void)state;
+    assert_ok(lethe_os_folder_make(path));
+    for (unsigned i = 0; i < REFUSED; i++) {
+        refuse(i);
+        assert_int_equal(look(), LETHE_OS_EMPTY);
+    }
+    lethe_store *store = test_store_open(path, (lethe_store_options){.create = true});
+    assert_int_equal(test_store_add(store, "a", 0), LETHE_OUTCOME_APPLIED);
+    test_store_close(store);
+    for (unsigned i = 0; i < REFUSED; i++) {
+        refuse(i);
+        store = test_store_open(path, (lethe_store_options){0});
+        assert_int_equal(test_store_value(store, "k"), 1);
+        assert_int_equal(test_store_add(store, "a", 0), LETHE_OUTCOME_DUPLICATE);
+        test_store_close(store);
+    }
+}
+
+/* Every reader says these words. */
+static void expect_readers_to_say(const char *words) {
+    lethe_store *store;
+    lethe_store_health health = LETHE_INIT(lethe_store_health);
+    lethe_backup backup = LETHE_INIT(lethe_backup);
+    lethe_detail details[3] = {{""}};
+    assert_int_equal(
+        test_store_try_open(path, (lethe_store_options){.read_only = true}, &store, &details[0]),
+        LETHE_ENOTFOUND);
+    assert_int_equal(lethe_store_check(path, &health, &details[1]), LETHE_ENOTFOUND);
+    assert_int_equal(lethe_store_backup(path, backups, &backup, &details[2]), LETHE_ENOTFOUND);
+    for (unsigned i = 0; i < 3; i++) {
+        if (strstr(details[i].text, words) == NULL) fail_msg("%u: %s", i, details[i].text);
+        assert_non_null(strstr(details[i].text, path));
+    }
+}
+
+static void making_that_was_interrupted_is_told(void **state) {
+    (void)state;
+    lethe_disk *disk;
+    expect_readers_to_say("there is no store in");
+    assert_ok(lethe_disk_open(path, LETHE_DISK_WRITE, true, NULL, &disk, NULL));
+    expect_readers_to_say("is still being made");
+    lethe_disk_close(disk);
+    expect_readers_to_say("was interrupted");
+    refuse(0); /* what another process began stays */
+    expect_readers_to_say("was interrupted");
+    test_folder_remove_tree(data);
+    expect_readers_to_say("was interrupted");
+    refuse(1);
+    assert_int_equal(access(lock, F_OK), 0);
+    expect_readers_to_say("was interrupted");
+    lethe_store *store = test_store_open(path, (lethe_store_options){.create = true});
+    assert_int_equal(test_store_add(store, "a", 0), LETHE_OUTCOME_APPLIED);
+    test_store_close(store);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_store_that_is_refused_is_taken_back),
+        TEST(a_folder_that_was_there_stays),
+        TEST(making_that_was_interrupted_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
