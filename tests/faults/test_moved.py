@@ -4,6 +4,7 @@
 Method: a writer that reads a pipe, and so stays; its folder is moved and another store made at the path; then the writer gets
         more, and ends."""
 
+import fcntl
 import os
 import pathlib
 import shutil
@@ -116,3 +117,35 @@ def test_lines_that_were_seen(tmp_path):
     assert lethe("dedup", "-q", "--db", store, stdin=b"other\nline 1\n").stdout == b"line 1\n"
     assert lethe("dedup", "-q", "--db", moved, stdin=b"line 2\nnew\n").stdout == b"new\n"
     assert is_sound(store) and is_sound(moved)
+
+
+def try_made_meanwhile(folder, made):
+    """A writer looks at a folder that has only a lock, and waits for it; meanwhile the store is made. None: it has not waited
+    long enough, or not at all."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with open(folder / "lethe.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        writer = begin("count", "-q", "--db", folder)
+        links = pathlib.Path(f"/proc/{writer.pid}/fd")
+        while writer.poll() is None and not any(
+                os.path.realpath(link) == str(folder / "lethe.lock") for link in list(links.iterdir())):
+            time.sleep(0.001)
+        for name in ("data", "acknowledged"):
+            if (made / name).is_dir():
+                shutil.copytree(made / name, folder / name)
+            elif (made / name).exists():
+                shutil.copy(made / name, folder / name)
+    _, errors = writer.communicate(b"another\tk\n")
+    if b"is being written" in errors:
+        return None
+    assert writer.returncode == 0, errors
+    return value_of(folder, "k")
+
+
+def test_a_store_that_another_process_makes_meanwhile(tmp_path):
+    """Two first runs at once: the second has looked at the folder before the first made the store, and gets the lock after."""
+    made = tmp_path / "made"
+    assert lethe("count", "-q", "--db", made, stdin=b"".join(b"id-%d\tk\n" % i for i in range(EVENTS))).returncode == 0
+    values = (try_made_meanwhile(tmp_path / "store", made) for _ in range(40))
+    assert next(value for value in values if value is not None) == EVENTS + 1

@@ -359,6 +359,8 @@ static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_insp
     if (status != LETHE_OK) return status;
     if (disk->mode == LETHE_DISK_WRITE) status = claim(disk, detail);
     if (status != LETHE_OK) return status;
+    /* Whoever had the claim before may have made the store meanwhile. */
+    if (lethe_os_exists(disk->data)) is_new = false;
     /* Before the database is opened: what was acknowledged by now must be in it. */
     status = open_acknowledgement(disk, detail);
     if (status != LETHE_OK) return status;
