@@ -294,10 +294,12 @@ def test_a_signal_before_anything_is_read(lethe, tmp_path):
 
 
 def test_an_empty_line_at_the_end(follow, tmp_path):
+    """It is neither pending nor a mistake."""
     (tmp_path / "log").write_text("a\tk\n\n")
-    run = follow("log")
+    run = follow("--json", "log")
     run.wait_for(k=1)
-    run.end(DONE)
+    output, errors = run.end(DONE)
+    assert json.loads(output)["pending"] == 0 and "warning" not in errors
 
 
 def test_reports_while_it_runs(follow, tmp_path):
