@@ -2,8 +2,8 @@
  *
  * One query reads the file, keeps one event of each id, and adds up the counters. DuckDB uses all
  * CPUs. In memory it forgets the ids with its process, so a second file can't be counted with it.
- * In a file it keeps ids and counters, which is what `lethe count` does; and a checkpoint makes them
- * durable. The start of Node.js, less than a tenth of a second, is in the time of its process. */
+ * In a file it keeps ids and counters, as `lethe count` does, and a checkpoint makes them durable.
+ * The start of Node.js, less than a tenth of a second, is in the time of its process. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

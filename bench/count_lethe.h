@@ -5,9 +5,10 @@
 #include "count_peers.h"
 
 /* `lethe count` with its defaults (an error of 1e-12); with --error 1e-6; with --exact; with
- * --forever; with --jsonl, from lines of JSON; with --per 1h; and with --sketch 16MiB. In addition to what peers check, each counter is compared with its true value;
- * of a sketch only the total is. The program ends if a counter is too large, or if more counters
- * are too small than the window's error allows. */
+ * --forever; with --jsonl, from lines of JSON; with --per 1h; and with --sketch 16MiB. In addition
+ * to what peers check, each counter is compared with its true value; of a sketch only the total is.
+ * The program ends if a counter is too large, or if more counters are too small than the window's
+ * error allows. */
 count_peer count_by_lethe;
 count_peer count_by_lighter_lethe;
 count_peer count_by_metered_lethe;

@@ -3,10 +3,10 @@
  *
  * I1   Whether partitions are there is asked after the last question that rests on them: one that
  *      is lost while it is read is noticed.
- * WHY  With the description the number of partitions is lost as well, and keys cannot be searched by
- *      prefix without reading all keys of a server. But the slots of partitions follow from their
- *      number, and those of the first and the last partition are the same for many numbers: about
- *      340 keys cover all numbers, unless both partitions are lost too. */
+ * WHY  With the description the number of partitions is lost as well, and keys cannot be searched
+ *      by prefix without reading all keys of a server. But the slots of partitions follow from
+ *      their number, and those of the first and the last partition are the same for many numbers:
+ *      about 340 keys cover all numbers, unless both partitions are lost too. */
 #include "redis/lost.h"
 
 #include <inttypes.h>
