@@ -8,7 +8,7 @@ import pytest
 import servers
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-from sizes import SIZE  # noqa: E402
+from sizes import LONG  # noqa: E402
 
 if servers.PROGRAM is None:
     pytest.exit("no redis-server here", returncode=2)
@@ -79,9 +79,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """The tests of the size that is asked for; those without a mark are of every day."""
-    def size_of(item):
-        return "long" if item.get_closest_marker("long") else "day"
-    chosen = [item for item in items if size_of(item) == SIZE]
+    """Those with the mark in make test-long, and the others, at whatever size, elsewhere."""
+    chosen = [item for item in items if (item.get_closest_marker("long") is not None) == LONG]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
