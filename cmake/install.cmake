@@ -10,7 +10,8 @@ install(TARGETS lethe)
 # A server loads no module that is not executable, which Debian's CMake would make of it.
 install(TARGETS lethe_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/lethe PERMISSIONS OWNER_READ OWNER_WRITE
     OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-add_custom_target(product DEPENDS lethe lethe_module documents)
+install(TARGETS lethe-serve DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lethe)
+add_custom_target(product DEPENDS lethe lethe-serve lethe_module documents)
 if(TARGET lethe_leveldb_shared)
     install(FILES plugins/leveldb/include/lethe/leveldb.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lethe)
 endif()

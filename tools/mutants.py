@@ -92,7 +92,8 @@ def targets_of(test, known):
     if test.startswith("python-"):
         return [name for name in ("lethe", "lethe_python") if name in known]
     more = {"cli": (), "faults": ("lethe_faults", "cascade_driver")}.get(
-        test.split("-")[0], ("lethe_module", "lethe_commands", "lethe_faults", "module_skew"))
+        test.split("-")[0],
+        ("lethe-serve", "lethe_module", "lethe_commands", "lethe_faults", "module_skew"))
     return [name for name in ("lethe", *more) if name in known]
 
 

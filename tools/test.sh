@@ -28,12 +28,17 @@ passed=0
 failed=0
 
 # Tests of programs make thousands of small stores and servers, each of which waits for the disk.
-# Where there is room in memory they get their folders there. Unit tests keep the disk.
+# Where there is room in memory they get their folders there.
 memory=/dev/shm
 if [ "$size" != long ] && [ -z "${PYTEST_DEBUG_TEMPROOT:-}" ] && [ -w $memory ] &&
     [ "$(df --output=avail -k $memory 2>/dev/null | tail -n 1)" -gt 4000000 ]; then
     PYTEST_DEBUG_TEMPROOT=$(mktemp -d $memory/lethe-tests.XXXXXX)
     export PYTEST_DEBUG_TEMPROOT
+    # The daily sizes of unit tests go there, too; their larger sizes and the sanitizers have the disk.
+    if [ "$size" = day ]; then
+        TMPDIR=$PYTEST_DEBUG_TEMPROOT
+        export TMPDIR
+    fi
     trap 'rm -rf "$PYTEST_DEBUG_TEMPROOT"' EXIT
 fi
 
@@ -78,7 +83,8 @@ ctest_run() {
     local preset=$1 log=$2
     shift 2
     status=0
-    "${wrapper[@]}" ctest --preset "$preset" --timeout "$limit" "$@" >"$log" 2>&1 || status=$?
+    # Tests interrupt programs; whoever started this one in the background may ignore that signal.
+    "${wrapper[@]}" env --default-signal=INT,QUIT ctest --preset "$preset" --timeout "$limit" "$@" >"$log" 2>&1 || status=$?
     # "97% tests passed, 1 tests failed out of 33"; absent when no test matched
     read -r bad total < <(sed -n 's/.*tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log") || {
         bad=0

@@ -169,7 +169,8 @@ static bool asks_for_help(const char *word) {
 }
 
 int arguments_parse(const struct command *command, int count, char **words, struct arguments *out) {
-    *out = (struct arguments){.command = command, .operands = words};
+    *out = (struct arguments){
+        .command = command, .operands = words, .words = words, .word_count = (size_t)count};
     assert(option_count(command) <= OPTIONS_LIMIT);
     if (command->forwards) {
         out->wants_help = count > 0 && asks_for_help(words[0]);

@@ -29,6 +29,9 @@ struct arguments {
     char **operands;
     size_t operand_count;
     bool wants_help;
+    /* The words after the command's name. Without operands, they are as they were given. */
+    char **words;
+    size_t word_count;
 };
 
 /* Sorts words into options and operands. Rearranges words: operands point into it.

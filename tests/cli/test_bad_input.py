@@ -355,15 +355,24 @@ def test_full_disk_while_saving(tmp_path):
     check_refused(result, ENVIRONMENT, "write the filter f", "No space left on device")
 
 
-def test_bench_is_not_installed(tmp_path):
-    """A lethe that is alone says where it looked for lethe-bench."""
+@pytest.mark.parametrize("words", [["bench"], ["serve", "--db", "d"]], ids=["bench", "serve"])
+def test_a_companion_is_not_installed(tmp_path, words):
+    """A lethe that is alone says where it looked for its companion program."""
     shutil.copy(BINARIES / "lethe", tmp_path)
     installed = re.search(rb"nor in ([^;]*);", (BINARIES / "lethe").read_bytes())[1].decode()
-    if os.path.exists(installed + "/lethe-bench"):
+    if os.path.exists(f"{installed}/lethe-{words[0]}"):
         pytest.skip("Lethe is installed on this machine")
-    result = subprocess.run([tmp_path / "lethe", "bench"], check=False, stdout=subprocess.PIPE,
+    result = subprocess.run([tmp_path / "lethe", *words], check=False, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
-    check_refused(result, ENVIRONMENT, "lethe-bench is not installed", installed)
+    check_refused(result, ENVIRONMENT, f"lethe-{words[0]} is not installed", installed)
+
+
+def test_a_companion_that_cannot_run(tmp_path):
+    shutil.copy(BINARIES / "lethe", tmp_path)
+    (tmp_path / "lethe-serve").write_text("no program")
+    result = subprocess.run([tmp_path / "lethe", "serve", "--db", "d"], check=False,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check_refused(result, ENVIRONMENT, "cannot run", "lethe-serve", "install it again")
 
 
 def start_build(folder, *options, **more):

@@ -44,7 +44,8 @@ def check_program(program, shared):
 def test_all_parts_are_installed(prefix, libdir):
     installed = files_below(prefix)
     lib = str(libdir.relative_to(prefix))
-    for name in ["bin/lethe", "libexec/lethe/lethe-bench", f"{lib}/liblethe.a", f"{lib}/liblethe.so",
+    for name in ["bin/lethe", "libexec/lethe/lethe-bench", "libexec/lethe/lethe-serve",
+                 f"{lib}/liblethe.a", f"{lib}/liblethe.so",
                  f"{lib}/liblethe.so.{soversion()}", f"{lib}/liblethe.so.{version()}",
                  f"{lib}/pkgconfig/lethe.pc", f"{lib}/pkgconfig/lethe_store.pc",
                  f"{lib}/liblethe_store.a", f"{lib}/liblethe_store.so.{version()}", f"{lib}/cmake/lethe/lethe-config.cmake",
@@ -85,6 +86,14 @@ def test_the_program_finds_its_benchmarks_there(prefix):
     result = subprocess.run([prefix / "bin/lethe", "bench", "no-such-workload"], text=True,
                             check=False, stderr=subprocess.PIPE)
     assert (result.returncode, result.stderr[:12]) == (2, "lethe-bench:")
+
+
+def test_the_program_finds_its_server_there(prefix, tmp_path):
+    # A file is no store: the server itself says so.
+    (tmp_path / "d").write_text("")
+    result = subprocess.run([prefix / "bin/lethe", "serve", "--db", tmp_path / "d", "--listen", "127.0.0.1:0"],
+                            text=True, check=False, stderr=subprocess.PIPE)
+    assert result.returncode == 2 and "is a file; name a folder" in result.stderr, result
 
 
 def test_a_server_loads_the_installed_module(libdir, tmp_path):
