@@ -109,6 +109,7 @@ void world_reboot(struct world *world, uint64_t down_ms) {
 void world_end_process(struct world *world, bool cuts_power) {
     forget_process(world);
     if (cuts_power) {
+        world->is_cut = true;
         disk_cut_power(&world->random);
         world_reboot(world, world_magnitude(world, 1, 3 * world->plan.options.window_ms));
     } else {
@@ -317,6 +318,7 @@ static bool try_to_open(struct world *world) {
     }
     world->store = opening.store;
     world->exists = true;
+    world->is_cut = false;
     world->opens++;
     if ((opening.stats.window.kind == LETHE_WINDOW_FORGETFUL) !=
         (world->plan.options.forgetful == LETHE_SWITCH_ON)) {
