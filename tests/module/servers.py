@@ -148,6 +148,8 @@ class Server:
     def start(self):
         words = self.prefix + [PROGRAM, "--port", "0" if "tls-port" in self.options else str(self.port), "--dir", str(self.folder), "--logfile", "log",
                                "--bind", self.address]
+        if self.clock is not None:
+            words += ["--repl-timeout", "2000000000"] # time that a test lets pass is no silence of a replica
         for key, value in self.options.items():
             words += ["--" + key] + (value.split(" ") if value else [""])
         if self.module:

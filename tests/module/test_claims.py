@@ -493,6 +493,7 @@ def effects(stream, server):
 
 
 def test_only_tables_with_claims_send_what_is_new(server):
+    server.call("ONCE.CREATE", "plain", "SEED", 7) # the bytes of a random seed may be any
     stream = Stream(server.port)
     server.call("ONCE.INCRBY", "plain", "i", "k", 1)
     begin(server, "id", "tok", "FINGERPRINT", "fp", lease=1000)
