@@ -15,6 +15,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
@@ -365,6 +366,17 @@ def test_a_companion_is_not_installed(tmp_path, words):
     result = subprocess.run([tmp_path / "lethe", *words], check=False, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
     check_refused(result, ENVIRONMENT, f"lethe-{words[0]} is not installed", installed)
+
+
+def test_signals_wait_for_the_server(tmp_path):
+    """A SIGHUP that comes while the server is being loaded does not end it."""
+    shutil.copy(BINARIES / "lethe", tmp_path)
+    (tmp_path / "lethe-serve").write_text(f"#!{sys.executable}\nprint(open('/proc/self/status').read())\n")
+    (tmp_path / "lethe-serve").chmod(0o755)
+    printed = subprocess.run([tmp_path / "lethe", "serve", "--db", "d"], check=True, stdout=subprocess.PIPE).stdout
+    blocked = int(re.search(rb"SigBlk:\s*(\w+)", printed)[1], 16)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        assert blocked >> (number - 1) & 1
 
 
 def test_a_companion_that_cannot_run(tmp_path):
