@@ -164,7 +164,8 @@ def timed_event(draw):
     return f"{identity}\t{key}\t{delta}\t{time}\n", (identity, [(key, delta)], time)
 
 
-COMMON = settings(max_examples=sized(10, 30, 1500), deadline=None, derandomize=True, database=None,
+EXAMPLES = min(sized(10, 30, 1500), int(os.environ.get("LETHE_EXAMPLES", "1500")))
+COMMON = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,
                   suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
