@@ -28,7 +28,8 @@ static int start(const char *name, pid_t *child, int *output) {
     snprintf(workload, sizeof workload, "%s", name);
     char *words[] = {program, json, workload, NULL};
     int error = ENOENT;
-    for (size_t i = 0; (error == ENOENT || error == ENOTDIR) && program_place(program, i, path); i++)
+    for (size_t i = 0; (error == ENOENT || error == ENOTDIR) && program_place(program, i, path);
+         i++)
         error = posix_spawn(child, path, &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);

@@ -30,7 +30,7 @@ struct world {
     const struct step *step;
     lethe_store *store; /* NULL: nobody has it open */
     bool exists, asks_forever;
-    bool is_cut; /* power was cut since the store was last opened */
+    bool is_cut;       /* power was cut since the store was last opened */
     bool is_switching; /* the next open that succeeds brings these rules */
     struct rules asked;
     unsigned opens;
