@@ -37,7 +37,8 @@ for name in "$@"; do
         continue
     fi
     echo "== $name, $share s"
-    if ! "${program[@]}" --seconds "$share" >"$build/simulate-$name.log" 2>&1; then
+    # Steps interrupt programs; whoever started this one in the background may ignore that signal.
+    if ! env --default-signal=INT,QUIT "${program[@]}" --seconds "$share" >"$build/simulate-$name.log" 2>&1; then
         tail -n 80 "$build/simulate-$name.log"
         echo "lethe: $name found something; see $build/simulate-$name.log" >&2
         exit 1
