@@ -167,6 +167,10 @@ static const struct option count_options[] = {
      .value = "N",
      .help = "the most events to write at once, up to 65536; default 32768. With `--redis`: the "
              "most events in one command, up to 4096; default 512"},
+    {.name = "threads",
+     .value = "N",
+     .help = "how many threads may share what one could do, with the same results; default: as "
+             "many as there are CPUs"},
     OPTIONS_REDIS,
     {.name = "partitions",
      .value = "P",
@@ -373,7 +377,7 @@ const struct command command_count = {
         "[--on-error skip|stop] "
         "[--follow [--report D]] "
         "[--from-start] [--last-line] [--binary] [--memory SIZE] [--policy refuse|degrade] [--sync "
-        "P] [--batch N] [--json] [-q] [FILE...]",
+        "P] [--batch N] [--threads N] [--json] [-q] [FILE...]",
         SYNOPSIS_REDIS
         "[--partitions P] [--partition-by id|key] [--per PERIODS] [--keep SPEC] [--wait N] "
         "[--retry D] [--window W] [--error E] "

@@ -22,6 +22,8 @@ int count_check_place(const struct arguments *arguments) {
         {"ledger-capacity", "it is an option of --forever"},
         {"ledger-memory", "it is an option of --forever"},
         {"ledger-error", "it is an option of --forever"},
+        {"threads", "the server decides in one; send from several commands, each with files of its "
+                    "own"},
         {"sync", "a server decides when to write: see its appendfsync, and --wait"},
         {"time-unit", "a table goes by the server's clock"},
         {"zone", "a table goes by the server's clock"},
@@ -150,9 +152,10 @@ int count_read_window(const struct arguments *arguments, struct count_window_opt
 }
 
 int count_read_store(const struct arguments *arguments, lethe_store_options *options) {
-    uint64_t batch = 0;
+    uint64_t batch = 0, threads = 0;
     struct count_window_options window = {0};
     int code = count_read_window(arguments, &window);
+    if (code == EXIT_DONE) code = arguments_count(arguments, "threads", 1, 1024, &threads);
     if (code == EXIT_DONE) code = read_sync(arguments, &options->commit_interval_ms);
     if (code == EXIT_DONE) code = arguments_count(arguments, "batch", 1, 65536, &batch);
     if (code == EXIT_DONE) {
@@ -173,6 +176,7 @@ int count_read_store(const struct arguments *arguments, lethe_store_options *opt
     options->policy = window.policy;
     options->forgetful = window.forgetful;
     options->commit_operations = (uint32_t)batch;
+    options->threads = (uint32_t)threads;
     options->create = true;
     return code;
 }

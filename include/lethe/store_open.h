@@ -132,7 +132,12 @@ typedef struct lethe_store_options {
      * 3.50. The store remembers the scale for its users (lethe_store_scale), and does not calculate
      * with it. 0 -> as the store has it, none in a new one; LETHE_SCALE_WHOLE asks for none. */
     int32_t scale;
-    uint32_t reserved_2;
+    /* How many threads may share work that one could do: filling the window when the store is
+     * opened, at most eight; writing many counters, at most two; and, with exact, sorting ids by a
+     * thread of its own. A store has two others, which mostly wait for the disk. Results are the
+     * same with any number. 0 -> as many as there are CPUs; 1: none. With an allocator that is not
+     * the default one, it is 1. */
+    uint32_t threads;
 
     /* Meters: what each counter gets in each period, in its buckets. Resolutions, as "1h,1d,1mo",
      * at most 8: 1d, 1w (ISO weeks), 1mo and 1y, by the calendar in the zone; and what divides an

@@ -17,8 +17,7 @@ typedef struct lethe_tunables {
     uint64_t store_log_bytes;    /* of RocksDB's own log, after which it writes tables */
     uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see disk/options.c */
     uint64_t fill_thread_ids;    /* of a log whose window threads fill: see ids/fill.h */
-    uint64_t fill_threads;       /* that do; 0: as many as there are CPUs */
-    uint64_t fill_round_ids;     /* that they share at a time; 0: as many as there is room for */
+    uint64_t fill_round_ids;     /* that threads share at a time; 0: as many as there is room for */
     uint64_t index_tail_ids;     /* of one tail of an index: see ids/tail.h */
     uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */
     uint64_t index_memory_bytes; /* of an index, after which its ids go to files, about */

@@ -57,8 +57,11 @@ static lethe_log_id id_of(uint64_t seed, unsigned number) {
 
 static lethe_index *make(const lethe_allocator *allocator) {
     lethe_index *index;
-    lethe_index_options options = {
-        .window_ms = WINDOW_MS, .kept_ms = KEPT_MS, .folder = folder.path, .allocator = allocator};
+    lethe_index_options options = {.window_ms = WINDOW_MS,
+                                   .kept_ms = KEPT_MS,
+                                   .folder = folder.path,
+                                   .allocator = allocator,
+                                   .is_alone = allocator != NULL};
     assert_ok(lethe_index_new(&options, &index));
     return index;
 }
@@ -205,7 +208,8 @@ static void memory_may_fail_at_any_time(void **state) {
             lethe_index_options options = {.window_ms = WINDOW_MS,
                                            .kept_ms = KEPT_MS,
                                            .folder = folder.path,
-                                           .allocator = &heap.allocator};
+                                           .allocator = &heap.allocator,
+                                           .is_alone = true};
             lethe_index *index;
             lethe_status status = lethe_index_new(&options, &index);
             assert_true((index != NULL) == (status == LETHE_OK));

@@ -46,12 +46,12 @@ static void add_run(lethe_window *window, const unsigned char *ids, lethe_id_run
     assert_ok(lethe_window_add_batch(window, hashes, run.count, run.clock_ms, NULL));
 }
 
-static void fill_and_compare(lethe_window_options options, uint64_t seed) {
+static void fill_and_compare(lethe_window_options options, unsigned threads, uint64_t seed) {
     struct test_random random = {.state = seed};
     unsigned char *ids = malloc((size_t)MOST_IDS * LETHE_LOG_ID_BYTES);
     lethe_hash *hashes = malloc(MOST_IDS * sizeof *hashes);
     lethe_window *filled = make_window(options), *expected = make_window(options);
-    lethe_fill *fill = lethe_fill_begin(filled);
+    lethe_fill *fill = lethe_fill_begin(filled, threads);
     assert_true(ids != NULL && hashes != NULL && fill != NULL);
     uint64_t clock_ms = 1600000000000;
     for (int i = 0; i < TEST_SIZED(60, 30); i++) {
@@ -70,14 +70,14 @@ static void fill_and_compare(lethe_window_options options, uint64_t seed) {
 static void the_window_is_the_same(void **state) {
     (void)state;
     const lethe_tunables usual = lethe_tune;
-    fill_and_compare((lethe_window_options){.capacity = 100000}, 1);
-    fill_and_compare((lethe_window_options){.capacity = LARGE}, 2);
+    fill_and_compare((lethe_window_options){.capacity = 100000}, 2, 1);
+    fill_and_compare((lethe_window_options){.capacity = LARGE}, 2, 2);
     static const uint64_t rounds[] = {100, 5000, 40000};
-    for (uint64_t threads = 1; threads <= TEST_SIZED(9, 3); threads++) {
-        lethe_tune.fill_threads = threads;
+    for (unsigned threads = 1; threads <= TEST_SIZED(9, 3); threads++) {
         lethe_tune.fill_round_ids = threads == 1 ? 777 : rounds[threads % 3];
         double error = threads % 2 == 0 ? 1e-12 : 1e-6;
-        fill_and_compare((lethe_window_options){.capacity = LARGE, .error = error}, threads);
+        fill_and_compare((lethe_window_options){.capacity = LARGE, .error = error}, threads,
+                         threads);
     }
     lethe_tune = usual;
 }
@@ -137,8 +137,7 @@ static void stores_open_with_the_same_window(void **state) {
         lethe_tune.fill_thread_ids = UINT64_MAX;
         lethe_memory_writer alone = save_window(folder.path, opened);
         lethe_tune.fill_thread_ids = 0;
-        for (uint64_t threads = 1; threads <= 3; threads += 2) {
-            lethe_tune.fill_threads = threads;
+        for (opened.threads = 1; opened.threads <= 3; opened.threads++) {
             lethe_memory_writer shared = save_window(folder.path, opened);
             assert_int_equal(shared.size, alone.size);
             assert_memory_equal(shared.data, alone.data, alone.size);
@@ -158,7 +157,7 @@ static void an_error_comes_back(void **state) {
     unsigned char *ids = malloc((size_t)MOST_IDS * LETHE_LOG_ID_BYTES);
     lethe_window *window =
         make_window((lethe_window_options){.capacity = 100000, .max_memory_bytes = 600000});
-    lethe_fill *fill = lethe_fill_begin(window);
+    lethe_fill *fill = lethe_fill_begin(window, 2);
     assert_true(ids != NULL && fill != NULL);
     uint64_t clock_ms = 1600000000000;
     lethe_status status = LETHE_OK;
@@ -179,7 +178,7 @@ static void nothing_to_fill_is_no_error(void **state) {
     (void)state;
     assert_ok(lethe_fill_end(NULL));
     lethe_window *window = make_window((lethe_window_options){.capacity = LARGE});
-    lethe_fill *fill = lethe_fill_begin(window);
+    lethe_fill *fill = lethe_fill_begin(window, 2);
     assert_non_null(fill);
     assert_ok(lethe_fill_end(fill));
     lethe_window_free(window);

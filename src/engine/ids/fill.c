@@ -119,9 +119,8 @@ static void *lead(void *context) {
     return NULL;
 }
 
-/* Starts as many helpers as there are CPUs for, besides the leader's; fewer if it must be. */
-static void start_helpers(lethe_fill *fill) {
-    uint64_t threads = lethe_tune.fill_threads > 0 ? lethe_tune.fill_threads : lethe_os_cpus();
+/* Starts helpers, so that there are that many threads with the leader; fewer if it must be. */
+static void start_helpers(lethe_fill *fill, unsigned threads) {
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     while (fill->helper_count + 1 < threads &&
            lethe_os_thread_start(&fill->helpers[fill->helper_count], help, fill) == LETHE_OK) {
@@ -147,7 +146,7 @@ static void release(lethe_fill *fill) {
     lethe_release(NULL, fill, sizeof *fill);
 }
 
-lethe_fill *lethe_fill_begin(lethe_window *window) {
+lethe_fill *lethe_fill_begin(lethe_window *window, unsigned threads) {
     lethe_fill *fill = lethe_alloc_zeroed(NULL, sizeof *fill);
     if (fill == NULL) return NULL;
     fill->window = window;
@@ -156,7 +155,7 @@ lethe_fill *lethe_fill_begin(lethe_window *window) {
     lethe_os_lock_init(&fill->lock);
     lethe_os_condition_init(&fill->changed);
     lethe_os_condition_init(&fill->called);
-    start_helpers(fill);
+    start_helpers(fill, threads);
     if (lethe_os_thread_start(&fill->leader, lead, fill) == LETHE_OK) return fill;
     release(fill);
     return NULL;

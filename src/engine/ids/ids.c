@@ -76,7 +76,8 @@ static lethe_status make_index(lethe_ids *ids, const char *folder,
     lethe_index_options index = {.window_ms = options->window_ms,
                                  .kept_ms = ids->kept_ms,
                                  .folder = folder,
-                                 .allocator = options->allocator};
+                                 .allocator = options->allocator,
+                                 .is_alone = options->threads == 1};
     lethe_status status = lethe_index_new(&index, &ids->index);
     return status == LETHE_OK ? LETHE_OK
                               : lethe_detail_fill(detail, status, "cannot make the index: %s",

@@ -23,6 +23,8 @@ typedef struct lethe_index_options {
     /* Where files without a name are made. It must outlive the index. */
     const char *folder;
     const lethe_allocator *allocator;
+    /* It starts no thread. */
+    bool is_alone;
 } lethe_index_options;
 
 /* On error *out is NULL. Errors: LETHE_ENOMEM; LETHE_EINVAL (the folder's name is too long). */

@@ -29,10 +29,9 @@ static unsigned sealed_at_once(const lethe_index *index) {
     return count;
 }
 
-/* An allocator that is not the default one may be for one thread only. */
 static void start_thread(lethe_index *index) {
-    bool may = index->options.allocator == NULL && lethe_tune.index_threads > 0;
-    if (may) index->thread = lethe_index_thread_start(index);
+    if (!index->options.is_alone && lethe_tune.index_threads > 0)
+        index->thread = lethe_index_thread_start(index);
     index->thread_failed = index->thread == NULL;
 }
 

@@ -207,10 +207,10 @@ static uint64_t first_clock_ms(lethe_bytes segment, uint64_t otherwise_ms) {
     return lethe_id_segment_run(&ids, 0).clock_ms;
 }
 
-/* Whether a thread should fill the window. An allocator that is not the default one may be for one
- * thread only. */
-static bool is_worth_a_thread(const lethe_store *store) {
-    return store->options.allocator == NULL && store->state.log_ids >= lethe_tune.fill_thread_ids;
+/* How many threads should fill the window; 0: the caller alone. */
+static unsigned filling_threads(const lethe_store *store) {
+    if (store->state.log_ids < lethe_tune.fill_thread_ids || store->options.threads < 2) return 0;
+    return store->options.threads;
 }
 
 /* Why the index, which needs memory and disk of its own, can't be made. */
@@ -228,8 +228,8 @@ static lethe_status walk_ids(lethe_store *store, struct purpose *purpose, lethe_
     bool is_first = true;
     struct found_ids found = {.is_gapless = store->state.dropped == 0,
                               .latest_ms = store->clock.found_ms};
-    if (purpose->records && is_worth_a_thread(store))
-        purpose->fill = lethe_fill_begin(store->ids.window);
+    unsigned threads = purpose->records ? filling_threads(store) : 0;
+    if (threads > 0) purpose->fill = lethe_fill_begin(store->ids.window, threads);
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value)) {
         if (is_first && lethe_commit_of_key(key, &commit)) {
             found.is_gapless = found.is_gapless || commit <= store->state.dropped + 1;

@@ -176,7 +176,8 @@ lethe_status lethe_counters_write_fold(lethe_values *values, lethe_fold_load *lo
     if (load->foldings.size == 0) return LETHE_OK;
     lethe_folding *all = (void *)load->foldings.data;
     size_t count = load->foldings.size / sizeof *all;
-    size_t lower = count >= lethe_tune.fold_split_keys ? lethe_fold_split(all, count) : count;
+    bool splits = count >= lethe_tune.fold_split_keys && !values->counters.is_alone;
+    size_t lower = splits ? lethe_fold_split(all, count) : count;
     struct half halves[2] = {{.foldings = all, .count = lower},
                              {.foldings = all + lower, .count = count - lower}};
     do_halves(halves, order_half);

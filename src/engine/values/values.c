@@ -23,6 +23,7 @@ lethe_status lethe_values_open(lethe_values *values, lethe_disk *disk, const let
                              .disk = disk,
                              .seed = state->seed,
                              .counters = {.memory_limit_bytes = options->counters_memory_bytes,
+                                          .is_alone = options->threads == 1,
                                           .undo = {.allocator = options->allocator}},
                              .buckets = {.by_events = options->event_time == LETHE_SWITCH_ON},
                              .sketched = {.deltas = {.allocator = options->allocator},

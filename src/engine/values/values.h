@@ -100,6 +100,8 @@ typedef struct lethe_counters {
     /* A key that is not in the tally is not in the store. */
     bool is_complete;
     uint64_t memory_limit_bytes;
+    /* Folds are not shared between threads. */
+    bool is_alone;
     /* Of the changes of a chunk, and of one operation. */
     uint32_t *tags;
     lethe_buffer undo; /* lethe_undo each */
