@@ -9,10 +9,14 @@
  * How it is scaled: ids are all different, but one event in ten repeats any earlier one; keys
  * follow Zipf's law over a million, whatever the number of events. W is the default of three days,
  * longer than any row takes, so the window has all ids in the end and an event may be a copy of
- * the first. A billion events have 900 million ids: the window then has 10 GiB at most while it
- * grows, and 6 GiB with --error 1e-6 (`lethe plan`), and the log takes 10 GiB of TMPDIR. Whatever
- * does not fit is left out, and said. Every store begins empty, nothing is told about the number of
- * events, and all counters are compared with the truth.
+ * the first. Every store begins empty, nothing is told about the number of events, and all counters
+ * are compared with the truth.
+ *
+ * Nobody knows how many ids are to come, and they come much faster than W passes. So each new part
+ * of the window is for four times the ids that are there (src/window/growth.h): a row has most
+ * memory for an id if it ends soon after such a step. A billion events have 900 million ids, with
+ * parts for two billion: by the plans of such parts 14 GiB, and 7.4 GiB with --error 1e-6.
+ * The log takes 10 GiB of TMPDIR. A row that may not fit is left out, and said.
  *
  *   ns, cpu ns         of an event, from the start of the process to its end
  *   late, cpu late     of an event in the second half only, without the start and the end: what an
@@ -51,7 +55,8 @@ static const struct report_column columns[] = {
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* How much is counted in which way. A billion ids take that much memory and disk. */
+/* How much is counted in which way. Rows that need much memory or disk
+ * say how much at most. */
 struct row {
     const char *name;
     struct count_manner manner;
@@ -63,21 +68,21 @@ struct row {
 static const struct row rows[] = {
     {"lethe count", {.error = 1e-12}, MILLION, 0, 0, false},
     {"lethe count", {.error = 1e-12}, 10 * MILLION, 0, 0, false},
-    {"lethe count", {.error = 1e-12}, 100 * MILLION, 2, 3, false},
+    {"lethe count", {.error = 1e-12}, 100 * MILLION, 4, 3, false},
     {"lethe count --forever", {.options = {"--forever"}, .error = 1e-9}, 10 * MILLION, 0, 0, false},
     {"lethe count --forever",
      {.options = {"--forever"}, .error = 1e-9},
      100 * MILLION,
-     2,
+     5,
      6,
      false},
     {"lethe count --error 1e-6",
      {.options = {"--error", "1e-6"}, .error = 1e-6},
      1000 * MILLION,
-     7,
+     9,
      13,
      true},
-    {"lethe count", {.error = 1e-12}, 1000 * MILLION, 11, 13, true},
+    {"lethe count", {.error = 1e-12}, 1000 * MILLION, 16, 13, true},
 };
 
 enum { QUICK_SHARE = 1000, GENERATOR_EVENTS = 10000000 };

@@ -38,7 +38,7 @@ static const char *const bench_workloads[] = {
     "`count-memory`: what the memory of a store is used for after 10 million events, in each mode: "
     "window, counters, index, ledger, database, and the rest of what the process has.",
     "`count-scale`: whether an event of `lethe count` costs the same with 1, 10 and 100 million of "
-    "them, from a pipe, and with `--forever`. With `--full`, a billion: that takes 11 GiB of "
+    "them, from a pipe, and with `--forever`. With `--full`, a billion: that takes 16 GiB of "
     "memory, 13 GiB in TMPDIR, and some minutes.",
     "`dedup`: `lethe dedup` from a file, from a pipe and with `--db`, next to sort -u with the "
     "same "
