@@ -22,8 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "count_lethe.h"
 #include "folder.h"
@@ -121,12 +119,6 @@ static void report_outcome(struct bench *bench, const char *name, uint64_t count
         });
 }
 
-/* Empty, whatever was there. */
-static void renew_folder(const char *folder) {
-    bench_folder_remove(folder);
-    bench_require(mkdir(folder, 0700) == 0, "making a folder");
-}
-
 /* Runs one way several times. Returns the best outcome. */
 static struct count_outcome best_of(struct bench *bench, const struct way *way,
                                     const struct count_events *events) {
@@ -136,7 +128,7 @@ static struct count_outcome best_of(struct bench *bench, const struct way *way,
     bool is_peer = way->run != count_by_lethe;
     for (int i = 0; i < bench->options->runs; i++) {
         struct count_outcome outcome;
-        renew_folder(folder);
+        count_folder_renew(folder);
         way->run(events, folder, &outcome);
         if (outcome.cost.seconds < best.cost.seconds) best = outcome;
         if (is_peer && outcome.cost.seconds > REPEAT_SECONDS) break;
@@ -168,7 +160,7 @@ static void run_engine(struct bench *bench, const struct count_events *events) {
     snprintf(folder, sizeof folder, "%s/data", bench->folder);
     for (int i = 0; i < bench->options->runs; i++) {
         struct count_outcome outcome;
-        renew_folder(folder);
+        count_folder_renew(folder);
         count_by_engine(events, folder, &outcome);
         if (outcome.cost.seconds < best.cost.seconds) best = outcome;
         count_open_store(events, folder, &outcome);
@@ -227,25 +219,9 @@ static void run_large(struct bench *bench, uint64_t count) {
     count_events_drop(&events);
 }
 
-/* What is left when the program ends, however it does. */
-static char folder_to_remove[COUNT_PATH_BYTES / 4];
-static pid_t owner;
-
-static void clean_up(void) {
-    if (getpid() == owner) bench_folder_remove(folder_to_remove);
-}
-
-static void make_folder(struct bench *bench) {
-    bench_folder_make(bench->folder, sizeof bench->folder);
-    snprintf(folder_to_remove, sizeof folder_to_remove, "%s", bench->folder);
-    owner = getpid();
-    bench_require(atexit(clean_up) == 0, "preparing to clean up");
-    count_catch_signals();
-}
-
 static int run_count(const struct bench_options *options) {
     struct bench bench = {.options = options};
-    make_folder(&bench);
+    count_folder_make(bench.folder, sizeof bench.folder);
     report_begin(&bench.report, "count", options->json, columns, COLUMNS);
     run_small(&bench, options->quick ? 10000 : 1000000);
     run_middle(&bench, options->quick ? 50000 : 10000000);

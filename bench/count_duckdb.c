@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "count_peers.h"
+#include "duckdb.h"
 #include "folder.h"
 #include "frame.h"
-#include "node.h"
 
 static const char script[] =
     "const { DuckDBInstance } = require('@duckdb/node-api');\n"
@@ -37,14 +37,8 @@ static const char script[] =
     "  console.log('sum\\t' + sum.getRows()[0][0]);\n"
     "})().catch((error) => { console.error(error); process.exit(1); });\n";
 
-static const struct node_package package = {
-    .peer = "DuckDB",
-    .name = "@duckdb/node-api",
-    .check = "try { require('@duckdb/node-api'); } catch { process.exit(1); }",
-};
-
 bool count_has_duckdb(const char *folder, bool quick) {
-    return node_prepare(&package, folder, quick);
+    return duckdb_prepare(folder, quick);
 }
 
 static void count(const struct count_events *events, const char *file, const char *form,

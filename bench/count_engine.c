@@ -1,6 +1,7 @@
 /* bench/count_engine.c - the engine under `lethe count`, called from this program; see
  * count_lethe.h. */
 #include <lethe/store.h>
+#include <string.h>
 
 #include "count_lethe.h"
 #include "engine.h"
@@ -35,10 +36,16 @@ static void point(const char *lines, size_t count, lethe_operation *operations,
     }
 }
 
-static uint64_t submit(lethe_store *store, const char *lines, size_t count, uint64_t *ticket) {
-    static lethe_operation operations[COUNT_BATCH];
-    static lethe_change changes[COUNT_BATCH];
-    static uint8_t outcomes[COUNT_BATCH];
+static lethe_operation operations[COUNT_BATCH];
+static lethe_change changes[COUNT_BATCH];
+static uint8_t outcomes[COUNT_BATCH];
+
+void count_warm(const char *lines, size_t count) {
+    point(lines, count, operations, changes);
+    memset(outcomes, LETHE_OUTCOME_APPLIED, sizeof outcomes);
+}
+
+uint64_t count_submit(lethe_store *store, const char *lines, size_t count, uint64_t *ticket) {
     lethe_detail detail = {""};
     uint64_t applied = 0;
     point(lines, count, operations, changes);
@@ -64,8 +71,8 @@ static void run_engine(void *context) {
     double before = count_cost_now(0).cpu_seconds, started = bench_now();
     for (uint64_t i = 0; i < job->events->count; i += COUNT_BATCH) {
         uint64_t left = job->events->count - i;
-        job->out->applied += submit(store, count_id(lines, i),
-                                    left < COUNT_BATCH ? (size_t)left : COUNT_BATCH, &ticket);
+        job->out->applied += count_submit(store, count_id(lines, i),
+                                          left < COUNT_BATCH ? (size_t)left : COUNT_BATCH, &ticket);
     }
     engine_require(lethe_store_wait(store, ticket), &detail);
     job->out->cost = count_cost_now(started);

@@ -1,87 +1,27 @@
-/* bench/count_events.c - makes up events; see count_events.h.
- *
- * What an original looks like follows from its number alone, so that a duplicate of any of them can
- * be written without remembering it. */
+/* bench/count_events.c - files of events; see count_events.h. */
 #include "count_events.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "frame.h"
-#include "keys.h"
-#include "zipf.h"
 
-enum { DUPLICATES_IN_TEN = 1 };
-
-struct maker {
+/* What a process that writes a file is given. */
+struct job {
     struct count_events *events; /* shared with the parent */
-    uint64_t seed, random;
-    struct zipf zipf;
-    int64_t *sums; /* by key */
+    uint64_t seed;
 };
 
-static uint64_t next_random(struct maker *maker) {
-    return keys_scramble(maker->random += UINT64_C(0x9e3779b97f4a7c15));
-}
-
-static char *put_hexadecimal(char *to, uint64_t value, int digits) {
-    for (int i = digits - 1; i >= 0; i--)
-        *to++ = "0123456789abcdef"[value >> (4 * i) & 15];
-    return to;
-}
-
-static void put_id(char *to, uint64_t seed, uint64_t number) {
-    uint64_t high = keys_scramble(seed ^ keys_scramble(2 * number)),
-             low = keys_scramble(seed ^ keys_scramble(2 * number + 1));
-    to = put_hexadecimal(to, high >> 32, 8);
-    *to++ = '-';
-    to = put_hexadecimal(to, high >> 16, 4);
-    *to++ = '-';
-    to = put_hexadecimal(to, 0x4000 | (high & 0xfff), 4); /* version 4 of the standard */
-    *to++ = '-';
-    to = put_hexadecimal(to, 0x8000 | (low >> 48 & 0x3fff), 4);
-    *to++ = '-';
-    put_hexadecimal(to, low, 12);
-}
-
-/* Of one length, so that the order of the keys is that of their ranks. */
-static void put_key(char *to, uint32_t rank) {
-    memcpy(to, "page-", 5);
-    for (int i = COUNT_KEY_BYTES - 1; i >= 5; i--, rank /= 10)
-        to[i] = (char)('0' + rank % 10);
-}
-
-static void put_line(struct maker *maker, char *to, uint64_t number, bool is_duplicate) {
-    uint64_t own = keys_scramble(maker->seed + keys_scramble(number));
-    maker->zipf.state = own;
-    uint32_t rank = zipf_next(&maker->zipf);
-    int delta = 1 + (int)(own % 9);
-    put_id(to, maker->seed, number);
-    to[COUNT_KEY_AT - 1] = '\t';
-    put_key(to + COUNT_KEY_AT, rank);
-    to[COUNT_DELTA_AT - 1] = '\t';
-    to[COUNT_DELTA_AT] = (char)('0' + delta);
-    to[COUNT_DELTA_AT + 1] = '\n';
-    if (is_duplicate) return;
-    maker->sums[rank] += delta;
-    maker->events->sum += delta;
-}
-
-static void write_events(struct maker *maker) {
-    struct count_events *events = maker->events;
+static void write_events(struct count_maker *maker, const struct count_events *events) {
+    static const struct count_repeats repeats = {.in_ten = 1};
     FILE *file = fopen(events->path, "w");
     bench_require(file != NULL, "making a file of events");
     for (uint64_t i = 0; i < events->count; i++) {
         char line[COUNT_LINE_BYTES];
-        uint64_t random = next_random(maker);
-        bool is_duplicate = i > 0 && random % 10 < DUPLICATES_IN_TEN;
-        uint64_t number =
-            is_duplicate ? next_random(maker) % events->originals : events->originals++;
-        put_line(maker, line, number, is_duplicate);
+        count_maker_put(maker, repeats, line);
         bench_require(fwrite(line, 1, sizeof line, file) == sizeof line, "writing events");
     }
     /* Or the system would still be writing them while the first row is timed. */
@@ -89,25 +29,15 @@ static void write_events(struct maker *maker) {
                   "writing events");
 }
 
-static void write_truth(const struct maker *maker) {
-    FILE *file = fopen(maker->events->truth_path, "w");
-    bench_require(file != NULL, "making a file");
-    for (uint32_t rank = 0; rank < COUNT_KEYS; rank++) {
-        char key[COUNT_KEY_BYTES];
-        put_key(key, rank);
-        if (maker->sums[rank] == 0) continue;
-        fprintf(file, "%.*s\t%" PRId64 "\n", COUNT_KEY_BYTES, key, maker->sums[rank]);
-    }
-    bench_require(fclose(file) == 0, "writing a file");
-}
-
 static void make(void *context) {
-    struct maker *maker = context;
-    zipf_init(&maker->zipf, COUNT_KEYS, 0);
-    maker->sums = calloc(COUNT_KEYS, sizeof *maker->sums);
-    bench_require(maker->sums != NULL, "allocating");
-    write_events(maker);
-    write_truth(maker);
+    struct job *job = context;
+    struct count_maker maker;
+    count_maker_open(&maker, job->seed);
+    write_events(&maker, job->events);
+    count_maker_write_truth(&maker, job->events->truth_path);
+    job->events->originals = maker.originals;
+    job->events->sum = maker.sum;
+    count_maker_close(&maker);
 }
 
 void count_events_make(struct count_events *events, const char *folder, uint64_t count,
@@ -116,8 +46,8 @@ void count_events_make(struct count_events *events, const char *folder, uint64_t
     shared->count = count;
     snprintf(shared->path, sizeof shared->path, "%s/events-%" PRIu64, folder, count);
     snprintf(shared->truth_path, sizeof shared->truth_path, "%s/truth-%" PRIu64, folder, count);
-    struct maker maker = {.events = shared, .seed = keys_scramble(seed), .random = seed};
-    count_fork(make, &maker, "making events");
+    struct job job = {.events = shared, .seed = seed};
+    count_fork(make, &job, "making events");
     *events = *shared;
     munmap(shared, sizeof *shared);
 }

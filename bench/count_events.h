@@ -12,17 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "count_lines.h"
 #include "count_process.h"
 
-enum {
-    COUNT_ID_BYTES = 36,
-    COUNT_KEY_BYTES = 12,
-    COUNT_KEY_AT = COUNT_ID_BYTES + 1,
-    COUNT_DELTA_AT = COUNT_KEY_AT + COUNT_KEY_BYTES + 1,
-    COUNT_LINE_BYTES = COUNT_DELTA_AT + 2,
-    COUNT_KEYS = 1000000,
-    COUNT_BATCH = 65536 /* events to a commit */
-};
+enum { COUNT_BATCH = 65536 /* events to a commit */ };
 
 struct count_events {
     char path[COUNT_PATH_BYTES / 2];

@@ -10,14 +10,6 @@
 #include "frame.h"
 #include "shell.h"
 
-/* Options for `lethe count`, and the share of new events that may be lost with them. */
-struct manner {
-    const char *options[2];
-    double error;
-    bool has_sketch;
-    bool reads_json;
-};
-
 /* A member of the object that `lethe stat --json` prints. */
 static double stat_member(const char *text, const char *name) {
     char quoted[64];
@@ -107,7 +99,19 @@ static void check(const char *lethe, const char *store, const struct count_event
                   "counting: a counter is too small");
 }
 
-static void count(const struct count_events *events, const char *folder, struct manner manner,
+static void check_store(const char *lethe, const char *store, const struct count_events *events,
+                        const char *folder, const struct count_manner *manner,
+                        struct count_outcome *out) {
+    out->disk_bytes = bench_folder_bytes(store);
+    read_stat(lethe, store, folder, manner->has_sketch, out);
+    if (!manner->has_sketch) {
+        check(lethe, store, events, folder, manner->error, out);
+    } else if (check_applied(events, manner->error, out) == 0) {
+        bench_require(out->sum == events->sum, "counting: the sketch's total is not the truth");
+    }
+}
+
+static void count(const struct count_events *events, const char *folder, struct count_manner manner,
                   struct count_outcome *out) {
     char lethe[COUNT_PATH_BYTES], store[COUNT_PATH_BYTES];
     shell_find_lethe(lethe);
@@ -122,50 +126,57 @@ static void count(const struct count_events *events, const char *folder, struct 
                            manner.options[1],
                            NULL};
     *out = (struct count_outcome){.cost = count_run(words, NULL)};
-    out->disk_bytes = bench_folder_bytes(store);
-    read_stat(lethe, store, folder, manner.has_sketch, out);
-    if (!manner.has_sketch) {
-        check(lethe, store, events, folder, manner.error, out);
-    } else if (check_applied(events, manner.error, out) == 0) {
-        bench_require(out->sum == events->sum, "counting: the sketch's total is not the truth");
-    }
+    check_store(lethe, store, events, folder, &manner, out);
+}
+
+void count_feed_lethe(struct count_feed *feed, const char *folder,
+                      const struct count_manner *manner, struct count_outcome *out) {
+    char lethe[COUNT_PATH_BYTES], store[COUNT_PATH_BYTES];
+    shell_find_lethe(lethe);
+    snprintf(store, sizeof store, "%s/store", folder);
+    const char *words[] = {
+        lethe, "count", "-q", "--db", store, manner->options[0], manner->options[1], NULL};
+    *out = (struct count_outcome){.cost = count_feed_run(feed, words, folder)};
+    check_store(lethe, store, &feed->events, folder, manner, out);
 }
 
 void count_by_lethe(const struct count_events *events, const char *folder,
                     struct count_outcome *out) {
-    count(events, folder, (struct manner){.error = 1e-12}, out);
+    count(events, folder, (struct count_manner){.error = 1e-12}, out);
 }
 
 void count_by_lighter_lethe(const struct count_events *events, const char *folder,
                             struct count_outcome *out) {
-    count(events, folder, (struct manner){.options = {"--error", "1e-6"}, .error = 1e-6}, out);
+    count(events, folder, (struct count_manner){.options = {"--error", "1e-6"}, .error = 1e-6},
+          out);
 }
 
 void count_by_exact_lethe(const struct count_events *events, const char *folder,
                           struct count_outcome *out) {
-    count(events, folder, (struct manner){.options = {"--exact"}}, out);
+    count(events, folder, (struct count_manner){.options = {"--exact"}}, out);
 }
 
 void count_by_sketching_lethe(const struct count_events *events, const char *folder,
                               struct count_outcome *out) {
-    count(events, folder,
-          (struct manner){.options = {"--sketch", "16MiB"}, .error = 1e-12, .has_sketch = true},
-          out);
+    count(
+        events, folder,
+        (struct count_manner){.options = {"--sketch", "16MiB"}, .error = 1e-12, .has_sketch = true},
+        out);
 }
 
 void count_by_metered_lethe(const struct count_events *events, const char *folder,
                             struct count_outcome *out) {
-    count(events, folder, (struct manner){.options = {"--per", "1h"}, .error = 1e-12}, out);
+    count(events, folder, (struct count_manner){.options = {"--per", "1h"}, .error = 1e-12}, out);
 }
 
 /* The ledger's error is 1e-9, up to 2^30 ids. */
 void count_for_ever_by_lethe(const struct count_events *events, const char *folder,
                              struct count_outcome *out) {
-    count(events, folder, (struct manner){.options = {"--forever"}, .error = 1e-9}, out);
+    count(events, folder, (struct count_manner){.options = {"--forever"}, .error = 1e-9}, out);
 }
 
 void count_json_by_lethe(const struct count_events *events, const char *folder,
                          struct count_outcome *out) {
     count(events, folder,
-          (struct manner){.options = {"--jsonl"}, .error = 1e-12, .reads_json = true}, out);
+          (struct count_manner){.options = {"--jsonl"}, .error = 1e-12, .reads_json = true}, out);
 }

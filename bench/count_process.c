@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "folder.h"
 #include "frame.h"
 
 static volatile sig_atomic_t caught;
@@ -55,10 +56,15 @@ static pid_t fork_child(void) {
 }
 
 pid_t count_start(const char *const *words, const char *output) {
+    return count_start_with(words, -1, output);
+}
+
+pid_t count_start_with(const char *const *words, int input, const char *output) {
     pid_t child = fork_child();
     if (child > 0) return child;
     int file = open(output != NULL ? output : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (file >= 0 && dup2(file, STDOUT_FILENO) >= 0) {
+    bool reads = input < 0 || dup2(input, STDIN_FILENO) >= 0;
+    if (reads && file >= 0 && dup2(file, STDOUT_FILENO) >= 0) {
         char *copies[32] = {NULL};
         for (size_t i = 0; i + 1 < sizeof copies / sizeof copies[0] && words[i] != NULL; i++)
             copies[i] = strdup(words[i]);
@@ -98,14 +104,16 @@ struct count_cost count_run(const char *const *words, const char *output) {
     return count_wait(count_start(words, output), started, words[0]);
 }
 
+pid_t count_branch(void (*run)(void *context), void *context) {
+    pid_t child = fork_child();
+    if (child > 0) return child;
+    run(context);
+    _exit(0);
+}
+
 struct count_cost count_fork(void (*run)(void *context), void *context, const char *name) {
     double started = bench_now();
-    pid_t child = fork_child();
-    if (child == 0) {
-        run(context);
-        _exit(0);
-    }
-    return count_wait(child, started, name);
+    return count_wait(count_branch(run, context), started, name);
 }
 
 struct count_cost count_cost_now(double started) {
@@ -129,4 +137,25 @@ bool count_find_command(const char *name, char path[COUNT_PATH_BYTES]) {
         folders += length + (folders[length] == ':');
     }
     return false;
+}
+
+/* What is left when the program ends. */
+static char folder_to_remove[COUNT_PATH_BYTES];
+static pid_t owner;
+
+static void clean_up(void) {
+    if (getpid() == owner) bench_folder_remove(folder_to_remove);
+}
+
+void count_folder_make(char *path, size_t size) {
+    bench_folder_make(path, size);
+    snprintf(folder_to_remove, sizeof folder_to_remove, "%s", path);
+    if (owner != getpid()) bench_require(atexit(clean_up) == 0, "preparing to clean up");
+    owner = getpid();
+    count_catch_signals();
+}
+
+void count_folder_renew(const char *path) {
+    bench_folder_remove(path);
+    bench_require(mkdir(path, 0700) == 0, "making a folder");
 }

@@ -13,7 +13,7 @@
 struct bench_options {
     bool json;
     bool quick;    /* small sizes: shows that the workload works, not how fast it is */
-    bool full;     /* the largest sizes: what sketch-words takes minutes for */
+    bool full;     /* the largest sizes, which take minutes */
     int runs;      /* best of how many */
     uint64_t seed; /* of all generated data */
 };
@@ -27,6 +27,9 @@ struct workload {
 extern const struct workload workload_bloom;
 extern const struct workload workload_cascade;
 extern const struct workload workload_count;
+extern const struct workload workload_count_exact_scale;
+extern const struct workload workload_count_memory;
+extern const struct workload workload_count_scale;
 extern const struct workload workload_dedup;
 extern const struct workload workload_events;
 extern const struct workload workload_filters;

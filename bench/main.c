@@ -7,6 +7,7 @@
 
 static const struct workload *const workloads[] = {
     &workload_bloom,         &workload_cascade,        &workload_count,
+    &workload_count_scale,   &workload_count_memory,   &workload_count_exact_scale,
     &workload_dedup,         &workload_events,         &workload_filters,
     &workload_gaussian,      &workload_meters,         &workload_open,
     &workload_quotient,      &workload_redis_batches,  &workload_redis_ring,
@@ -25,7 +26,7 @@ static void print_usage(FILE *to) {
                 "       lethe bench --list\n\n"
                 "Runs the named workloads, or all of them.\n\n");
     for (int i = 0; i < WORKLOADS; i++)
-        fprintf(to, "  %-14s %s\n", workloads[i]->name, workloads[i]->summary);
+        fprintf(to, "  %-18s %s\n", workloads[i]->name, workloads[i]->summary);
     fprintf(to, "\n  --list     print the names, and do nothing\n"
                 "  --json     one JSON object per workload, with the machine and compiler\n"
                 "  --quick    small sizes, one run: shows that it works, not how fast it is\n"
@@ -37,7 +38,7 @@ static void print_usage(FILE *to) {
 /* A name first on each line: the shells' completions read it. */
 static void print_list(void) {
     for (int i = 0; i < WORKLOADS; i++)
-        printf("%-15s%s\n", workloads[i]->name, workloads[i]->summary);
+        printf("%-19s%s\n", workloads[i]->name, workloads[i]->summary);
 }
 
 static const struct workload *find(const char *name) {
@@ -77,7 +78,7 @@ int main(int argc, char **argv) {
             options.quick = true;
             options.runs = 1;
         } else if (strcmp(argv[i], "--full") == 0) {
-            options.full = true; /* such as the 100 million words of sketch-words */
+            options.full = true; /* such as the billion events of count-scale */
         } else if (strcmp(argv[i], "--runs") == 0) {
             options.runs = (int)parse_number("--runs", argv[++i], 1000);
         } else if (strcmp(argv[i], "--seed") == 0) {

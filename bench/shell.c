@@ -12,6 +12,10 @@
 
 #include "frame.h"
 
+static double seconds_of(struct timeval time) {
+    return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
+
 struct shell_cost shell_run(const char *command) {
     char shell[] = "sh", flag[] = "-c", *text = strdup(command);
     bench_require(text != NULL, "allocating");
@@ -26,7 +30,11 @@ struct shell_cost shell_run(const char *command) {
     double seconds = bench_now() - start;
     bench_require(WIFEXITED(status) && WEXITSTATUS(status) == 0, command);
     free(text);
-    return (struct shell_cost){seconds, (double)usage.ru_maxrss / 1024};
+    return (struct shell_cost){
+        .seconds = seconds,
+        .cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
+        .memory_mib = (double)usage.ru_maxrss / 1024,
+    };
 }
 
 struct shell_cost shell_best(const char *command, int runs) {

@@ -5,7 +5,9 @@
 enum { SHELL_PATH_BYTES = 4096 };
 
 struct shell_cost {
-    double seconds, memory_mib; /* memory: of its largest process */
+    double seconds;
+    double cpu_seconds; /* of all its processes and their threads */
+    double memory_mib;  /* of its largest process */
 };
 
 /* Runs a shell's command and waits for it; it must succeed. */

@@ -79,8 +79,8 @@ static void add_window(struct text *out, const struct view *view) {
 static void add_store(struct text *out, const struct view *view) {
     const lethe_store_stats *stats = &view->stats;
     add_count(out, "lethe_counters", "gauge", "Counters, roughly.", stats->counters);
-    add_count(out, "lethe_memory_bytes", "gauge", "Memory of window, ledger and counters.",
-              watch_memory(stats));
+    add_count(out, "lethe_memory_bytes", "gauge",
+              "Memory of the store: window, index, ledger, values, database.", watch_memory(stats));
     add_count(out, "lethe_disk_bytes", "gauge", "Bytes on disk, roughly.", watch_disk(stats));
     add_count(out, "lethe_commits_total", "counter", "Commits over the life of the store.",
               stats->commits);

@@ -36,8 +36,9 @@ double watch_error(const lethe_store_stats *stats) {
 }
 
 uint64_t watch_memory(const lethe_store_stats *stats) {
-    return stats->window.memory_bytes + stats->ledger.memory_bytes + stats->counters_memory_bytes +
-           stats->buckets_memory_bytes;
+    return stats->window.memory_bytes + stats->ledger.memory_bytes + stats->index_memory_bytes +
+           stats->counters_memory_bytes + stats->buckets_memory_bytes + stats->groups_memory_bytes +
+           stats->database_memory_bytes;
 }
 
 uint64_t watch_disk(const lethe_store_stats *stats) {

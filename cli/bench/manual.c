@@ -32,8 +32,18 @@ static const char *const bench_workloads[] = {
     "events, next to RocksDB, SQLite, awk and Redis if they are installed; the engine alone; and "
     "how long a store takes to open. All totals are checked. With `--full`, the slow ones get all "
     "events too, and `lethe count` gets 100 million. Set TMPDIR to choose the disk.",
-    "`dedup`: `lethe dedup` next to sort -u with the same memory, and awk, with 10 million lines "
-    "(with `--full`, 200 million and without awk). Set TMPDIR to choose the disk.",
+    "`count-exact-scale`: `lethe count --exact` in a store of 40 million ids (with `--full`, 100 "
+    "million), more than its index keeps in memory, where a tenth of the events are copies of "
+    "recent ones, or of any. It takes some minutes.",
+    "`count-memory`: what the memory of a store is used for after 10 million events, in each mode: "
+    "window, counters, index, ledger, database, and the rest of what the process has.",
+    "`count-scale`: whether an event of `lethe count` costs the same with 1, 10 and 100 million of "
+    "them, from a pipe, and with `--forever`. With `--full`, a billion: that takes 16 GiB of "
+    "memory, 13 GiB in TMPDIR, and some minutes.",
+    "`dedup`: `lethe dedup` from a file, from a pipe and with `--db`, next to sort -u with the "
+    "same "
+    "memory, awk, and DuckDB if it is installed, with 20 million lines (with `--full`, 200 million "
+    "and without awk). Set TMPDIR to choose the disk.",
     "`filters`: every filter in memory, with 8, 12 and 16 bits for each of 10 million keys: error "
     "and speed side by side.",
     "`gaussian`: Gaussian Bloom filters next to classical ones with as many slots, and with as "
@@ -60,9 +70,9 @@ static const char *const bench_workloads[] = {
     "`sketch`: adding to and querying sketches of each kind with 4 rows of 30,000 counters, one "
     "key at a time and in batches, next to a plain Count-Min sketch; keys drawn uniformly and by "
     "Zipf's law; and two readers at once.",
-    "`sketch-words`: the 100 most frequent of 10 million words (with `--full`, 100 million), by "
-    "`lethe freq build` and by sort | uniq -c | sort -rn | head: time, memory, and how many of the "
-    "listed words agree.",
+    "`sketch-words`: the 100 most frequent of 10 million words (with `--full`, 215 million), by "
+    "`lethe freq build` with each kind of sketch, by DuckDB if it is installed, and by sort | uniq "
+    "-c | sort -rn | head: time, memory, and how many of the listed words agree.",
     "`window`: telling fresh ids from retries within 10 minutes, with 10 and 100 million ids in "
     "that time: both kinds of window, one id at a time, in batches and from two threads, next to "
     "the paper's filter as published and an exact set: time, memory and error. It takes about 10 "

@@ -125,6 +125,13 @@ typedef struct lethe_store_stats {
 
     /* One more outcome. */
     uint64_t limited;
+
+    /* Of a writer; 0 in a reader. What is in memory of index_bytes; what operations wait in until
+     * they are committed, without what is being committed at the moment; and RocksDB's caches,
+     * tables and records that it has not written yet. */
+    uint64_t index_memory_bytes;
+    uint64_t groups_memory_bytes;
+    uint64_t database_memory_bytes;
 } lethe_store_stats;
 
 /* On an error, the fields that are known are filled in all the same.

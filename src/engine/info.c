@@ -60,6 +60,25 @@ static void fill_disk(const lethe_store *store, lethe_store_stats *out) {
     out->counters_bytes = lethe_disk_bytes(disk, LETHE_FAMILY_COUNTERS);
 }
 
+/* Groups that the committing thread has are its own: it writes to them without the lock. */
+static uint64_t groups_bytes(lethe_log *log) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < LETHE_GROUPS; i++) {
+        const lethe_group *group = &log->groups[i];
+        bool is_committed = group->number <= log->durable, fills_up = group->number > log->sealed;
+        if (is_committed || fills_up) bytes += lethe_group_memory_bytes(group);
+    }
+    return bytes;
+}
+
+static void fill_memory(lethe_store *store, lethe_store_stats *out) {
+    if (store->options.read_only) return;
+    if (store->ids.index != NULL)
+        out->index_memory_bytes = lethe_index_memory_bytes(store->ids.index);
+    out->groups_memory_bytes = groups_bytes(&store->log);
+    out->database_memory_bytes = lethe_disk_memory_bytes(store->disk);
+}
+
 /* A reader reads the log when it is first asked, and the ledger each time. */
 static lethe_status survey(lethe_store *store, lethe_store_ledger *ledger) {
     if (!store->options.read_only) return LETHE_OK;
@@ -112,6 +131,7 @@ lethe_status lethe_store_info(const lethe_store *store, lethe_store_stats *out) 
     fill_periods(&store->log.periods, &stats);
     store->values.kind->info(&shared->values, &stats);
     fill_disk(store, &stats);
+    fill_memory(shared, &stats);
     if (store->ids.ledger != NULL) lethe_ledger_info(store->ids.ledger, &stats.ledger);
     lethe_engine_leave(shared);
     lethe_status given = LETHE_GIVE(&stats, out, periods);

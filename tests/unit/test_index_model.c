@@ -144,6 +144,7 @@ static void runs_become_few(void **state) {
         size_t most = lethe_tune.index_threads == 0 ? 24 : 24 + 4 * 17;
         assert_true(lethe_index_run_count(index) <= most);
         assert_true(lethe_index_bytes(index) < (uint64_t)MOST * 40);
+        assert_true(lethe_index_memory_bytes(index) <= lethe_index_bytes(index));
         lethe_index_free(index);
     }
 }

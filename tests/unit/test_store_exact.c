@@ -135,12 +135,43 @@ static void exact_mode_is_exact(void **state) {
     test_folder_remove(&folder);
 }
 
+/* A writer tells what it has in memory. A reader has none of it. */
+static void memory_is_told(void **state) {
+    (void)state;
+    enum { COUNT = 1000, ITEM_BYTES = 18 };
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = usual;
+    options.exact = true;
+    lethe_store *store = test_store_open(folder.path, options);
+    char id[16];
+    for (unsigned i = 0; i < COUNT; i++) {
+        sprintf(id, "%u", i);
+        assert_int_equal(test_store_apply(store, id, "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    }
+    lethe_store_stats stats = test_store_stats(store);
+    assert_true(stats.index_memory_bytes >= COUNT * ITEM_BYTES);
+    assert_true(stats.index_memory_bytes <= stats.index_bytes);
+    assert_true(stats.groups_memory_bytes > 0);
+    assert_true(stats.database_memory_bytes >= stats.log_bytes); /* nothing was flushed */
+    lethe_store *reader = test_store_open_reader(folder.path);
+    stats = test_store_stats(reader);
+    assert_int_equal(stats.applied, COUNT);
+    assert_int_equal(stats.index_memory_bytes, 0);
+    assert_int_equal(stats.groups_memory_bytes, 0);
+    assert_int_equal(stats.database_memory_bytes, 0);
+    test_store_close(reader);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_payload_is_told),
         cmocka_unit_test(the_order_of_changes_does_not_matter),
         cmocka_unit_test(exact_mode_begins_and_ends_at_any_time),
         cmocka_unit_test(exact_mode_is_exact),
+        cmocka_unit_test(memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,9 +215,13 @@ static uint64_t tails_bytes(const lethe_index *index) {
     return bytes;
 }
 
+uint64_t lethe_index_memory_bytes(const lethe_index *index) {
+    uint64_t spare = index->memory.spare_count * lethe_chunks_each_bytes(&index->memory);
+    return tails_bytes(index) + index->run_bytes + spare;
+}
+
 uint64_t lethe_index_bytes(const lethe_index *index) {
-    uint64_t bytes = tails_bytes(index) + index->run_bytes;
-    bytes += index->memory.spare_count * lethe_chunks_each_bytes(&index->memory);
+    uint64_t bytes = lethe_index_memory_bytes(index);
     for (size_t i = 0; i < lethe_index_run_count(index); i++)
         bytes += lethe_run_file_bytes(lethe_index_runs(index)[i].run);
     return bytes;

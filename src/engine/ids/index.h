@@ -56,7 +56,8 @@ void lethe_index_expire(lethe_index *index, uint64_t clock_ms);
 /* Of so many ids: what the tails may take, and how many are in runs. */
 uint64_t lethe_index_planned_tail_bytes(uint64_t ids);
 uint64_t lethe_index_planned_in_runs(uint64_t ids);
-/* What it takes of memory and of the disk, together. */
+/* What it takes of memory; and of memory and of the disk together. */
+uint64_t lethe_index_memory_bytes(const lethe_index *index);
 uint64_t lethe_index_bytes(const lethe_index *index);
 
 /* --- index_earlier.c: the records of INDEX, which earlier versions wrote for each id --- */

@@ -38,6 +38,15 @@ void lethe_group_drop(lethe_group *group) {
     lethe_buffer_free(&group->claims);
 }
 
+uint64_t lethe_group_memory_bytes(const lethe_group *group) {
+    uint64_t bytes = group->ids.capacity + group->runs.capacity + group->digests.capacity +
+                     group->lags.capacity + group->touched.capacity +
+                     group->touched_buckets.capacity + group->changes.capacity +
+                     group->claims.capacity;
+    if (group->pending.slots != NULL) bytes += LETHE_PENDING_SLOTS * sizeof *group->pending.slots;
+    return bytes;
+}
+
 lethe_status lethe_group_begin(lethe_group *group, uint64_t number) {
     group->number = number;
     group->operations = group->change_count = 0;

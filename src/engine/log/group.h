@@ -65,6 +65,8 @@ LETHE_MUST_CHECK lethe_status lethe_group_prepare(lethe_group *group,
                                                   const lethe_allocator *allocator,
                                                   bool keeps_pending);
 void lethe_group_drop(lethe_group *group);
+/* Of its buffers, without what RocksDB makes of them. */
+uint64_t lethe_group_memory_bytes(const lethe_group *group);
 
 /* Empties the group for another commit, except its segment of changes, which belongs to the values
  * (lethe_values_begin_segment). */
