@@ -326,6 +326,7 @@ class Store(_Object):
         ledger_error: float | None = ...,
         seed: int | None = ...,
         scale: int | None = ...,
+        threads: int | None = ...,
         per: str | None = ...,
         zone: str | None = ...,
         keep: str | None = ...,

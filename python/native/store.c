@@ -59,6 +59,7 @@ static const struct option options[] = {
     OPTION(lethe_store_options, seed, U64),
     OPTION(lethe_store_options, forgetful, SWITCH),
     OPTION(lethe_store_options, scale, I32),
+    OPTION(lethe_store_options, threads, U32),
     OPTION(lethe_store_options, per, TEXT),
     OPTION(lethe_store_options, zone, TEXT),
     OPTION(lethe_store_options, keep, TEXT),
