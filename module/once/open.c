@@ -1,22 +1,36 @@
 /* module/once/open.c - how commands open a once-table, and what an id is. */
 #include "change/listeners.h"
 #include "once/once.h"
+#include "once/recent.h"
 #include "server/errors.h"
 #include "server/limits.h"
 #include "server/reply.h"
 #include "types.h"
 
+/* Hashes the id, and asks for what the window has on it. */
 static void expect(struct once_change *change, const redis_string *id) {
     change->id = once_hash(change->table, id);
     lethe_window_prefetch(change->table->window, change->id);
 }
 
+/* The same, unless a guess was right. */
+static void expect_or_take(struct once_change *change, const redis_string *id,
+                           const struct guess *guess) {
+    if (guess->is_made && guess->seed == change->table->seed) {
+        change->id = guess->id;
+    } else {
+        expect(change, id);
+    }
+    recent_note(change->table);
+}
+
 /* An id of NULL: there are none, or many. may_be_silent: without listeners there is no effect. */
 static bool open_table(redis_context *context, redis_string *name, const redis_string *id,
                        bool may_create, bool may_be_silent, struct once_change *out) {
+    struct guess guess = id != NULL ? recent_expect(id) : (struct guess){0};
     if (!open_value(context, name, &once_type, OPEN_TO_WRITE, &out->change.opened)) return false;
     out->table = out->change.opened.value;
-    if (id != NULL && out->table != NULL) expect(out, id);
+    if (id != NULL && out->table != NULL) expect_or_take(out, id, &guess);
     int flags = redis.GetContextFlags(context);
     out->is_out_of_memory = (flags & REDIS_FLAG_OOM) != 0;
     enum absence absence = may_create && !out->is_out_of_memory ? ABSENT_IS_MADE : ABSENT_STAYS;

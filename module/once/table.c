@@ -12,6 +12,7 @@
 #include "once/once.h"
 
 #include "command/options.h"
+#include "once/recent.h"
 #include "types.h"
 #include "value/registry.h"
 
@@ -128,6 +129,7 @@ static void end_due(void *value, struct effect *effect) {
 
 static void drop(void *value) {
     struct once *table = value;
+    recent_forget(table);
     lethe_window_free(table->window);
     counters_drop(&table->counters);
     sections_drop(table);
