@@ -1,20 +1,21 @@
 #!/usr/bin/python3
 """How near ONCE.INCRBY comes to HINCRBY in the same server, at a pipeline of 50.
 
-usage: bench/redis/ratio.py [--module FILE]... [--operations N] [--rounds N] [--case NAME]... [--json]
+usage: bench/redis/ratio.py [--module FILE]... [--operations N] [--rounds N] [--seconds N] [--case NAME]... [--json]
 
 For each case a server of its own, started for this and killed at the end, no replica; redis-benchmark sends from this
-machine, with four connections. In each round every server does HINCRBY and ONCE.INCRBY, the one right after the other,
-and in every second round the other way round. Each begins with the same keys and with fresh ids of the length of a UUID.
+machine, with four connections. In each round every server does HINCRBY and ONCE.INCRBY, one right after the other, in
+every second round the other way round. Each begins with the same keys, and with fresh ids of the length of a UUID.
 
     one       all operations on one counter
     many      each on one of a million counters, which are there before; HINCRBY's are fields of one hash
     log       one counter, and an append-only log, which is synced once a second
 
-CPU is what the server counts of its main thread, in microseconds for an operation: the least of all rounds. Operations a
-second: the most of all rounds; the sender shares the machine, so the server does not have all of it. "of HINCRBY" compares
-those; "each round" is the median of what single rounds gave by CPU, and how far it is from the other says how much the
-machine was disturbed. With several modules each has its own servers, and all take turns: that is how to compare versions."""
+CPU is what the server counts of its main thread, in microseconds for an operation: the least of all rounds. Operations
+a second: the most of all rounds; the sender shares the machine, so the server does not have all of it. "of HINCRBY"
+compares those; "each round" is the median of what single rounds gave by CPU: how far it is from the other says how much
+the machine was disturbed. With several modules each has its own servers, and all take turns: that is how to compare
+versions."""
 
 import argparse
 import json
@@ -24,6 +25,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import redis
 
@@ -83,7 +85,8 @@ class Server:
 def show(results, arguments, version, load):
     print(f"redis {version}, {os.cpu_count()} cores, load before the run {load:.1f}; {arguments.rounds} rounds of "
           f"{arguments.operations} operations")
-    print(f"{'case':6} {'way':12} {'operations/s':>14} {'of HINCRBY':>11} {'CPU us':>8} {'of HINCRBY':>11} {'each round':>11}")
+    print(f"{'case':6} {'way':12} {'operations/s':>14} {'of HINCRBY':>11} {'CPU us':>8} {'of HINCRBY':>11} "
+          f"{'each round':>11}")
     for (module, case), found in results.items():
         if case == arguments.case[0] and len(arguments.module) > 1:
             print(module)
@@ -100,6 +103,7 @@ def main():
     parser.add_argument("--module", action="append", type=pathlib.Path, help="may be given several times")
     parser.add_argument("--operations", default=1_000_000, type=int, help="in each round")
     parser.add_argument("--rounds", default=7, type=int)
+    parser.add_argument("--seconds", default=86400, type=int, help="no round begins after that time")
     parser.add_argument("--case", action="append", choices=list(CASES), help="may be given several times")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -115,10 +119,12 @@ def main():
                 for case in arguments.case:
                     servers[str(module), case] = Server(f"{folder}/{len(servers)}", module.resolve(), case,
                                                         arguments.operations)
-            for number in range(arguments.rounds):
+            most, arguments.rounds, end = arguments.rounds, 0, time.monotonic() + arguments.seconds
+            while arguments.rounds < most and (arguments.rounds == 0 or time.monotonic() < end):
                 for server in servers.values():
-                    for way in WAYS if number % 2 == 0 else reversed(WAYS):
+                    for way in WAYS if arguments.rounds % 2 == 0 else reversed(WAYS):
                         server.run(way)
+                arguments.rounds += 1
             results = {key: server.found() for key, server in servers.items()}
             version = next(iter(servers.values())).client.info("server")["redis_version"]
         finally:
