@@ -341,8 +341,8 @@ static int on_eviction(redis_context *context, redis_string *name) {
     return REDIS_OK;
 }
 
-/* Whatever happens to any key, the server asks each subscription whether it is of interest; so there
- * is only one. */
+/* Whatever happens to any key, the server asks each subscription whether that is of interest: so
+ * there is only one. */
 static int on_keyspace(redis_context *context, int type, const char *event, redis_string *name) {
     if (type == REDIS_NOTIFY_EVICTED) return on_eviction(context, name);
     return on_move(context, event, name);

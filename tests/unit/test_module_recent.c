@@ -1,5 +1,5 @@
-/* Goal:   a guess is made for the table of the last two operations and no other, and nobody looks at
- *         a table once recent_forget has returned.
+/* Goal:   a guess is made for the table of the last two operations and no other, and nobody looks
+ *         at a table once recent_forget has returned.
  * Method: sequences of tables; then another thread that releases the table as soon as the first one
  *         looks at it, which takes its time. To hash an id stands for all looking. */
 #include "support/test.h"
