@@ -50,10 +50,10 @@ def free_port():
         return one.getsockname()[1]
 
 
-def start(folder, module, environment=None):
+def start(folder, module, environment=None, options=()):
     port = free_port()
     words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder,
-             "--logfile", "log", "--loadmodule", str(module)]
+             "--logfile", "log", *options, "--loadmodule", str(module)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
     client = redis.Redis(port=port, socket_timeout=600)
     for _ in range(500):
@@ -76,10 +76,10 @@ def ways(client):
             ("ONCE.MINCRBY", ["ONCE.MINCRBY", "table", *pairs], BATCH)]
 
 
-def measure(port, command, commands, clients, pipeline):
-    """Commands a second."""
+def measure(port, command, commands, clients, pipeline, limit=2_000_000_000):
+    """Commands a second; random numbers are below the limit."""
     words = ["redis-benchmark", "-p", str(port), "-c", str(clients), "-P", str(pipeline), "-n",
-             str(commands), "-r", "2000000000", "-q", "--precision", "3", *command]
+             str(commands), "-r", str(limit), "-q", "--precision", "3", *command]
     output = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
     return float(re.findall(r"([0-9.]+) requests per second", output)[-1])
 

@@ -67,8 +67,8 @@ struct retention once_retention(const struct once *table, uint32_t resolution) {
 }
 
 /* A counter that does not exist has the same in its buckets as in its total. */
-bool once_can_add(const struct once *table, const struct counter *counter, int64_t value,
-                  int64_t delta) {
+bool once_can_add_to_buckets(const struct once *table, const struct counter *counter, int64_t value,
+                             int64_t delta) {
     wide sum = (wide)value + delta;
     bool can = fits(sum);
     for (uint32_t i = 0; i < table->resolutions.count && can && counter != NULL; i++)
@@ -86,15 +86,15 @@ bool once_is_small(const struct once *table, const struct counter *counter, int6
     return is_small;
 }
 
-void once_add_to(struct once *table, struct effect *effect, struct counter *counter,
-                 int64_t delta) {
+void once_add_to_buckets(struct once *table, struct effect *effect, struct counter *counter,
+                         int64_t delta) {
     counter->value += delta;
-    if (once_is_metered(table) && !table->wall.is_noted) once_note_wall(effect, table);
+    if (!table->wall.is_noted) once_note_wall(effect, table);
     table->wall.is_noted = true;
     once_note_counter(effect, counter);
     for (uint32_t i = 0; i < table->resolutions.count; i++) {
         struct bucket bucket = {table->wall.starts_ms[i], once_bucket(table, counter, i) + delta};
         counters_set_bucket(&table->counters, counter, i, bucket, once_retention(table, i));
     }
-    if (once_is_metered(table)) once_note_buckets(effect, table, counter);
+    once_note_buckets(effect, table, counter);
 }

@@ -158,12 +158,28 @@ struct retention once_retention(const struct once *table, uint32_t resolution);
 
 /* Whether the total and these buckets of a counter stay 64-bit integers if delta is added to
  * a total of value, which other changes of the same operation may have led to. */
-bool once_can_add(const struct once *table, const struct counter *counter, int64_t value,
-                  int64_t delta);
+bool once_can_add_to_buckets(const struct once *table, const struct counter *counter, int64_t value,
+                             int64_t delta);
+static inline bool once_can_add(const struct once *table, const struct counter *counter,
+                                int64_t value, int64_t delta) {
+    int64_t sum;
+    return !__builtin_add_overflow(value, delta, &sum) &&
+           (!once_is_metered(table) || once_can_add_to_buckets(table, counter, value, delta));
+}
 /* Whether all of them lie between -most and most. */
 bool once_is_small(const struct once *table, const struct counter *counter, int64_t most);
 /* Adds to the total and these buckets, and appends that. */
-void once_add_to(struct once *table, struct effect *effect, struct counter *counter, int64_t delta);
+void once_add_to_buckets(struct once *table, struct effect *effect, struct counter *counter,
+                         int64_t delta);
+static inline void once_add_to(struct once *table, struct effect *effect, struct counter *counter,
+                               int64_t delta) {
+    if (once_is_metered(table)) {
+        once_add_to_buckets(table, effect, counter, delta);
+    } else {
+        counter->value += delta;
+        once_note_counter(effect, counter);
+    }
+}
 
 /* --- Commands */
 

@@ -311,8 +311,7 @@ static void on_timer(redis_context *context, void *data) {
 }
 
 /* A key got a new name, or a new value: if it is ours, the ticket follows. */
-static int on_move(redis_context *context, int type, const char *event, redis_string *name) {
-    (void)type;
+static int on_move(redis_context *context, const char *event, redis_string *name) {
     bool is_move = strcmp(event, "rename_to") == 0 || strcmp(event, "move_to") == 0 ||
                    strcmp(event, "copy_to") == 0 || strcmp(event, "restore") == 0;
     if (!is_move) return REDIS_OK;
@@ -330,9 +329,7 @@ static int on_move(redis_context *context, int type, const char *event, redis_st
     return REDIS_OK;
 }
 
-static int on_eviction(redis_context *context, int type, const char *event, redis_string *name) {
-    (void)type;
-    (void)event;
+static int on_eviction(redis_context *context, redis_string *name) {
     if (unlinked == NULL || redis.StringCompare(unlinked, name) != 0) return REDIS_OK;
     set_unlinked(NULL);
     registry_counts.evicted++;
@@ -342,6 +339,13 @@ static int on_eviction(redis_context *context, int type, const char *event, redi
         "will be applied again. Use a maxmemory-policy that spares it (noeviction, volatile-*).",
         redis.StringPtrLen(name, NULL));
     return REDIS_OK;
+}
+
+/* Whatever happens to any key, the server asks each subscription whether that is of interest: so
+ * there is only one. */
+static int on_keyspace(redis_context *context, int type, const char *event, redis_string *name) {
+    if (type == REDIS_NOTIFY_EVICTED) return on_eviction(context, name);
+    return on_move(context, event, name);
 }
 
 /* FLUSHALL, FLUSHDB, and what comes before a whole file is loaded. */
@@ -412,8 +416,8 @@ bool registry_start(redis_context *context) {
                       cron = {REDIS_EVENT_CRON, 1};
     own_context = redis.GetDetachedThreadSafeContext(context);
     bool is_started =
-        redis.SubscribeToKeyspaceEvents(context, REDIS_NOTIFY_GENERIC, on_move) == REDIS_OK &&
-        redis.SubscribeToKeyspaceEvents(context, REDIS_NOTIFY_EVICTED, on_eviction) == REDIS_OK &&
+        redis.SubscribeToKeyspaceEvents(context, REDIS_NOTIFY_GENERIC | REDIS_NOTIFY_EVICTED,
+                                        on_keyspace) == REDIS_OK &&
         redis.SubscribeToServerEvent(context, swap, on_swap) == REDIS_OK &&
         redis.SubscribeToServerEvent(context, flush, on_flush) == REDIS_OK &&
         redis.SubscribeToServerEvent(context, loading, on_loading) == REDIS_OK &&

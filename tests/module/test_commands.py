@@ -445,3 +445,39 @@ def test_rename_move_copy_expire_swap(timed, clock):
     server.client.pexpire("d", 1)
     time.sleep(0.05)
     assert server.call("ONCE.GET", "d", "x") is None
+
+
+def test_operations_that_change_from_table_to_table(server):
+    """Tables have other seeds, and come and go in every way while operations are on them: an id that was hashed for another
+    table, or a table that is looked at when it is gone, would show."""
+    rng = random.Random(20261118)
+    names, seen = ["a", "b", "c"], {}
+    for _ in range(60):
+        pipe, expected = server.client.pipeline(transaction=False), []
+        for _ in range(50):
+            name, word = rng.choice(names), f"i{rng.randrange(40)}"
+            for _ in range(rng.choice([1, 1, 2, 5])):
+                ids = seen.setdefault(name, set())
+                pipe.execute_command("ONCE.INCRBY", name, word, "n", 1)
+                is_fresh = word not in ids
+                ids.add(word)
+                expected.append([int(is_fresh), len(ids)])
+                if rng.random() < 0.5:
+                    word = f"i{rng.randrange(40)}"
+        assert pipe.execute() == expected
+        name, end = rng.choice(names), rng.randrange(6)
+        if end == 0:
+            server.client.flushall(asynchronous=True)
+            seen.clear()
+        elif end == 1:
+            server.client.unlink(name)
+            seen.pop(name, None)
+        elif end == 2:
+            server.client.delete(name)
+            seen.pop(name, None)
+        elif end == 3:
+            server.client.pexpire(name, 0)
+            seen.pop(name, None)
+        elif end == 4 and "a" in seen:
+            server.client.copy("a", "b", replace=True)
+            seen["b"] = set(seen["a"])

@@ -65,7 +65,7 @@ static int sim_NotifyKeyspaceEvent(redis_context *context, int type, const char 
 static int sim_SubscribeToKeyspaceEvents(redis_context *context, int types,
                                          redis_notification_function *function) {
     (void)context;
-    if (types == REDIS_NOTIFY_GENERIC) current->on_move = function;
+    if ((types & REDIS_NOTIFY_GENERIC) != 0) current->on_move = function;
     return REDIS_OK;
 }
 static int sim_SubscribeToServerEvent(redis_context *context, redis_event event,
