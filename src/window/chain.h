@@ -13,6 +13,7 @@
  * counts under a cap, so where one of these numbers is raised another has to go down: copies of a
  * window that are of an earlier version must have as much room. */
 enum { LETHE_CHAIN_MAX_PARTS = 64, LETHE_CHAIN_MAX_MERGED = 48, LETHE_CHAIN_MAX_GRAVES = 40 };
+_Static_assert(LETHE_CHAIN_MAX_PARTS + LETHE_CHAIN_MAX_GRAVES == 104, "as much as it ever was");
 
 /* The most ids that a chain can be told to expect. */
 #define LETHE_CHAIN_MAX_HINT (UINT64_C(1) << 36)
