@@ -5,12 +5,18 @@
  * which it made a part to the next such moment: the most and the least bytes per id in between.
  * Bytes are what the window says it uses, which MEMORY USAGE of a once-table is too.
  *
+ * The first two rows of an error are the time: a window gets all ids, in batches and one by one,
+ * and the least CPU time of several runs counts. "capped" is a window under a cap that it does not reach: it
+ * grows by larger steps, as all windows did before steps became smaller (growth.h).
+ *
  * The other rows ask what another rule would take: a new part for so many times the ids that are
  * alive. They are arithmetic with the plans of real parts, from ten thousand ids on, where the
- * least capacity of a part matters no more. "grown" makes parts for LETHE_GROWTH_MOST times as
- * many, so the row of that factor shows how good the arithmetic is. */
+ * least capacity of a part matters no more. "grown" makes parts for LETHE_GROWTH_FINE_STEP times as
+ * many from LETHE_GROWTH_FINE_FROM ids on, so the row of that factor shows how good the arithmetic
+ * is. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <lethe/lethe.h>
 
@@ -19,11 +25,14 @@
 #include "window/growth.h"
 #include "window/part.h"
 
+#define FAR_CAP (UINT64_C(1) << 40)
+
 /* Before the first number of ids, a window is a few kilobytes whatever it holds. */
 enum {
     FIRST_IDS = 1000,
     FIRST_SUPPOSED = 10000,
     LOOK_IDS = 64,
+    BATCH = 1024,
     WINDOW_MS = 600000,
     FEEDING_MS = 60000,
     MOST_PARTS = 64
@@ -38,6 +47,8 @@ static const struct report_column columns[] = {
     {"capacity", "newest part", 12, 0},
     {"most_bytes_per_id", "most B/id", 10, 2},
     {"least_bytes_per_id", "least B/id", 11, 2},
+    {"batch_mops", "batch M/s", 10, 2},
+    {"single_mops", "single M/s", 10, 2},
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -48,10 +59,16 @@ struct stretch {
     double error;
     uint64_t from, to, parts, capacity;
     double most, least;
+    double batch_mops, single_mops;
 };
 
 static struct stretch begin(const char *rule, double error, uint64_t from) {
-    return (struct stretch){.rule = rule, .error = error, .from = from, .least = INFINITY};
+    return (struct stretch){.rule = rule,
+                            .error = error,
+                            .from = from,
+                            .least = INFINITY,
+                            .batch_mops = NAN,
+                            .single_mops = NAN};
 }
 
 static void note(struct stretch *stretch, uint64_t ids, uint64_t bytes) {
@@ -71,6 +88,8 @@ static void show(struct report *report, const struct stretch *stretch) {
                            REPORT_NUMBER((double)stretch->capacity),
                            REPORT_NUMBER(stretch->most),
                            REPORT_NUMBER(stretch->least),
+                           REPORT_NUMBER(stretch->batch_mops),
+                           REPORT_NUMBER(stretch->single_mops),
                        });
 }
 
@@ -116,19 +135,88 @@ static void grow(struct report *report, double error, uint64_t seed, uint64_t la
     lethe_window_free(window);
 }
 
+/* A window that gets ids, each for the first time. */
+struct feeding {
+    lethe_window_options options;
+    const lethe_hash *ids;
+    uint64_t count;
+    lethe_window *window;
+};
+
+static uint64_t time_of(const struct feeding *feeding, uint64_t id) {
+    return WINDOW_MS + id * FEEDING_MS / feeding->count;
+}
+
+static void begin_feeding(struct feeding *feeding) {
+    lethe_window_free(feeding->window);
+    bench_require(lethe_window_new(&feeding->options, &feeding->window) == LETHE_OK,
+                  "making a window");
+}
+
+static void feed_batches(const struct feeding *feeding) {
+    uint8_t answers[BATCH];
+    for (uint64_t at = 0; at < feeding->count; at += BATCH) {
+        uint64_t left = feeding->count - at;
+        size_t count = left < BATCH ? (size_t)left : BATCH;
+        bench_require(lethe_window_add_and_test_batch(feeding->window, feeding->ids + at, count,
+                                                      time_of(feeding, at), answers) == LETHE_OK,
+                      "recording ids");
+    }
+}
+
+static void feed_single(const struct feeding *feeding) {
+    lethe_answer answer;
+    for (uint64_t at = 0; at < feeding->count; at++)
+        bench_require(lethe_window_add_and_test(feeding->window, feeding->ids[at],
+                                                time_of(feeding, at), &answer) == LETHE_OK,
+                      "recording an id");
+}
+
+static double million_per_second(struct feeding *feeding, void (*run)(const struct feeding *),
+                                 int runs) {
+    double best = INFINITY;
+    for (int i = 0; i < runs; i++) {
+        begin_feeding(feeding);
+        double start = bench_cpu_now();
+        run(feeding);
+        best = fmin(best, bench_cpu_now() - start);
+    }
+    return (double)feeding->count / best * 1e-6;
+}
+
+static void measure(struct report *report, const char *rule, uint64_t cap, double error,
+                    const struct bench_options *options, const lethe_hash *ids, uint64_t count) {
+    struct feeding feeding = {
+        .options = LETHE_OPTIONS(lethe_window_options, .window_ms = WINDOW_MS, .error = error,
+                                 .seed = options->seed, .max_memory_bytes = cap),
+        .ids = ids,
+        .count = count,
+    };
+    struct stretch stretch = begin(rule, error, 0);
+    stretch.to = count;
+    stretch.most = stretch.least = NAN;
+    stretch.batch_mops = million_per_second(&feeding, feed_batches, options->runs);
+    stretch.single_mops = million_per_second(&feeding, feed_single, options->runs);
+    lethe_window_stats stats = look(feeding.window, time_of(&feeding, count));
+    stretch.parts = stats.parts;
+    stretch.capacity = stats.capacity;
+    show(report, &stretch);
+    lethe_window_free(feeding.window);
+}
+
 /* The part that follows where ids never stop coming, and each is for factor times as many as are
  * alive. */
 static struct lethe_growth next_part(double factor, double alive, double error, double used) {
-    double wanted = fmax(factor * alive, LETHE_GROWTH_MIN_CAPACITY);
-    struct lethe_growth next = lethe_growth_next(wanted / LETHE_GROWTH_MOST, INFINITY, error, used);
-    next.capacity = (uint64_t)wanted;
+    struct lethe_growth next = lethe_growth_next(&(struct lethe_growth_state){
+        .alive = alive, .needed = INFINITY, .error = error, .used_error = used});
+    next.capacity = (uint64_t)fmax(factor * alive, LETHE_GROWTH_MIN_CAPACITY);
     return next;
 }
 
 static void suppose(struct report *report, const char *rule, double factor, double error,
                     uint64_t last) {
     unsigned generations = lethe_growth_generations(0.25);
-    struct lethe_growth next = lethe_growth_first(0, generations, error);
+    struct lethe_growth next = lethe_growth_first(0, generations, error, false);
     struct stretch stretch = begin(rule, error, FIRST_SUPPOSED);
     double used = 0;
     uint64_t bytes = 0, ids = 0;
@@ -157,19 +245,26 @@ static int run_window_growth(const struct bench_options *options) {
         double factor;
     } rules[] = {{"x4", 4}, {"x2", 2}, {"x1", 1}, {"x0.5", 0.5}, {"x0.25", 0.25}};
     uint64_t last = options->quick ? 100000 : 3000000;
+    lethe_hash *ids = malloc(last * sizeof *ids);
+    bench_require(ids != NULL, "allocating ids");
+    for (uint64_t i = 0; i < last; i++)
+        ids[i] = lethe_hash_u64(options->seed, i);
     struct report report;
     report_begin(&report, "window-growth", options->json, columns, COLUMNS);
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        measure(&report, "capped", FAR_CAP, errors[i], options, ids, last);
+        measure(&report, "grown", 0, errors[i], options, ids, last);
         grow(&report, errors[i], options->seed, last);
         for (size_t j = 0; j < sizeof rules / sizeof rules[0]; j++)
             suppose(&report, rules[j].rule, rules[j].factor, errors[i], last);
     }
     report_end(&report);
+    free(ids);
     return 0;
 }
 
 const struct workload workload_window_growth = {
     .name = "window-growth",
-    .summary = "bytes per id of a window that grows to 3 million ids by itself",
+    .summary = "bytes per id and speed of a window that grows to 3 million ids by itself",
     .run = run_window_growth,
 };

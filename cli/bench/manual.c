@@ -78,8 +78,8 @@ static const char *const bench_workloads[] = {
     "the paper's filter as published and an exact set: time, memory and error. It takes about 10 "
     "minutes.",
     "`window-growth`: bytes per id of a window that grows to 3 million ids without knowing how "
-    "many "
-    "will come, and what other rules of growth would take.",
+    "many will come, what other rules of growth would take, and its speed next to that of larger "
+    "steps.",
     "`window-memory`: bits per id of windows for 10, 30, 100 and 120 million ids.",
     "`window-design`: the quotient window next to a ring of quotient filters, one per generation.",
     NULL,

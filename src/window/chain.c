@@ -18,9 +18,10 @@
  *         few more bits for few ids cost little, and most of e is left for the part that will
  *         finally hold the load.
  * SIZE    A new part is made for the ids that would arrive in a window at the current rate, plus
- *         10%. It is made for at most four times the ids that are remembered now: a burst is not a
- *         trend. When the rate falls to an eighth of what the newest part was made for, a smaller
- *         part follows.
+ *         10%, once two thirds of these have arrived. Until then it is made for half of the ids
+ *         that are remembered now: a burst is not a trend. Below a hundred thousand ids, under a
+ *         cap and where parts are many, it is made for up to four times as many. When the rate
+ *         falls to an eighth of what the newest part was made for, a smaller part follows.
  * PAUSES  Work on a whole part is done little by little during normal calls: the sweep (part.c)
  *         every few milliseconds, and the freeing of memory. An expired part is not swept any
  *         more.
@@ -69,6 +70,8 @@ void lethe_chain_prefetch(const lethe_chain *chain, lethe_hash id) {
 lethe_answer lethe_chain_test(const lethe_chain *chain, lethe_hash id, uint64_t now_ms) {
     uint64_t period = period_at(chain, now_ms);
     if (is_past_all(chain, period)) return LETHE_ANSWER_FRESH;
+    /* The CPU looks ahead no further than two parts or three. */
+    if (chain->part_count > 2) lethe_chain_prefetch(chain, id);
     for (unsigned i = 0; i < chain->part_count; i++) {
         if (chain->parts[i]->operations->test(chain->parts[i], id, period))
             return LETHE_ANSWER_DUPLICATE;

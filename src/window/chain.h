@@ -8,9 +8,12 @@
 #include "lethe/window.h"
 #include "window/part.h"
 
-/* A merge leaves room for the parts that growth will add. Each of these is made for at least an
- * eighth of all ids that are remembered, so at most about ten of them are alive at once. */
-enum { LETHE_CHAIN_MAX_PARTS = 40, LETHE_CHAIN_MAX_MERGED = 24, LETHE_CHAIN_MAX_GRAVES = 64 };
+/* A merge leaves room for the parts that growth will add: growth.h makes them larger where there
+ * are many. Without a merge, a window of a thousand million ids has 27 parts. The size of a chain
+ * counts under a cap, so where one of these numbers is raised another has to go down: copies of a
+ * window that are of an earlier version must have as much room. */
+enum { LETHE_CHAIN_MAX_PARTS = 64, LETHE_CHAIN_MAX_MERGED = 48, LETHE_CHAIN_MAX_GRAVES = 40 };
+_Static_assert(LETHE_CHAIN_MAX_PARTS + LETHE_CHAIN_MAX_GRAVES == 104, "as much as it ever was");
 
 /* The most ids that a chain can be told to expect. */
 #define LETHE_CHAIN_MAX_HINT (UINT64_C(1) << 36)

@@ -278,8 +278,14 @@ static lethe_status reopen_part(lethe_chain *chain) {
 
 /* Chooses the capacity and the error of a new part for the current load. */
 static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *out_share) {
-    struct lethe_growth next = lethe_growth_next((double)alive_in_all(chain), forecast(chain),
-                                                 chain->options.error, error_of_all(chain));
+    struct lethe_growth next = lethe_growth_next(&(struct lethe_growth_state){
+        .alive = (double)alive_in_all(chain),
+        .needed = forecast(chain),
+        .error = chain->options.error,
+        .used_error = error_of_all(chain),
+        .parts = chain->part_count,
+        .is_capped = chain->options.max_memory_bytes != 0,
+    });
     *capacity = next.capacity;
     *out_share = next.share;
 }
@@ -311,8 +317,8 @@ lethe_status lethe_chain_init(lethe_chain *chain, const lethe_window_options *op
     *chain = (lethe_chain){.options = *options, .calls_until_dig = LETHE_CHAIN_CALLS_A_DIG};
     chain->generations = lethe_growth_generations(options->slack);
     lethe_chain_set_clock(chain, 0);
-    struct lethe_growth first =
-        lethe_growth_first(options->capacity, chain->generations, options->error);
+    struct lethe_growth first = lethe_growth_first(options->capacity, chain->generations,
+                                                   options->error, options->max_memory_bytes != 0);
     lethe_status status = open_part(chain, first.capacity, first.share);
     if (status == LETHE_OK && chain->is_capped && options->policy == LETHE_POLICY_REFUSE) {
         status = LETHE_EFULL;
@@ -391,7 +397,8 @@ static bool is_beyond_cap(const lethe_chain *chain) {
  * If memory for that is missing, the old one stays and is swept. */
 static void renew(lethe_chain *chain) {
     struct lethe_part_shape shape = chain->parts[0]->shape;
-    struct lethe_growth first = lethe_growth_first(0, chain->generations, chain->options.error);
+    struct lethe_growth first =
+        lethe_growth_first(0, chain->generations, chain->options.error, true);
     if (is_beyond_cap(chain) && !plan_part(chain, first.capacity, first.share, &shape)) return;
     lethe_part *part = lethe_part_new(&shape, chain->period, chain->options.allocator);
     if (part == NULL) return;

@@ -64,7 +64,8 @@ static lethe_status plan_with_spare(const lethe_chain *chain, uint64_t ids,
     uint64_t cap = chain->options.max_memory_bytes;
     const uint64_t rooms[] = {cap / 2, cap - cap / 4, cap - cap / 8};
     bool degrades = chain->options.policy == LETHE_POLICY_DEGRADE;
-    struct lethe_growth first = lethe_growth_first(ids, chain->generations, chain->options.error);
+    struct lethe_growth first =
+        lethe_growth_first(ids, chain->generations, chain->options.error, cap != 0);
     if (!degrades || cap == 0) {
         uint64_t room_bytes = cap == 0 ? UINT64_MAX : cap;
         return plan(chain, first.capacity, first.share, room_bytes, 0, shape, fits);

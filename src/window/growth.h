@@ -11,15 +11,32 @@
 #define LETHE_GROWTH_HEADROOM 1.1
 /* The share of e that the first part gets if the capacity was given. */
 #define LETHE_GROWTH_HINTED_SHARE 0.995
-/* The share of the rest of e for a part that suffices for the load, and for a smaller one. */
-#define LETHE_GROWTH_LARGE_SHARE 0.62
-#define LETHE_GROWTH_SMALL_SHARE 0.04
+/* The share of the rest of e for a part that suffices for the load, and for a smaller one. A dozen
+ * of the latter, for three million ids, leave most of e to the one that suffices. */
+#define LETHE_GROWTH_LARGE_SHARE 0.7
+#define LETHE_GROWTH_SMALL_SHARE 0.02
+/* The same under a cap. */
+#define LETHE_GROWTH_CAPPED_LARGE_SHARE 0.62
+#define LETHE_GROWTH_CAPPED_SMALL_SHARE 0.04
 /* The share of e for a part when nothing is left. */
 #define LETHE_GROWTH_LEAST_SHARE 1e-4
 /* The error of a part with the longest remainders. */
 #define LETHE_GROWTH_LEAST_ERROR 5e-16
 
-enum { LETHE_GROWTH_MIN_CAPACITY = 1024, LETHE_GROWTH_MOST = 4 };
+/* The steps, relative to the ids that are alive: up to so many ids, where bytes matter less than
+ * the number of parts, and under a cap; then; and if parts become many all the same. */
+enum {
+    LETHE_GROWTH_MIN_CAPACITY = 1024,
+    LETHE_GROWTH_MOST = 4,
+    LETHE_GROWTH_FINE_FROM = 100000,
+    LETHE_GROWTH_MANY_PARTS = 32,
+    LETHE_GROWTH_TOO_MANY_PARTS = 48
+};
+#define LETHE_GROWTH_FINE_STEP 0.5
+#define LETHE_GROWTH_STEP_OF_MANY 1
+/* If no more than so many times the ids that are alive are to be expected, most of the load is
+ * there. Then a part is made for all of it. */
+#define LETHE_GROWTH_LAST_STEP 1.5
 
 /* The shortest remainders that policy degrade goes down to. */
 enum { LETHE_GROWTH_SHORTEST_BITS = 7 };
@@ -43,25 +60,46 @@ static inline unsigned lethe_growth_generations(double slack) {
 /* The first part of a window that expects so many ids; 0: nobody knows how many. Ids arrive at
  * random. Five standard deviations above the mean suffice for a steady load. */
 static inline struct lethe_growth lethe_growth_first(uint64_t expected, unsigned generations,
-                                                     double error) {
+                                                     double error, bool is_capped) {
     if (expected == 0) {
-        return (struct lethe_growth){.capacity = LETHE_GROWTH_MIN_CAPACITY,
-                                     .share = error * LETHE_GROWTH_SMALL_SHARE};
+        double share = is_capped ? LETHE_GROWTH_CAPPED_SMALL_SHARE : LETHE_GROWTH_SMALL_SHARE;
+        return (struct lethe_growth){.capacity = LETHE_GROWTH_MIN_CAPACITY, .share = error * share};
     }
     double hint = (double)expected * (1 + 1.0 / generations);
     return (struct lethe_growth){.capacity = (uint64_t)(hint + 5 * sqrt(hint)) + 64,
                                  .share = error * LETHE_GROWTH_HINTED_SHARE};
 }
 
-/* The next part, when so many ids are alive, so many are to be expected, and the other parts use so
- * much of the error. */
-static inline struct lethe_growth lethe_growth_next(double alive, double needed, double error,
-                                                    double used_error) {
-    double wanted = fmin(needed, LETHE_GROWTH_MOST * alive);
-    wanted = fmax(wanted, fmax(alive / 8, LETHE_GROWTH_MIN_CAPACITY));
-    double share = (error - used_error) *
-                   (wanted < needed ? LETHE_GROWTH_SMALL_SHARE : LETHE_GROWTH_LARGE_SHARE);
-    share = fmax(share, fmax(error * LETHE_GROWTH_LEAST_SHARE, LETHE_GROWTH_LEAST_ERROR));
+/* What is known when a part is to be made. */
+struct lethe_growth_state {
+    double alive;             /* the ids that are remembered */
+    double needed;            /* the ids that are to be expected */
+    double error, used_error; /* e, and what the parts use of it */
+    unsigned parts;
+    /* Whether memory has a cap. Then parts are what they always were: copies of a window, which may
+     * be of an earlier version, must refuse the same ids. */
+    bool is_capped;
+};
+
+/* For how many ids a part is made, while more than that are to be expected. */
+static inline double lethe_growth_step(const struct lethe_growth_state *state) {
+    bool is_coarse = state->is_capped || state->alive < LETHE_GROWTH_FINE_FROM ||
+                     state->parts >= LETHE_GROWTH_TOO_MANY_PARTS;
+    if (is_coarse) return LETHE_GROWTH_MOST * state->alive;
+    bool is_many = state->parts >= LETHE_GROWTH_MANY_PARTS;
+    return (is_many ? LETHE_GROWTH_STEP_OF_MANY : LETHE_GROWTH_FINE_STEP) * state->alive;
+}
+
+/* The next part. */
+static inline struct lethe_growth lethe_growth_next(const struct lethe_growth_state *state) {
+    double step = lethe_growth_step(state), needed = state->needed;
+    bool suffices = needed <= fmax(step, LETHE_GROWTH_LAST_STEP * state->alive);
+    double wanted = suffices ? needed : step;
+    wanted = fmax(wanted, fmax(state->alive / 8, LETHE_GROWTH_MIN_CAPACITY));
+    double large = state->is_capped ? LETHE_GROWTH_CAPPED_LARGE_SHARE : LETHE_GROWTH_LARGE_SHARE;
+    double small = state->is_capped ? LETHE_GROWTH_CAPPED_SMALL_SHARE : LETHE_GROWTH_SMALL_SHARE;
+    double share = (state->error - state->used_error) * (wanted < needed ? small : large);
+    share = fmax(share, fmax(state->error * LETHE_GROWTH_LEAST_SHARE, LETHE_GROWTH_LEAST_ERROR));
     return (struct lethe_growth){.capacity = (uint64_t)wanted, .share = share};
 }
 

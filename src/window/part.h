@@ -60,6 +60,12 @@ typedef enum lethe_part_result {
     LETHE_PART_NO_MEMORY
 } lethe_part_result;
 
+/* Ids that are looked for in a part together: their blocks. */
+enum { LETHE_PART_GROUP = 32 };
+struct lethe_part_group {
+    unsigned char *first[LETHE_PART_GROUP], *second[LETHE_PART_GROUP];
+};
+
 /* The operations on entries, compiled once per instruction set. period is never before the part's
  * own. */
 struct lethe_part_operations {
@@ -80,6 +86,13 @@ struct lethe_part_operations {
 
     /* Removes one entry of the id; false if there is none. */
     bool (*remove)(lethe_part *part, lethe_hash id, uint64_t period);
+
+    /* Looks for up to LETHE_PART_GROUP ids in two steps: finds their blocks and prefetches what the
+     * next step reads of nearly all; says which ids are there, as a bit mask. */
+    void (*ask_group)(const lethe_part *part, const lethe_hash *ids, unsigned count,
+                      struct lethe_part_group *group);
+    uint32_t (*test_group)(const lethe_part *part, const lethe_hash *ids, unsigned count,
+                           const struct lethe_part_group *group, uint64_t period);
 
     /* Looks for ids in all parts. */
     void (*test_batch)(lethe_part *const *parts, unsigned count, const lethe_hash *ids,

@@ -38,21 +38,64 @@ LETHE_INLINE struct place pipeline_next(const struct lethe_queue_shape *shape,
     return place;
 }
 
-/* The older parts of a chain, which are only read. Most of the time there are none. */
-LETHE_INLINE void prefetch_older(lethe_part *const *parts, unsigned count, const lethe_hash *ids,
-                                 size_t id_count, size_t i) {
-    for (unsigned t = 1; t < count && i < id_count; t++) {
-        struct map map = map_of(parts[t]);
-        (void)prefetch(&parts[t]->shape.queue, &map, &ids[i]);
+LETHE_INLINE void ask_group_with(const struct hot *hot, const lethe_part *part,
+                                 const lethe_hash *ids, unsigned count,
+                                 struct lethe_part_group *group) {
+    const struct lethe_queue_shape *shape = shape_of(hot, part);
+    const unsigned bytes = lethe_queue_first_look_bytes(shape);
+    const struct map map = map_of(part);
+    for (unsigned i = 0; i < count; i++) {
+        struct place place = place_of(shape, &map, &ids[i]);
+        group->first[i] = place.first;
+        group->second[i] = place.second;
+        for (unsigned at = 0; at < bytes; at += LINE_BYTES) {
+            __builtin_prefetch(place.first + at);
+            __builtin_prefetch(place.second + at);
+        }
     }
 }
 
-LETHE_INLINE bool test_older(lethe_part *const *parts, unsigned count, const lethe_hash *id,
-                             uint64_t period) {
-    for (unsigned t = 1; t < count; t++) {
-        if (parts[t]->operations->test(parts[t], *id, period)) return true;
+LETHE_INLINE uint32_t test_group_with(const struct hot *hot, const lethe_part *part,
+                                      const lethe_hash *ids, unsigned count,
+                                      const struct lethe_part_group *group, uint64_t period) {
+    const uint64_t remainder_mask = part->remainder_mask;
+    uint32_t known = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct place place = {
+            .first = group->first[i],
+            .second = group->second[i],
+            .remainder = ids[i].low & remainder_mask,
+        };
+        known |= (uint32_t)test_at(hot, part, &place, period) << i;
     }
-    return false;
+    return known;
+}
+
+/* Which of the next ids are in older parts of a chain. Nothing writes to these during a batch, so
+ * they can be looked at part by part: what is known of a part stays in registers, and while one is
+ * looked at, the lines of the next are on their way. */
+LETHE_NOINLINE uint32_t known_to_older(lethe_part *const *parts, unsigned part_count,
+                                       const lethe_hash *ids, size_t left, uint64_t period) {
+    unsigned count = left < LETHE_PART_GROUP ? (unsigned)left : LETHE_PART_GROUP;
+    struct lethe_part_group groups[2];
+    uint32_t known = 0;
+    parts[1]->operations->ask_group(parts[1], ids, count, &groups[1]);
+    for (unsigned i = 1; i < part_count; i++) {
+        const lethe_part *next = i + 1 < part_count ? parts[i + 1] : NULL;
+        if (next != NULL) next->operations->ask_group(next, ids, count, &groups[(i + 1) % 2]);
+        known |= parts[i]->operations->test_group(parts[i], ids, count, &groups[i % 2], period);
+    }
+    return known;
+}
+
+/* Whether id number i is in an older part. Asks for a group of them at a time; most of the time
+ * there is no older part. */
+LETHE_INLINE bool is_in_older(lethe_part *const *parts, unsigned part_count, const lethe_hash *ids,
+                              size_t id_count, size_t i, uint64_t period, uint32_t *known) {
+    if (part_count == 1) return false;
+    unsigned at = i % LETHE_PART_GROUP;
+    if (at == 0) *known = known_to_older(parts, part_count, ids + i, id_count - i, period);
+    return *known >> at & 1;
 }
 
 LETHE_INLINE void test_batch_with(const struct hot *hot, lethe_part *const *parts, unsigned count,
@@ -61,13 +104,11 @@ LETHE_INLINE void test_batch_with(const struct hot *hot, lethe_part *const *part
     const struct lethe_queue_shape *shape = shape_of(hot, parts[0]);
     struct pipeline pipeline;
     pipeline_fill(shape, parts[0], ids, id_count, &pipeline);
-    for (size_t i = 0; i < AHEAD; i++)
-        prefetch_older(parts, count, ids, id_count, i);
+    uint32_t known = 0;
     for (size_t i = 0; i < id_count; i++) {
         struct place place = pipeline_next(shape, ids, id_count, i, &pipeline);
-        prefetch_older(parts, count, ids, id_count, i + AHEAD);
-        answers[i] =
-            test_at(hot, parts[0], &place, period) || test_older(parts, count, &ids[i], period);
+        bool is_old = is_in_older(parts, count, ids, id_count, i, period, &known);
+        answers[i] = is_old || test_at(hot, parts[0], &place, period);
     }
 }
 
@@ -85,13 +126,11 @@ LETHE_INLINE size_t write_batch(const struct hot *hot, lethe_part *const *parts,
     uint64_t added = 0;
     size_t i = 0;
     pipeline_fill(shape, part, ids, id_count, &pipeline);
-    for (size_t j = 0; j < AHEAD; j++)
-        prefetch_older(parts, count, ids, id_count, j);
+    uint32_t known = 0;
     for (; i < id_count; i++) {
         struct place place = pipeline_next(shape, ids, id_count, i, &pipeline);
-        prefetch_older(parts, count, ids, id_count, i + AHEAD);
         if (answers != NULL) answers[i] = LETHE_PART_IS_DUPLICATE;
-        if (test_older(parts, count, &ids[i], period)) continue;
+        if (is_in_older(parts, count, ids, id_count, i, period, &known)) continue;
         if (!ensure_exists(shape, part, &ids[i], &place)) {
             outcome = LETHE_PART_NO_MEMORY;
             break;

@@ -50,6 +50,15 @@ static void sweep(lethe_part *part, uint64_t first, uint64_t count, uint64_t per
                                                  uint64_t period) {                                \
         return add_and_test_with(&hot_##name, part, &id, period);                                  \
     }                                                                                              \
+    static void ask_group_##name(const lethe_part *part, const lethe_hash *ids, unsigned count,    \
+                                 struct lethe_part_group *group) {                                 \
+        ask_group_with(&hot_##name, part, ids, count, group);                                      \
+    }                                                                                              \
+    static uint32_t test_group_##name(const lethe_part *part, const lethe_hash *ids,               \
+                                      unsigned count, const struct lethe_part_group *group,        \
+                                      uint64_t period) {                                           \
+        return test_group_with(&hot_##name, part, ids, count, group, period);                      \
+    }                                                                                              \
     static void test_batch_##name(lethe_part *const *parts, unsigned count, const lethe_hash *ids, \
                                   size_t id_count, uint64_t period, uint8_t *answers) {            \
         test_batch_with(&hot_##name, parts, count, ids, id_count, period, answers);                \
@@ -77,6 +86,7 @@ OPERATIONS_FOR(any, NULL)
     {                                                                                          \
         .prefetch = prefetch_##name, .test = test_##name, .add_and_test = add_and_test_##name, \
         .insert = insert_##name, .count_matches = count_matches, .remove = remove_one,         \
+        .ask_group = ask_group_##name, .test_group = test_group_##name,                        \
         .test_batch = test_batch_##name, .add_and_test_batch = add_and_test_batch_##name,      \
         .add_batch = add_batch_##name, .sweep = sweep,                                         \
     }

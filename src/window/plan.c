@@ -39,6 +39,13 @@ static double used_error(const struct growing *growing, double at) {
     return error;
 }
 
+static unsigned alive_parts(const struct growing *growing, double at) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < growing->count; i++)
+        count += is_alive(growing, i, at);
+    return count;
+}
+
 static double bytes_at(const struct growing *growing, double at) {
     double bytes = 0;
     for (unsigned i = 0; i < growing->count; i++) {
@@ -66,14 +73,21 @@ static lethe_status plan_chain(const lethe_window_options *options, double ids,
     growing.generations = lethe_growth_generations(options->slack);
     growing.alive_most = ids * (1 + 1.0 / growing.generations);
     double needed = growing.alive_most * LETHE_GROWTH_HEADROOM, peak, at = 0;
+    const bool is_capped = options->max_memory_bytes != 0;
     struct lethe_growth next =
-        lethe_growth_first(options->capacity, growing.generations, options->error);
+        lethe_growth_first(options->capacity, growing.generations, options->error, is_capped);
     lethe_status status = add_part(&growing, next);
     if (status != LETHE_OK) return status;
     for (peak = bytes_at(&growing, 0); (double)next.capacity < growing.alive_most;) {
         at = growing.filled_at[growing.count - 1];
-        next = lethe_growth_next(fmin(growing.added, growing.alive_most), needed, options->error,
-                                 used_error(&growing, at));
+        next = lethe_growth_next(&(struct lethe_growth_state){
+            .alive = fmin(growing.added, growing.alive_most),
+            .needed = needed,
+            .error = options->error,
+            .used_error = used_error(&growing, at),
+            .parts = alive_parts(&growing, at),
+            .is_capped = is_capped,
+        });
         status = add_part(&growing, next);
         if (status != LETHE_OK) return status;
         peak = fmax(peak, bytes_at(&growing, at));

@@ -282,6 +282,14 @@ LETHE_INLINE bool lethe_queue_might_match(const struct lethe_queue_shape *shape,
             lethe_queue_match(shape, second, remainder)) != 0;
 }
 
+/* The bytes of a block, from its first on, that this look reads. */
+LETHE_INLINE unsigned lethe_queue_first_look_bytes(const struct lethe_queue_shape *shape) {
+#if defined(__AVX2__)
+    if (shape->bits >= 16 && shape->block_bytes >= 64) return 64;
+#endif
+    return shape->block_bytes;
+}
+
 /* The planes that lie within sixteen bytes are read and written together. */
 struct lethe_queue_planes {
     /* How many, and the first of the sixteen bytes. None if less than two would be. */

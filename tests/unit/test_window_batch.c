@@ -82,6 +82,29 @@ static void record_all(struct pair pair, const lethe_hash *ids) {
         assert_true(operations->test(pair.batched, ids[i], PERIOD));
 }
 
+/* A batch finds what is in two older parts, and nothing else. */
+static void ask_older(const struct lethe_part_shape *shape, const struct lethe_part_operations *set,
+                      const lethe_hash *ids) {
+    struct pair older = make_pair(shape, set), newest = make_pair(shape, set);
+    lethe_part *parts[] = {newest.batched, older.batched, older.single};
+    const struct lethe_part_operations *operations = parts[0]->operations;
+    lethe_part_result result;
+    uint64_t inserted;
+    for (size_t i = 0; i < 2; i++)
+        (void)operations->add_batch(parts[1 + i], ids + i * PART_IDS / 3, PART_IDS / 3, PERIOD,
+                                    &inserted, &result);
+    uint8_t answers[PART_IDS];
+    operations->test_batch(parts, 3, ids, PART_IDS, PERIOD, answers);
+    for (size_t i = 0; i < PART_IDS; i++) {
+        bool is_there = operations->test(parts[1], ids[i], PERIOD) ||
+                        operations->test(parts[2], ids[i], PERIOD);
+        assert_int_equal(answers[i], is_there);
+    }
+    for (size_t i = 0; i < 3; i++)
+        lethe_part_free(parts[i]);
+    lethe_part_free(newest.single);
+}
+
 static void run_parts(const struct lethe_part_operations *set) {
     static const struct { uint64_t slabs, blocks; } sizes[] = {{1, 2}, {1, 7}, {3, 40}};
     for (unsigned bits = 1; bits <= LETHE_QUEUE_MAX_BITS; bits++) {
@@ -104,6 +127,7 @@ static void run_parts(const struct lethe_part_operations *set) {
                 pair = make_pair(&shape, set);
                 record_all(pair, ids);
                 compare_and_free(pair);
+                ask_older(&shape, set, ids);
             }
         }
     }

@@ -254,6 +254,87 @@ static void an_id_takes_few_bits(void **state) {
     }
 }
 
+/* Adds fresh ids until there are so many, all within a tenth of W. */
+static void grow_to(lethe_window *window, uint64_t *next_id, uint64_t ids, uint64_t now_ms) {
+    enum { BATCH = 1000 };
+    lethe_hash hashes[BATCH];
+    while (*next_id < ids) {
+        for (size_t i = 0; i < BATCH; i++)
+            hashes[i] = hash_of((*next_id)++);
+        assert_ok(lethe_window_add_batch(window, hashes, BATCH, now_ms, NULL));
+    }
+}
+
+/* Goal:   while a window grows that nobody gave a capacity, an id never takes much more than in a
+ *         full one, the error stays within its bounds, and the parts stay few.
+ * Method: ids that come much faster than W passes; a look after each thousand, from the moment on
+ *         at which the steps are small. Those of a window under a cap are what they always were. */
+static void growing_takes_few_bytes(void **state) {
+    (void)state;
+    static const struct { double error, bytes; } targets[] = {{1e-6, 7}, {1e-9, 10}, {1e-12, 12}};
+    enum { FROM = 150000, LOOK = 1000 };
+    const uint64_t to = test_is_large() ? 4000000 : 1000000;
+    for (size_t i = 0; i < 3; i++) {
+        lethe_window_options options =
+            LETHE_OPTIONS(lethe_window_options, .error = targets[i].error);
+        lethe_window *window = test_window_make(&options);
+        for (uint64_t ids = 0; ids < to;) {
+            uint64_t now_ms = 1000 + ids * 50 / LOOK;
+            grow_to(window, &ids, ids + LOOK, now_ms);
+            lethe_window_stats stats = window_stats(window, now_ms);
+            assert_true(stats.error_estimate <= targets[i].error);
+            assert_true(stats.parts <= 14);
+            if (ids >= FROM && (double)stats.memory_bytes > targets[i].bytes * (double)ids)
+                fail_msg("error %g: %" PRIu64 " ids take %" PRIu64 " bytes", targets[i].error, ids,
+                         stats.memory_bytes);
+        }
+        lethe_window_free(window);
+    }
+}
+
+/* Goal: a window under a cap has the parts that earlier versions give it, so that replicas of both
+ *       refuse the same ids. */
+static void a_capped_window_grows_as_ever(void **state) {
+    (void)state;
+    static const uint64_t capacities[] = {1024, 4096, 20480, 102400, 512000};
+    lethe_window *window = test_window_make(
+        &LETHE_OPTIONS(lethe_window_options, .error = 1e-6, .max_memory_bytes = UINT64_C(1) << 40));
+    uint64_t ids = 0, room = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        room += capacities[i];
+        /* To the middle of each part. */
+        grow_to(window, &ids, room - capacities[i] / 2, 1000);
+        lethe_window_stats stats = window_stats(window, 1000);
+        assert_int_equal(stats.parts, i + 1);
+        assert_int_equal(stats.capacity, capacities[i]);
+    }
+    /* That many with remainders of 30 bits in blocks of one line; 2.95 million bytes otherwise. */
+    assert_in_range(window_stats(window, 1000).memory_bytes, 2980000, 2990000);
+    lethe_window_free(window);
+}
+
+/* Goal: two windows that grew to some million ids can be merged, and the merged one grows on. */
+static void grown_windows_are_merged(void **state) {
+    (void)state;
+    lethe_window_options options = LETHE_OPTIONS(lethe_window_options, .error = 1e-6);
+    lethe_window *windows[3];
+    uint64_t next_id = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        windows[i] = test_window_make(&options);
+        grow_to(windows[i], &next_id, (i + 1) * UINT64_C(1000000), 1000);
+    }
+    assert_ok(lethe_window_merge(windows[0], windows[1]));
+    assert_ok(lethe_window_merge(windows[0], windows[2]));
+    assert_true(window_stats(windows[0], 1000).parts > 24);
+    grow_to(windows[0], &next_id, 4000000, 1000);
+    /* All but those few that are taken for others. */
+    assert_in_range(window_stats(windows[0], 1000).ids, 3999980, 4000000);
+    for (uint64_t id = 0; id < next_id; id += 997)
+        assert_int_equal(lethe_window_test(windows[0], hash_of(id), 1000), LETHE_ANSWER_DUPLICATE);
+    for (unsigned i = 0; i < 3; i++)
+        lethe_window_free(windows[i]);
+}
+
 /* Goal: memory follows the load down again. */
 static void memory_is_given_back(void **state) {
     (void)state;
@@ -397,6 +478,9 @@ int main(void) {
         cmocka_unit_test(a_full_window_degrades_and_recovers),
         cmocka_unit_test(a_refresh_may_fail_at_the_cap),
         cmocka_unit_test(an_id_takes_few_bits),
+        cmocka_unit_test(growing_takes_few_bytes),
+        cmocka_unit_test(a_capped_window_grows_as_ever),
+        cmocka_unit_test(grown_windows_are_merged),
         cmocka_unit_test(memory_is_given_back),
         cmocka_unit_test(a_call_gives_back_little),
         cmocka_unit_test(giving_back_late_decides_nothing),
