@@ -1,7 +1,8 @@
 /* Goal:   a store that cannot be made leaves nothing behind, what was there before stays as it was,
  *         and of a store whose making was interrupted readers say so.
  * Method: options that are refused only once the database is there, in folders that are missing,
- *         empty, begun, or a store; databases without a state, as a kill leaves them. */
+ *         empty, begun, or a store; databases without a state, as a kill leaves them; and what is
+ *         left of stores whose database was lost. */
 #include "support/test.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "support/store.h"
 
 static struct test_folder folder;
-static char path[300], lock[320], data[320], backups[300];
+static char path[300], lock[320], data[320], backups[300], manifest[320];
 
 /* The window does not fit; and the ledger's fingerprints would be too long. */
 static const lethe_store_options refused[] = {
@@ -28,6 +29,7 @@ static int begin(void **state) {
     (void)snprintf(path, sizeof path, "%s/store", folder.path);
     (void)snprintf(lock, sizeof lock, "%s/lethe.lock", path);
     (void)snprintf(data, sizeof data, "%s/data", path);
+    (void)snprintf(manifest, sizeof manifest, "%s/ledger/manifest", path);
     (void)snprintf(backups, sizeof backups, "%s/backups", folder.path);
     return 0;
 }
@@ -116,12 +118,34 @@ static void making_that_was_interrupted_is_told(void **state) {
     test_store_close(store);
 }
 
+/* Both times: the first refusal leaves what the second one is told by. */
+static void lost_data_are_not_made_anew(void **state) {
+    (void)state;
+    for (unsigned forever = 0; forever < 2; forever++) {
+        lethe_store_options options = {.create = true};
+        if (forever) options.forever = LETHE_SWITCH_ON;
+        lethe_store *store = test_store_open(path, options);
+        assert_int_equal(test_store_add(store, "a", 0), LETHE_OUTCOME_APPLIED);
+        test_store_close(store);
+        test_folder_remove_tree(data);
+        expect_readers_to_say("has lost its data");
+        for (unsigned i = 0; i < 2; i++) {
+            lethe_detail detail = {""};
+            assert_int_equal(test_store_try_open(path, options, &store, &detail), LETHE_ECORRUPT);
+            assert_non_null(strstr(detail.text, "restore a backup"));
+        }
+        assert_int_equal(access(manifest, F_OK), forever ? 0 : -1);
+        test_folder_remove_tree(path);
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_store_that_is_refused_is_taken_back),
         TEST(a_folder_that_was_there_stays),
         TEST(making_that_was_interrupted_is_told),
+        TEST(lost_data_are_not_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,10 @@
  * I1      A folder with a lock is a store's, also if a kill has left nothing else in it. So the
  *         lock goes last, and only if nothing else is left.
  * I2      Only a database that this very opening has made is taken back, while the lock is held:
- *         nobody else has written to it. */
+ *         nobody else has written to it.
+ * I3      A folder may be all that is left of a store whose database was lost, and the number of
+ *         the last acknowledged commit is what says so. Then nothing is taken back: the next
+ *         opening would find no trace of the loss, and count from 0. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +15,16 @@
 #include "engine/disk/internal.h"
 #include "os/file.h"
 #include "os/folder.h"
+#include "os/note.h"
 #include "os/sync.h"
+
+/* Whether a commit was acknowledged there (I3). */
+static bool had_commits(const char *folder) {
+    char path[LETHE_OS_PATH_BYTES];
+    uint64_t commit = 0;
+    return lethe_os_path(path, "%s/acknowledged", folder) &&
+           lethe_os_note_read(path, &commit) == LETHE_OK && commit > 0;
+}
 
 lethe_status lethe_disk_unmade(const char *folder, lethe_detail *detail) {
     char lock[LETHE_OS_PATH_BYTES];
@@ -21,6 +33,10 @@ lethe_status lethe_disk_unmade(const char *folder, lethe_detail *detail) {
     if (lethe_os_claim_is_held(lock)) {
         return lethe_detail_fill(detail, LETHE_ENOTFOUND,
                                  "the store in %s is still being made; try again", folder);
+    }
+    if (had_commits(folder)) {
+        return lethe_detail_fill(detail, LETHE_ENOTFOUND,
+                                 "the store in %s has lost its data; restore a backup", folder);
     }
     return lethe_detail_fill(detail, LETHE_ENOTFOUND,
                              "making the store in %s was interrupted, and nothing is in it yet; "
@@ -73,6 +89,7 @@ static void count_name(void *context, const char *name) {
 void lethe_disk_unmake(lethe_disk *disk) {
     char ledger[LETHE_OS_PATH_BYTES];
     if (!disk->is_made_here || lethe_disk_check_place(disk, NULL) != LETHE_OK) return;
+    if (disk->acknowledged > 0) return; /* I3 */
     if (lethe_os_path(ledger, "%s/ledger", disk->folder)) lethe_os_folder_remove(ledger);
     lethe_os_folder_remove(disk->data);
     lethe_os_remove(disk->acknowledgement);
