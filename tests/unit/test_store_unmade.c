@@ -1,8 +1,8 @@
 /* Goal:   a store that cannot be made leaves nothing behind, what was there before stays as it was,
  *         and of a store whose making was interrupted readers say so.
  * Method: options that are refused only once the database is there, in folders that are missing,
- *         empty, begun, or a store; databases without a state, as a kill leaves them; and what is
- *         left of stores whose database was lost. */
+ *         empty, begun, or a store; databases without a state, as a kill leaves them; what is left
+ *         of stores whose database was lost; and another process that comes meanwhile. */
 #include "support/test.h"
 
 #include <stdio.h>
@@ -22,6 +22,21 @@ static const lethe_store_options refused[] = {
     {.create = true, .forever = LETHE_SWITCH_ON, .ledger_error = 1e-12},
 };
 enum { REFUSED = sizeof refused / sizeof refused[0] };
+
+/* Becomes true as soon as a lock was removed: another process has made one at once. */
+static bool others_wait, others_came;
+
+bool __real_lethe_os_remove(const char *removed);
+bool __wrap_lethe_os_remove(const char *removed);
+bool __wrap_lethe_os_remove(const char *removed) {
+    bool done = __real_lethe_os_remove(removed);
+    if (!others_wait || strcmp(removed, lock) != 0) return done;
+    FILE *file = fopen(lock, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    others_came = true;
+    return done;
+}
 
 static int begin(void **state) {
     (void)state;
@@ -60,6 +75,15 @@ static void a_store_that_is_refused_is_taken_back(void **state) {
         refuse(i);
         assert_int_equal(look(), LETHE_OS_MISSING);
     }
+}
+
+static void who_comes_meanwhile_keeps_the_lock(void **state) {
+    (void)state;
+    others_wait = true;
+    refuse(0);
+    others_wait = false;
+    assert_true(others_came);
+    assert_int_equal(access(lock, F_OK), 0);
 }
 
 static void a_folder_that_was_there_stays(void **state) {
@@ -142,9 +166,8 @@ static void lost_data_are_not_made_anew(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(a_store_that_is_refused_is_taken_back),
-        TEST(a_folder_that_was_there_stays),
-        TEST(making_that_was_interrupted_is_told),
+        TEST(a_store_that_is_refused_is_taken_back), TEST(who_comes_meanwhile_keeps_the_lock),
+        TEST(a_folder_that_was_there_stays),         TEST(making_that_was_interrupted_is_told),
         TEST(lost_data_are_not_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,9 @@
  *         nobody else has written to it.
  * I3      A folder may be all that is left of a store whose database was lost, and the number of
  *         the last acknowledged commit is what says so. Then nothing is taken back: the next
- *         opening would find no trace of the loss, and count from 0. */
+ *         opening would find no trace of the loss, and count from 0.
+ * I4      Once the lock is gone, another process may make a lock and a store in the folder: what is
+ *         in it then is not ours. */
 #include <errno.h>
 #include <string.h>
 
@@ -98,5 +100,5 @@ void lethe_disk_unmake(lethe_disk *disk) {
                     lethe_os_folder_each(disk->folder, count_name, &left) == LETHE_OK;
     if (!disk->found_empty || !is_known || left != 1) return; /* I1 */
     lethe_os_remove(disk->lock);
-    if (disk->found_missing) lethe_os_folder_remove(disk->folder);
+    if (disk->found_missing) lethe_os_folder_remove_empty(disk->folder); /* I4 */
 }
