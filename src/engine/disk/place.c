@@ -9,7 +9,9 @@
  *         the last acknowledged commit is what says so. Then nothing is taken back: the next
  *         opening would find no trace of the loss, and count from 0.
  * I4      Once the lock is gone, another process may make a lock and a store in the folder: what is
- *         in it then is not ours. */
+ *         in it then is not ours.
+ * I5      A kill leaves a whole store, of which nothing was acknowledged, or none: the database
+ *         loses its name, as it got it, before anything of it is removed. */
 #include <errno.h>
 #include <string.h>
 
@@ -92,9 +94,12 @@ void lethe_disk_unmake(lethe_disk *disk) {
     char ledger[LETHE_OS_PATH_BYTES];
     if (!disk->is_made_here || lethe_disk_check_place(disk, NULL) != LETHE_OK) return;
     if (disk->acknowledged > 0) return; /* I3 */
-    if (lethe_os_path(ledger, "%s/ledger", disk->folder)) lethe_os_folder_remove(ledger);
-    lethe_os_folder_remove(disk->data);
     lethe_os_remove(disk->acknowledgement);
+    if (lethe_os_sync_folder(disk->folder) != LETHE_OK ||
+        lethe_os_folder_rename(disk->data, disk->begun) != LETHE_OK)
+        return; /* I5 */
+    if (lethe_os_path(ledger, "%s/ledger", disk->folder)) lethe_os_folder_remove(ledger);
+    lethe_os_folder_remove(disk->begun);
     unsigned left = 0;
     bool is_known = lethe_os_sync_folder(disk->folder) == LETHE_OK &&
                     lethe_os_folder_each(disk->folder, count_name, &left) == LETHE_OK;
