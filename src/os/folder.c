@@ -80,6 +80,10 @@ void lethe_os_folder_remove(const char *path) {
     (void)rmdir(path);
 }
 
+void lethe_os_folder_remove_empty(const char *path) {
+    (void)rmdir(path);
+}
+
 /* Which folders to remove. */
 struct pruning {
     const char *path, *prefix, *kept;

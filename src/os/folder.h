@@ -28,6 +28,8 @@ LETHE_MUST_CHECK lethe_status lethe_os_folder_make(const char *path);
 LETHE_MUST_CHECK lethe_status lethe_os_folder_rename(const char *from, const char *to);
 /* Removes a folder and what is in it, one level deep. */
 void lethe_os_folder_remove(const char *path);
+/* Removes a folder if nothing is in it. */
+void lethe_os_folder_remove_empty(const char *path);
 /* Removes the folders in a folder whose names begin with prefix, except the one that is kept. */
 void lethe_os_folder_prune(const char *path, const char *prefix, const char *kept);
 
