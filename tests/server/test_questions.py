@@ -82,6 +82,19 @@ def test_periods_that_were_dropped(serve, tmp_path):
     assert server.get("/v1/top")[1] == {"counters": [{"key": "k", "value": "2"}]}
 
 
+def test_the_first_moment_of_1970_is_a_time(serve, tmp_path):
+    """It is not as if none were given, which asks for everything, or for now."""
+    fields = ("--fields", "id=1,key=2,delta=3,time=4", "--time-unit", "s")
+    count(tmp_path / "db", "--per", "1h", *fields, lines=b"1\tk\t5\t600\n2\tk\t7\t7200\n")
+    server = serve()
+    for query in ("at=0", "at=1970-01-01", "by=1h&at=1970-01-01T00:00:00Z"):
+        assert server.get(f"/v1/top?{query}")[1]["counters"] == [{"key": "k", "value": "5"}], query
+    assert server.get("/v1/top?at=")[1]["counters"] == [{"key": "k", "value": "12"}]
+    for query in ("to=0", "to=1970-01-01", "from=0&to=0"):
+        assert "to is not after from" in refused(server, f"/v1/usage?{query}"), query
+    assert [row["value"] for row in server.get("/v1/usage?from=0&to=1970-01-01T01:00:00Z")[1]["usage"]] == ["5"]
+
+
 def test_periods_that_came_later(serve, tmp_path):
     count(tmp_path / "db", lines=b"1\tk\n")
     server = serve("--per", "1d")
