@@ -131,6 +131,17 @@ def test_a_store_that_is_damaged_or_in_use(serve, tmp_path):
     assert damaged == run("count", "--db", folder) and damaged[0] == 3 and "restore a backup" in damaged[1], damaged
 
 
+@pytest.mark.parametrize("option", ["--fields", "--cloud-fields"])
+def test_fields_that_make_no_sense_make_no_store(option, tmp_path):
+    """A store that they left behind would refuse what is asked for when they are right."""
+    folder = tmp_path / "db"
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", option, "id=id,ky=key")
+    assert code == 2 and option in errors and "'ky=key'" in errors and not folder.exists(), errors
+    count(folder, "--scale", "2", lines=b"1\tk\t1.50\n")
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--fields", "id=id,key=key,delta=:1.234")
+    assert code == 2 and "--fields: " in errors and "1.234" in errors, errors
+
+
 def test_caps_are_called_by_their_options(serve):
     server = serve("--max-holds", "1", "--max-counters", "2")
     place = {"key": "k", "amount": 1, "limit": 9, "lease_ms": 3600000}
