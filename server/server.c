@@ -162,6 +162,12 @@ static int learn(struct server *server) {
     server->event_time = stats.event_time;
     server->check_payload = stats.check_payload;
     server->has_sketch = stats.sketch_bytes > 0;
+    if (server->event_time && server->options->ignore_time) {
+        return message_fail(EXIT_USAGE,
+                            "%s goes by the time of events, which --ignore-time is to ignore; "
+                            "leave that out, or name another folder",
+                            server->options->folder);
+    }
     memcpy(server->per, stats.per, sizeof server->per);
     memcpy(server->zone, stats.zone, sizeof server->zone);
     const char *zone =

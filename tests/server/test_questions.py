@@ -142,6 +142,15 @@ def test_fields_that_make_no_sense_make_no_store(option, tmp_path):
     assert code == 2 and "--fields: " in errors and "1.234" in errors, errors
 
 
+def test_a_time_is_not_used_and_ignored(tmp_path):
+    folder = tmp_path / "db"
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--event-time", "--ignore-time")
+    assert code == 2 and "cannot be used together" in errors and not folder.exists(), errors
+    count(folder, "--per", "1h", "--fields", "id=1,key=2,time=3", lines=b"1\tk\t2018-11-04T10:00:00Z\n")
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--ignore-time")
+    assert code == 2 and "goes by the time of events" in errors, errors
+
+
 def test_caps_are_called_by_their_options(serve):
     server = serve("--max-holds", "1", "--max-counters", "2")
     place = {"key": "k", "amount": 1, "limit": 9, "lease_ms": 3600000}
