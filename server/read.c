@@ -156,7 +156,7 @@ void answer_top(struct request *request) {
     uint64_t at_ms = 0;
     if (by != NULL && by[0] == '\0') by = NULL;
     if (!request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most) ||
-        !usage_argument_time(request, "at", &at_ms) || !request_enter(request)) {
+        !usage_argument_at(request, &at_ms) || !request_enter(request)) {
         return;
     }
     bool is_period = by != NULL || at_ms != 0;

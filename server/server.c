@@ -103,7 +103,8 @@ static const char *zone_of_times(const struct server *server) {
 }
 
 /* Fields of a format, with the time if the store goes by that. Where the store has periods, and
- * not by the time of events, one that says when it happened would be counted in another period. */
+ * not by the time of events, one that says when it happened would be counted in another period.
+ * Before there is a store, this says whether the fields make sense at all. */
 static bool make_format(const struct server *server, const char *fields, bool is_cloud,
                         struct event_format *out, struct event_problem *problem) {
     bool minds_time =
@@ -130,15 +131,26 @@ static bool make_format(const struct server *server, const char *fields, bool is
                                            .takes_base64 = !is_cloud,
                                            .guards = is_cloud ? guards : guards + 1,
                                            .guard_count = (size_t)is_cloud + minds_time};
-    if (!event_format_make(&options, out, problem)) return false;
-    if (event_format_has_time(out) && !server->event_time) {
+    return event_format_make(&options, out, problem);
+}
+
+static bool make_formats(struct server *server, struct event_problem *problem) {
+    const struct server_options *options = server->options;
+    return make_format(server, options->fields, false, &server->json, problem) &&
+           make_format(server, options->cloud_fields, true, &server->cloud, problem);
+}
+
+/* Whether a format is one of events for this store. */
+static bool fit_format(const struct server *server, struct event_format *format,
+                       struct event_problem *problem) {
+    if (event_format_has_time(format) && !server->event_time) {
         event_problem_set(problem,
                           "%s names a time, and the store goes by its own clock; leave the time "
                           "out, or give a folder for a new store and --event-time",
-                          option);
+                          format->fields_option);
         return false;
     }
-    return event_format_set_scale(out, server->scale, problem);
+    return event_format_set_scale(format, server->scale, problem);
 }
 
 /* What the store is like, which formats and answers depend on. */
@@ -150,13 +162,19 @@ static int learn(struct server *server) {
     server->event_time = stats.event_time;
     server->check_payload = stats.check_payload;
     server->has_sketch = stats.sketch_bytes > 0;
+    if (server->event_time && server->options->ignore_time) {
+        return message_fail(EXIT_USAGE,
+                            "%s goes by the time of events, which --ignore-time is to ignore; "
+                            "leave that out, or name another folder",
+                            server->options->folder);
+    }
     memcpy(server->per, stats.per, sizeof server->per);
     memcpy(server->zone, stats.zone, sizeof server->zone);
     const char *zone =
         server->zone[0] != '\0' && strcmp(server->zone, "UTC") != 0 ? server->zone : "+00:00";
-    if (!event_zone_set(zone, &server->moments.zone, &problem) ||
-        !make_format(server, server->options->fields, false, &server->json, &problem) ||
-        !make_format(server, server->options->cloud_fields, true, &server->cloud, &problem)) {
+    if (!event_zone_set(zone, &server->moments.zone, &problem) || !make_formats(server, &problem) ||
+        !fit_format(server, &server->json, &problem) ||
+        !fit_format(server, &server->cloud, &problem)) {
         return message_fail(EXIT_USAGE, "%s", problem.text);
     }
     return EXIT_DONE;
@@ -191,6 +209,9 @@ static bool is_within(const char *folder, const char *store) {
 static int begin_store(struct server *server) {
     const struct server_options *options = server->options;
     lethe_detail detail = {""};
+    struct event_problem problem;
+    /* A store that was made, and then not served, would keep what it was made with. */
+    if (!make_formats(server, &problem)) return message_fail(EXIT_USAGE, "%s", problem.text);
     lethe_status status = door_open(&server->door, options->folder, options->store, &detail);
     if (status != LETHE_OK)
         return options->fail(status, "open the store", options->folder, &detail);

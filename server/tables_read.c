@@ -158,7 +158,7 @@ void answer_table_top(struct request *request) {
     struct source_reading reading;
     uint64_t at_ms = 0;
     if (!request_argument_number(request, "limit", 1, ROWS_LIMIT, &list.most) ||
-        !usage_argument_time(request, "at", &at_ms) || !choose_table(request, room, &reading)) {
+        !usage_argument_at(request, &at_ms) || !choose_table(request, room, &reading)) {
         return;
     }
     text_put(list.out, "{\"counters\":[");

@@ -30,6 +30,13 @@ bool usage_argument_time(struct request *request, const char *name, uint64_t *ou
     return false;
 }
 
+bool usage_argument_at(struct request *request, uint64_t *out_ms) {
+    *out_ms = 0;
+    if (!usage_argument_time(request, "at", out_ms)) return false;
+    if (*out_ms == 0 && request_has_argument(request, "at")) *out_ms = 1;
+    return true;
+}
+
 bool usage_add_row(void *context, const lethe_usage_row *row) {
     struct usage_list *list = context;
     char value[USAGE_VALUE_BYTES], text[USAGE_PERIOD_BYTES];
@@ -92,7 +99,8 @@ bool usage_arguments(struct request *request, struct usage_asked *out) {
         !usage_argument_time(request, "to", &query->to_ms)) {
         return false;
     }
-    if (query->to_ms > 0 && query->from_ms >= query->to_ms) {
+    /* 0 would be no end, and is before the first moment. */
+    if (request_has_argument(request, "to") && query->from_ms >= query->to_ms) {
         request_problem(request, 400, "Bad argument", "to is not after from");
         return false;
     }

@@ -9,6 +9,10 @@
  * argument. */
 bool usage_argument_time(struct request *request, const char *name, uint64_t *out_ms);
 
+/* The time that a ranking is of, in `at`. 0: there is none; so the first moment of 1970 is the next
+ * one, which is in the same period. */
+bool usage_argument_at(struct request *request, uint64_t *out_ms);
+
 uint64_t usage_now_ms(void);
 
 /* What a query of usage asks for, with room for its keys. */

@@ -32,6 +32,8 @@ static int check_place(const struct arguments *arguments) {
         if (arguments_has(arguments, of_redis[i]))
             return arguments_fail(arguments, "--%s needs --redis", of_redis[i]);
     }
+    if (arguments_has(arguments, "event-time") && arguments_has(arguments, "ignore-time"))
+        return arguments_fail(arguments, "--event-time and --ignore-time cannot be used together");
     return EXIT_DONE;
 }
 

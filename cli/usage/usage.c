@@ -100,7 +100,9 @@ static int run_with(const struct arguments *arguments, const struct source *sour
                     const char *zone, lethe_usage_query *query) {
     int code = usage_read_time(arguments, "from", zone, &query->from_ms);
     if (code == EXIT_DONE) code = usage_read_time(arguments, "to", zone, &query->to_ms);
-    if (code == EXIT_DONE && query->to_ms > 0 && query->from_ms >= query->to_ms)
+    /* 0 would be no end, and is before the first moment. */
+    bool has_end = arguments_has(arguments, "to");
+    if (code == EXIT_DONE && has_end && query->from_ms >= query->to_ms)
         code = arguments_fail(arguments, "--to is not after --from");
     return code == EXIT_DONE ? run_query(arguments, source, query) : code;
 }

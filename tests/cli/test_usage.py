@@ -106,6 +106,17 @@ def test_times_that_there_never_were(zone, time, wrong, lethe, tmp_path):
         assert result.returncode == USAGE and wrong in result.stderr, result.stderr
 
 
+def test_nothing_is_before_the_first_moment(lethe, tmp_path):
+    """An end at the first moment of 1970 is no missing end, after which everything would be printed."""
+    (tmp_path / "events").write_bytes(b"1\tk\t5\t600\n2\tk\t7\t7200\n")
+    assert lethe("count", "-q", "--db", "d", "--per", "1h", *EVENTS, "events").returncode == DONE
+    for end in ("1970-01-01", "1970-01-01T00:00:00Z", "0"):
+        result = lethe("usage", "--db", "d", "--to", end)
+        assert (result.returncode, result.stdout) == (USAGE, b"") and b"--to is not after --from" in result.stderr, result
+    assert lethe("usage", "--db", "d", "--to", "1970-01-01T01:00:00Z").stdout.endswith(b"k\t5\n")
+    assert lethe("top", "--db", "d", "--by", "1h", "--at", "0").stdout == b"k\t5\n"
+
+
 def test_keys_that_are_not_text(lethe, tmp_path):
     """A picture stays well-formed, and keys that differ stay different."""
     keys = [b"caf\xe9", b"caf\xe8", b"caf\xc3\xa9", b"<&>"]

@@ -82,6 +82,19 @@ def test_periods_that_were_dropped(serve, tmp_path):
     assert server.get("/v1/top")[1] == {"counters": [{"key": "k", "value": "2"}]}
 
 
+def test_the_first_moment_of_1970_is_a_time(serve, tmp_path):
+    """It is not as if none were given, which asks for everything, or for now."""
+    fields = ("--fields", "id=1,key=2,delta=3,time=4", "--time-unit", "s")
+    count(tmp_path / "db", "--per", "1h", *fields, lines=b"1\tk\t5\t600\n2\tk\t7\t7200\n")
+    server = serve()
+    for query in ("at=0", "at=1970-01-01", "by=1h&at=1970-01-01T00:00:00Z"):
+        assert server.get(f"/v1/top?{query}")[1]["counters"] == [{"key": "k", "value": "5"}], query
+    assert server.get("/v1/top?at=")[1]["counters"] == [{"key": "k", "value": "12"}]
+    for query in ("to=0", "to=1970-01-01", "from=0&to=0"):
+        assert "to is not after from" in refused(server, f"/v1/usage?{query}"), query
+    assert [row["value"] for row in server.get("/v1/usage?from=0&to=1970-01-01T01:00:00Z")[1]["usage"]] == ["5"]
+
+
 def test_periods_that_came_later(serve, tmp_path):
     count(tmp_path / "db", lines=b"1\tk\n")
     server = serve("--per", "1d")
@@ -116,6 +129,26 @@ def test_a_store_that_is_damaged_or_in_use(serve, tmp_path):
         file.write_bytes(b"")
     damaged = run("serve", "--db", folder, "--listen", "127.0.0.1:0")
     assert damaged == run("count", "--db", folder) and damaged[0] == 3 and "restore a backup" in damaged[1], damaged
+
+
+@pytest.mark.parametrize("option", ["--fields", "--cloud-fields"])
+def test_fields_that_make_no_sense_make_no_store(option, tmp_path):
+    """A store that they left behind would refuse what is asked for when they are right."""
+    folder = tmp_path / "db"
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", option, "id=id,ky=key")
+    assert code == 2 and option in errors and "'ky=key'" in errors and not folder.exists(), errors
+    count(folder, "--scale", "2", lines=b"1\tk\t1.50\n")
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--fields", "id=id,key=key,delta=:1.234")
+    assert code == 2 and "--fields: " in errors and "1.234" in errors, errors
+
+
+def test_a_time_is_not_used_and_ignored(tmp_path):
+    folder = tmp_path / "db"
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--event-time", "--ignore-time")
+    assert code == 2 and "cannot be used together" in errors and not folder.exists(), errors
+    count(folder, "--per", "1h", "--fields", "id=1,key=2,time=3", lines=b"1\tk\t2018-11-04T10:00:00Z\n")
+    code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--ignore-time")
+    assert code == 2 and "goes by the time of events" in errors, errors
 
 
 def test_caps_are_called_by_their_options(serve):
