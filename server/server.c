@@ -113,16 +113,8 @@ static bool make_format(const struct server *server, const char *fields, bool is
     const char *usual = is_cloud ? "" : "id=id,key=key,delta=delta";
     const char *option = is_cloud ? "--cloud-fields" : EVENT_FIELDS_OPTION;
     if (fields == NULL) fields = usual;
-    bool has_time = strstr(fields, "time=") != NULL;
-    int length = snprintf(all, sizeof all, "%s%s%s", fields, fields[0] != '\0' ? "," : "",
-                          server->event_time && !has_time ? "time=time" : "");
-    if ((size_t)length >= sizeof all) {
-        event_problem_set(problem, "%s is too long; name less", option);
-        return false;
-    }
-    if (length > 0 && all[length - 1] == ',') all[length - 1] = '\0';
     struct event_format_options options = {.kind = EVENTS_JSONL,
-                                           .fields = all[0] != '\0' ? all : NULL,
+                                           .fields = fields[0] != '\0' ? fields : NULL,
                                            .fields_option = option,
                                            .zone = zone_of_times(server),
                                            .has_periods = true,
@@ -131,6 +123,14 @@ static bool make_format(const struct server *server, const char *fields, bool is
                                            .takes_base64 = !is_cloud,
                                            .guards = is_cloud ? guards : guards + 1,
                                            .guard_count = (size_t)is_cloud + minds_time};
+    if (!event_format_make(&options, out, problem)) return false;
+    if (!server->event_time || event_format_has_time(out)) return true;
+    int length = snprintf(all, sizeof all, "%s%stime=time", fields, fields[0] != '\0' ? "," : "");
+    if ((size_t)length >= sizeof all) {
+        event_problem_set(problem, "%s is too long; name less", option);
+        return false;
+    }
+    options.fields = all;
     return event_format_make(&options, out, problem);
 }
 

@@ -331,6 +331,16 @@ def test_times_as_numbers(serve):
     assert row["from"].startswith("2023-11-14") and row["value"] == "4"
 
 
+def test_fields_that_only_look_as_if_they_named_a_time(serve):
+    """A literal may have "time=" in it. The time of an event is read all the same, and missed where there is none."""
+    server = serve("--event-time", "--window", "1h", "--fields", "id=id,key=key,key=:uptime=x")
+    assert server.post("/v1/events", {"id": "a", "key": "k"})[0] == 400
+    for name, at in (("a", 1700007200000), ("b", 1700000000000)):
+        status, answer = server.post("/v1/events", {"id": name, "key": "k", "time": at})
+        assert status == 200 and answer["events"][0]["outcome"] == ("applied" if name == "a" else "late"), answer
+    assert server.value("k") == 1 and server.value("uptime%3Dx") == 1
+
+
 WHEN = "2026-11-01T12:00:00Z"
 FORMS = [({"id": "1", "key": "t", "time": WHEN}, "application/json", {}),
          ([{"id": "1", "key": "t", "time": 1793534400000}], "application/json", {}),
