@@ -6,8 +6,8 @@
  * Bytes are what the window says it uses, which MEMORY USAGE of a once-table is too.
  *
  * The first two rows of an error are the time: a window gets all ids, in batches and one by one,
- * and the least CPU time of several runs counts. "capped" is a window under a cap that it does not reach: it
- * grows by larger steps, as all windows did before steps became smaller (growth.h).
+ * and the least CPU time of several runs counts. "capped" is a window under a cap that it does not
+ * reach: it grows by larger steps, as all windows did before steps became smaller (growth.h).
  *
  * The other rows ask what another rule would take: a new part for so many times the ids that are
  * alive. They are arithmetic with the plans of real parts, from ten thousand ids on, where the

@@ -1,7 +1,8 @@
 /* engine/ids/fill.h - fills a window with the ids of the log, in threads of its own.
  *
- * The caller reads segments and hands over their runs; the threads add them to the window. It becomes the window that the caller would have made alone, one run after
- * the other: lethe_window_add_runs. */
+ * The caller reads segments and hands over their runs; the threads add them to the window. It
+ * becomes the window that the caller would have made alone, one run after the other:
+ * lethe_window_add_runs. */
 #ifndef LETHE_ENGINE_IDS_FILL_H
 #define LETHE_ENGINE_IDS_FILL_H
 

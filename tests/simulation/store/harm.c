@@ -61,8 +61,8 @@ static lethe_store_options own_options(const struct world *world) {
     return options;
 }
 
-/* The one gap (engine/disk/disk.c, LIMIT): nothing may say how far a log reached before a power cut,
- * so damage to its end looks like what was being written. */
+/* The one gap (engine/disk/disk.c, LIMIT): nothing may say how far a log reached before a power
+ * cut, so damage to its end looks like what was being written. */
 static bool may_lose_end(const struct world *world, const struct disk_place *place) {
     const char *ending = strrchr(place->path, '.');
     return world->is_cut && ending != NULL && strcmp(ending, ".log") == 0;
