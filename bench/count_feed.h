@@ -1,11 +1,11 @@
 /* bench/count_feed.h - events that a process makes up and writes to a pipe, as fast as it can.
  *
  * For more events than one wants to have in a file: a billion have 52 GB. They are those of
- * count_events.h, but keys and deltas repeat after 16,777,216 originals. They come in stages, which
- * may differ in their duplicates. When a stage has been written, the process notes the time, and the
- * CPU time of whoever reads. A pipe has 1 MiB, or 20,000 events: the reader is behind by that, and
- * by what it has read and not yet counted, at the end of every stage alike. What the generator costs
- * is not counted, but it takes a CPU. */
+ * count_events.h, but keys and deltas repeat after 16,777,216 originals. They come in stages,
+ * which may differ in their duplicates. When a stage has been written, the process notes the
+ * time, and the CPU time of whoever reads. A pipe has 1 MiB, or 20,000 events: the reader is
+ * behind by that, and by what it has read and not yet counted, at the end of every stage alike.
+ * What the generator costs is not counted, but it takes a CPU. */
 #ifndef LETHE_BENCH_COUNT_FEED_H
 #define LETHE_BENCH_COUNT_FEED_H
 
