@@ -18,7 +18,7 @@
  *         few more bits for few ids cost little, and most of e is left for the part that will
  *         finally hold the load.
  * SIZE    A new part is made for the ids that would arrive in a window at the current rate, plus
- *         10%, once two thirds of these have arrived. Until then it is made for half of the ids
+ *         10%, once a third of these have arrived. Until then it is made for half of the ids
  *         that are remembered now: a burst is not a trend. Below a hundred thousand ids, under a
  *         cap and where parts are many, it is made for up to four times as many. When the rate
  *         falls to an eighth of what the newest part was made for, a smaller part follows.

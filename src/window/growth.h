@@ -36,7 +36,7 @@ enum {
 #define LETHE_GROWTH_STEP_OF_MANY 1
 /* If no more than so many times the ids that are alive are to be expected, most of the load is
  * there. Then a part is made for all of it. */
-#define LETHE_GROWTH_LAST_STEP 1.5
+#define LETHE_GROWTH_LAST_STEP 3
 
 /* The shortest remainders that policy degrade goes down to. */
 enum { LETHE_GROWTH_SHORTEST_BITS = 7 };
