@@ -20,7 +20,7 @@ import pytest
 from conftest import ask
 from sizes import sized
 
-STEPS, ROUNDS = sized(220, 600, 8000), sized(1, 2, 4)
+STEPS, ROUNDS = sized(220, 600, 6000), sized(1, 2, 3)
 LONG_MS, SHORT_MS = 3_600_000, 1
 MODES = [(), ("--check-payload",), ("--forever",), ("--per", "1h,1d"), ("--exact", "--memory", "1MiB")]
 KEYS = [b"alice", b"bob", b"\xff\x00key", "schlüssel".encode()]
