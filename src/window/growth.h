@@ -34,8 +34,8 @@ enum {
 };
 #define LETHE_GROWTH_FINE_STEP 0.5
 #define LETHE_GROWTH_STEP_OF_MANY 1
-/* If no more than so many times the ids that are alive are to be expected, a part is made for all of
- * them. Later, fewer bytes would be taken for each id at that moment, and more in all. */
+/* If no more than so many times the ids that are alive are to be expected, a part is made for all
+ * of them. Later, fewer bytes would be taken for each id at that moment, and more in all. */
 #define LETHE_GROWTH_LAST_STEP 3
 
 /* The shortest remainders that policy degrade goes down to. */
