@@ -18,6 +18,9 @@ typedef struct lethe_tunables {
     uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see disk/options.c */
     uint64_t fill_thread_ids;    /* of a log whose window threads fill: see ids/fill.h */
     uint64_t fill_round_ids;     /* that threads share at a time; 0: as many as there is room for */
+    uint64_t renew_ids;          /* of a window, from which on it may be made again: ids/renew.h */
+    uint64_t renew_parts;        /* of which it has grown by then */
+    uint64_t renew_percent;      /* of its ids, to be applied before it is made again once more */
     uint64_t index_tail_ids;     /* of one tail of an index: see ids/tail.h */
     uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */
     uint64_t index_memory_bytes; /* of an index, after which its ids go to files, about */

@@ -219,7 +219,9 @@ static void free_store(lethe_store *store) {
     store->stopping = true;
     lethe_os_condition_wake_all(&store->log.work);
     lethe_os_condition_wake_all(&store->fold.wake);
+    lethe_renew_stop(store);
     lethe_engine_leave(store);
+    lethe_renew_join(store);
     if (store->fold.thread_runs) lethe_os_thread_join(&store->fold.thread);
     if (store->log.committer_runs) lethe_os_thread_join(&store->log.committer);
     for (unsigned i = 0; i < LETHE_GROUPS; i++) {
@@ -289,6 +291,7 @@ lethe_status lethe_store_open(const char *folder, const lethe_store_options *opt
 static lethe_status finish(lethe_store *store, lethe_detail *detail) {
     lethe_engine_enter(store);
     lethe_status status = store->failed;
+    lethe_renew_stop(store);
     lethe_ids_measure(&store->ids, &store->state);
     lethe_ids_drop_memory(&store->ids);
     if (status == LETHE_OK) status = lethe_fold_all(store);

@@ -15,7 +15,8 @@
  * ledger), values/counters.c and log/commit.c, in this order.
  *
  * Everything in a store is guarded by its lock, except the group that is being committed, which
- * belongs to the committing thread, and what a fold took, which belongs to the folding thread. */
+ * belongs to the committing thread, what a fold took, which belongs to the folding thread, and the
+ * window that is made to take the place of another (ids/renew.h). */
 #ifndef LETHE_ENGINE_STORE_H
 #define LETHE_ENGINE_STORE_H
 
@@ -24,6 +25,7 @@
 #include "engine/disk/disk.h"
 #include "engine/holds/holds.h"
 #include "engine/ids/ids.h"
+#include "engine/ids/renew.h"
 #include "engine/log/log.h"
 #include "engine/values/fold.h"
 #include "engine/values/values.h"
@@ -49,6 +51,7 @@ struct lethe_store {
     lethe_values values;
     lethe_log log;
     lethe_fold fold;
+    lethe_renewal renewal;
     lethe_claims claims;
     lethe_holds holds;
 

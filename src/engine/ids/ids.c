@@ -29,7 +29,17 @@ lethe_window_options lethe_ids_window(const lethe_ids *ids, const lethe_store_op
                          .one_line = options->max_memory_bytes == 0);
 }
 
-static lethe_status make_window(lethe_ids *ids, const lethe_store_options *options,
+lethe_status lethe_ids_make_window(const lethe_ids *ids, const lethe_store_options *options,
+                                   const lethe_state *state, uint64_t capacity,
+                                   lethe_window **out) {
+    lethe_window_options window = lethe_ids_window(ids, options);
+    window.kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT;
+    window.capacity = capacity;
+    window.seed = state->seed;
+    return lethe_window_new(&window, out);
+}
+
+static lethe_status open_window(lethe_ids *ids, const lethe_store_options *options,
                                 const lethe_state *state, lethe_detail *detail) {
     uint64_t capacity = options->capacity;
     /* Under a cap, what the log has gets its room later: lethe_ids_refill. */
@@ -41,11 +51,7 @@ static lethe_status make_window(lethe_ids *ids, const lethe_store_options *optio
                                  "a window of the forgetful kind has no memory cap in a store; "
                                  "leave the cap out, or make a store of the quotient kind");
     }
-    lethe_window_options window = lethe_ids_window(ids, options);
-    window.kind = state->forgetful ? LETHE_WINDOW_FORGETFUL : LETHE_WINDOW_QUOTIENT;
-    window.capacity = capacity;
-    window.seed = state->seed;
-    lethe_status status = lethe_window_new(&window, &ids->window);
+    lethe_status status = lethe_ids_make_window(ids, options, state, capacity, &ids->window);
     if (status == LETHE_EFULL) {
         return lethe_detail_fill(detail, status,
                                  "the window's memory cap is too small for the ids that are "
@@ -87,7 +93,7 @@ static lethe_status make_index(lethe_ids *ids, const char *folder,
 lethe_status lethe_ids_open(lethe_ids *ids, const char *folder, const lethe_store_options *options,
                             const lethe_state *state, lethe_detail *detail) {
     ids->oldest_ms = UINT64_MAX;
-    lethe_status status = make_window(ids, options, state, detail);
+    lethe_status status = open_window(ids, options, state, detail);
     if (status == LETHE_OK) status = make_index(ids, folder, options, detail);
     return status == LETHE_OK ? open_ledger(ids, folder, options, state, detail) : status;
 }
@@ -114,12 +120,13 @@ void lethe_ids_close(lethe_ids *ids) {
     ids->ledger = NULL;
 }
 
-lethe_status lethe_ids_record_run(lethe_ids *ids, const unsigned char *log_ids, lethe_id_run run) {
+lethe_status lethe_ids_record_run(lethe_window *window, const unsigned char *log_ids,
+                                  lethe_id_run run) {
     lethe_hash hashes[BATCH];
     for (uint32_t done = 0, size; done < run.count; done += size) {
         size = run.count - done < BATCH ? run.count - done : BATCH;
         lethe_log_ids_expand(log_ids + (size_t)done * LETHE_LOG_ID_BYTES, size, hashes);
-        lethe_status status = lethe_window_add_batch(ids->window, hashes, size, run.clock_ms, NULL);
+        lethe_status status = lethe_window_add_batch(window, hashes, size, run.clock_ms, NULL);
         if (status != LETHE_OK) return status;
     }
     return LETHE_OK;

@@ -39,6 +39,13 @@ void lethe_ids_plan(lethe_ids *ids, uint64_t window_ms);
 /* The options of its window, after lethe_ids_plan; the kind and the seed are left out. */
 lethe_window_options lethe_ids_window(const lethe_ids *ids, const lethe_store_options *options);
 
+/* Makes an empty window for a store, which expects so many ids; NULL on error. Errors: those of
+ * lethe_window_new. */
+LETHE_MUST_CHECK lethe_status lethe_ids_make_window(const lethe_ids *ids,
+                                                    const lethe_store_options *options,
+                                                    const lethe_state *state, uint64_t capacity,
+                                                    lethe_window **out);
+
 /* Makes window and index, empty, and opens the ledger of the store in folder, if there is one or
  * there is to be one. Errors: those of lethe_window_new and lethe_ledger_open. */
 LETHE_MUST_CHECK lethe_status lethe_ids_open(lethe_ids *ids, const char *folder,
@@ -57,9 +64,9 @@ void lethe_ids_close(lethe_ids *ids);
 LETHE_MUST_CHECK lethe_status lethe_ids_refill(lethe_ids *ids, uint64_t count,
                                                lethe_detail *detail);
 
-/* Records a run of ids in the window, under the time they were first recorded with. */
-LETHE_MUST_CHECK lethe_status lethe_ids_record_run(lethe_ids *ids, const unsigned char *log_ids,
-                                                   lethe_id_run run);
+/* Records a run of ids in a window, under the time they were first recorded with. */
+LETHE_MUST_CHECK lethe_status lethe_ids_record_run(lethe_window *window,
+                                                   const unsigned char *log_ids, lethe_id_run run);
 
 /* Copies the window's numbers to the state, if there is a window: readers have none. */
 void lethe_ids_measure(lethe_ids *ids, lethe_state *state);

@@ -122,6 +122,7 @@ lethe_status lethe_log_seal(lethe_store *store) {
     lethe_fold_if_due(store);
     log->sealed = log->filling++;
     lethe_values_number_commits(&store->values, log->filling, store->fold.running);
+    lethe_renew_if_due(store);
     lethe_os_condition_wake_all(&log->work);
     return LETHE_OK;
 }

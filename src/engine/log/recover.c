@@ -103,7 +103,7 @@ static lethe_status record_run(lethe_store *store, const unsigned char *ids, let
                                const struct purpose *purpose) {
     if (is_expired(store, run)) return LETHE_OK;
     return purpose->fill != NULL ? lethe_fill_run(purpose->fill, ids, run)
-                                 : lethe_ids_record_run(&store->ids, ids, run);
+                                 : lethe_ids_record_run(store->ids.window, ids, run);
 }
 
 /* Adds a run, which begins with id number `from`, to the index. */

@@ -159,6 +159,15 @@ static void draw_fold(struct plan *plan, uint64_t seed) {
     if (one_in(&random, 2)) plan->tunables.fold_split_keys = magnitude(&random, 2, 100);
 }
 
+/* And this: windows that are made again all the time, also where they have one part. */
+static void draw_renewal(struct plan *plan, uint64_t seed) {
+    struct test_random random = {.state = lethe_hash_bytes(9, &seed, sizeof seed).low};
+    if (one_in(&random, 3)) return;
+    plan->tunables.renew_ids = magnitude(&random, 1, 300);
+    plan->tunables.renew_parts = 1 + test_random_below(&random, 2);
+    plan->tunables.renew_percent = one_in(&random, 2) ? 0 : 50;
+}
+
 /* How often each kind of step comes. */
 static void draw_weights(struct test_random *random, bool event_time,
                          uint32_t weights[STEP_KINDS]) {
@@ -190,6 +199,7 @@ void plan_draw(struct plan *plan, uint64_t seed, size_t step_count) {
     draw_index(plan, seed);
     draw_simple(plan, seed);
     draw_fold(plan, seed);
+    draw_renewal(plan, seed);
     uint32_t weights[STEP_KINDS], sum = 0;
     draw_weights(&random, plan->options.event_time, weights);
     for (unsigned i = 0; i < STEP_KINDS; i++)
