@@ -257,7 +257,7 @@ static void run_seed(enum mode mode, uint64_t seed, lethe_switch forgetful) {
                                .drawn_ms = START_MS,
                                .full = INT64_MAX - 2};
     const lethe_tunables usual = lethe_tune;
-    if (seed % 2 == 1) {
+    if (seed % 2 == 0) {
         lethe_tune.renew_ids = lethe_tune.renew_parts = 1;
         lethe_tune.renew_percent = 0;
     }
