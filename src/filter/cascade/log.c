@@ -323,12 +323,15 @@ static bool is_in_use(const struct lethe_cascade_log *log, uint64_t first_key) {
     return false;
 }
 
-/* Cuts off what is after the end, and removes files that are not in use. */
+/* Cuts off what is after the end, and removes files that are not in use. Both must last: a record
+ * that a power cut brought back would be taken for what follows, as soon as the new ones before it
+ * have as many keys as the lost ones had. */
 static lethe_status tidy(struct lethe_cascade_log *log, const struct found *found) {
     if (log->file_count > 0) {
         const struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
         if (last->bytes < last->file.size_bytes) {
             lethe_status status = lethe_os_block_truncate(&last->file, last->bytes);
+            if (status == LETHE_OK) status = lethe_os_block_sync(&last->file);
             if (status != LETHE_OK) return status;
         }
     }
@@ -339,7 +342,6 @@ static lethe_status tidy(struct lethe_cascade_log *log, const struct found *foun
         if (!remove_file(log, found->first_keys[i]) && found->first_keys[i] >= log->next_key)
             return LETHE_EIO;
     }
-    /* One that came back would be taken for what follows, as soon as there are as many keys. */
     return any ? lethe_os_sync_folder(log->folder) : LETHE_OK;
 }
 

@@ -182,6 +182,7 @@ static void open_if_closed(void) {
     if (is_checkpointed() && opening.sequence != point && all.events[0] != UINT32_MAX)
         verdict_fail("checkpoint", "the checkpoint is of event %" PRIu64 ", and shown is %zu",
                      opening.sequence, point);
+    verdict_tell("        opened: the first %zu of %zu to %zu events", point, all.least, all.most);
     settle(point);
     all.checkpoint = all.under_way = is_checkpointed() ? point : all.checkpoint;
     opening.holding = NULL;
