@@ -39,8 +39,9 @@ typedef struct lethe_store_needs {
     uint64_t ledger_ids;
     double ledger_error;
 
-    /* Memory. The window: in the long run; the most, while it grows from nothing to that; and when
-     * the store is opened again, which makes it of the right size at once. */
+    /* Memory. The window: in the long run; the most, while it grows from nothing to that, with
+     * another that is made to take its place; and when the store is opened again, which makes it of
+     * the right size at once. */
     uint64_t window_bytes;
     uint64_t window_peak_bytes;
     uint64_t window_reopened_bytes;

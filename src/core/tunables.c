@@ -13,6 +13,7 @@ lethe_tunables lethe_tune = {
     .ledger_checkpoint_ids = (uint64_t)8 << 20,
     .renew_ids = (uint64_t)1 << 18,
     .renew_parts = 5,
+    .renew_most_bytes = (uint64_t)1 << 30,
     .renew_percent = 50,
     .index_tail_ids = (uint64_t)21 << 16,
     .index_threads = 1,

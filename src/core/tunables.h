@@ -20,6 +20,7 @@ typedef struct lethe_tunables {
     uint64_t fill_round_ids;     /* that threads share at a time; 0: as many as there is room for */
     uint64_t renew_ids;          /* of a window, from which on it may be made again: ids/renew.h */
     uint64_t renew_parts;        /* of which it has grown by then */
+    uint64_t renew_most_bytes;   /* larger ones stay as they are */
     uint64_t renew_percent;      /* of its ids, to be applied before it is made again once more */
     uint64_t index_tail_ids;     /* of one tail of an index: see ids/tail.h */
     uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */

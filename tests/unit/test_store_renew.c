@@ -90,8 +90,8 @@ static lethe_window_stats window_of(lethe_store *store) {
     return stats;
 }
 
-/* Fresh ids and duplicates, until windows were made again so many times. Returns how many are fresh.
- * Where the machine has other work, it waits for them. */
+/* Fresh ids and duplicates, until windows were made again so many times. Returns how many are
+ * fresh. Where the machine has other work, it waits for them. */
 static uint64_t submit_while_renewing(lethe_store *store, struct test_random *random,
                                       uint64_t *time_ms) {
     uint64_t count = 0;

@@ -14,7 +14,8 @@
  *         moment. Without memory for it the old window stays.
  * WHY     To look for an id in twenty parts costs five times what one costs. To fill a window costs
  *         what a few ids in ten cost, since each is made for several times the ids before.
- * MEMORY  Both windows, until the exchange. Under a cap windows are not made again.
+ * MEMORY  Both windows, until the exchange. Windows of more than a GiB stay as they are, and those
+ *         that have a cap.
  * LIMIT   Not the forgetful kind, whose window does not become slower. Not with one thread only. */
 #include "engine/ids/renew.h"
 
@@ -215,7 +216,7 @@ void lethe_renew_if_due(lethe_store *store) {
     lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
     lethe_status status = lethe_window_info(store->ids.window, store->state.clock_ms, &stats);
     if (status != LETHE_OK || stats.ids < lethe_tune.renew_ids ||
-        stats.parts < lethe_tune.renew_parts)
+        stats.parts < lethe_tune.renew_parts || stats.memory_bytes > lethe_tune.renew_most_bytes)
         return;
     /* Where parts are many though ids do not become more, to fill it again costs less than half of
      * what they cost. */
