@@ -11,6 +11,7 @@ UUID.
     Lua            SET id NX EX 600, and HINCRBY if that was new
     ONCE.INCRBY    one operation per command
     ONCE.MINCRBY   fifty operations per command; its figures are operations, not commands
+    Lua, LPUSH     SET id NX EX 600, and LPUSH if that was new; ONCE.CALL LPUSH is the same with the module
 
 Beside the operations per second there is what one takes of the CPU in the server's main thread, as the server counts
 it, in microseconds: that depends less on what else the machine does, and on how fast the client is.
@@ -41,6 +42,12 @@ if redis.call('SET', KEYS[1], 1, 'NX', 'EX', 600) then
 end
 return {0, redis.call('HGET', KEYS[2], ARGV[1])}
 """
+PUSH = """
+if redis.call('SET', KEYS[1], 1, 'NX', 'EX', 600) then
+    return {1, redis.call('LPUSH', KEYS[2], ARGV[1])}
+end
+return {0, false}
+"""
 BATCH = 50
 
 
@@ -68,12 +75,14 @@ def start(folder, module, environment=None, options=()):
 
 def ways(client):
     """Name, command, and operations per command."""
-    sha = client.script_load(SCRIPT)
+    sha, push = client.script_load(SCRIPT), client.script_load(PUSH)
     pairs = [word for _ in range(BATCH) for word in (UUID, "clicks", "1")]
     return [("HINCRBY", ["HINCRBY", "plain", "clicks", "1"], 1),
             ("Lua", ["EVALSHA", sha, "2", UUID, "lua", "clicks", "1"], 1),
             ("ONCE.INCRBY", ["ONCE.INCRBY", "table", UUID, "clicks", "1"], 1),
-            ("ONCE.MINCRBY", ["ONCE.MINCRBY", "table", *pairs], BATCH)]
+            ("ONCE.MINCRBY", ["ONCE.MINCRBY", "table", *pairs], BATCH),
+            ("Lua, LPUSH", ["EVALSHA", push, "2", UUID, "list", "x"], 1),
+            ("ONCE.CALL LPUSH", ["ONCE.CALL", "table", UUID, "LPUSH", "list", "x"], 1)]
 
 
 def measure(port, command, commands, clients, pipeline, limit=2_000_000_000):
@@ -147,10 +156,10 @@ def memory(client, ids):
 def show(best, least, bytes_each, arguments, version):
     print(f"redis {version}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
           f"best of {arguments.runs} runs")
-    print(f"{'way':14} {'pipeline':>8} {'operations/s':>14} {'of HINCRBY':>11} {'CPU us':>8} {'of HINCRBY':>11}")
+    print(f"{'way':16} {'pipeline':>8} {'operations/s':>14} {'of HINCRBY':>11} {'CPU us':>8} {'of HINCRBY':>11}")
     for (name, pipeline), rate in sorted(best.items(), key=lambda item: item[0][1]):
         used = least[name, pipeline]
-        print(f"{name:14} {pipeline:8} {rate:14,.0f} {rate / best['HINCRBY', pipeline]:11.0%} {used:8.2f} "
+        print(f"{name:16} {pipeline:8} {rate:14,.0f} {rate / best['HINCRBY', pipeline]:11.0%} {used:8.2f} "
               f"{least['HINCRBY', pipeline] / used:11.0%}")
     print(f"\nmemory at {arguments.ids} ids, bytes per id")
     for name, size in bytes_each.items():

@@ -5,6 +5,7 @@
 #ifndef LETHE_CORE_BYTES_H
 #define LETHE_CORE_BYTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,6 +55,19 @@ static inline void lethe_put_sorted_u64(void *to, uint64_t value) {
 
 static inline void lethe_put_sorted_u32(void *to, uint32_t value) {
     lethe_put_u32(to, __builtin_bswap32(value));
+}
+
+/* Whether so many bytes are the same. As memcmp, without its call where they are 8 to 16, as keys
+ * often are. */
+static inline bool lethe_same_bytes(const void *a, const void *b, size_t size) {
+    const char *one = a, *other = b;
+    if (size < 8 || size > 16) return memcmp(a, b, size) == 0;
+    uint64_t first, last, other_first, other_last;
+    memcpy(&first, one, 8);
+    memcpy(&last, one + size - 8, 8);
+    memcpy(&other_first, other, 8);
+    memcpy(&other_last, other + size - 8, 8);
+    return ((first ^ other_first) | (last ^ other_last)) == 0;
 }
 
 #endif

@@ -177,6 +177,35 @@ static void days_are_those_of_the_zone(void **state) {
     test_folder_remove(&folder);
 }
 
+/* What is kept begins with the clock. As long as nothing was applied, that may become the events',
+ * which may all be older than what the wall clock would keep. */
+static void old_events_are_kept_after_the_wall_clock(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = metered("1h,1y", "Asia/Tokyo", "1h=2d,1y=366d");
+    options.event_time = LETHE_SWITCH_KEEP;
+    test_store_close(test_store_open(folder.path, options));
+    test_store_close(test_store_open(folder.path, (lethe_store_options){0}));
+    lethe_store *store =
+        test_store_open(folder.path, (lethe_store_options){.event_time = LETHE_SWITCH_ON});
+    const uint64_t first_ms = utc_ms(2020, 9, 13, 19);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, first_ms), LETHE_OUTCOME_APPLIED);
+    test_store_close(store);
+    store = test_store_open(folder.path, (lethe_store_options){0});
+    assert_int_equal(usage_of(store, "1y", "k").count, 1);
+    assert_int_equal(usage_of(store, "1h", "k").count, 1);
+    assert_false(usage_of(store, "1h", "k").has_rest);
+    /* From then on time goes by. */
+    const uint64_t later_ms = utc_ms(2020, 9, 20, 19);
+    assert_int_equal(test_store_apply(store, "b", "k", 1, later_ms), LETHE_OUTCOME_APPLIED);
+    assert_int_equal(usage_of(store, "1y", "k").values[0], 2);
+    assert_int_equal(usage_of(store, "1h", "k").count, 1);
+    assert_int_equal(usage_of(store, "1h", "k").rest, 1);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 /* A correction has a new id, the old time and a negative delta. */
 static void corrections_reach_their_period(void **state) {
     (void)state;
@@ -347,6 +376,7 @@ int main(void) {
         cmocka_unit_test(what_is_fixed_stays),
         cmocka_unit_test(a_store_with_a_sketch_has_none),
         cmocka_unit_test(days_are_those_of_the_zone),
+        cmocka_unit_test(old_events_are_kept_after_the_wall_clock),
         cmocka_unit_test(corrections_reach_their_period),
         cmocka_unit_test(without_event_time_the_wall_clock_counts),
         cmocka_unit_test(an_earlier_log_is_read),

@@ -252,6 +252,15 @@ static lethe_status set_zone(lethe_meters *meters, const lethe_store_options *op
     return LETHE_OK;
 }
 
+/* Before anything was applied no bucket can have been dropped. The clock may have been the wall's so
+ * far, and the events that come now may be old, and go by their own. */
+static void keep_from_the_beginning(lethe_meters *meters) {
+    for (uint32_t i = 0; i < meters->count; i++) {
+        meters->is_changed = meters->is_changed || meters->all[i].kept_from > 0;
+        meters->all[i].kept_from = meters->all[i].drop_after_ms = 0;
+    }
+}
+
 lethe_status lethe_meters_resolve(lethe_meters *meters, const lethe_store_options *options,
                                   const lethe_state *state, lethe_detail *detail) {
     if (options->per != NULL && state->sketch_bytes != 0) {
@@ -261,6 +270,7 @@ lethe_status lethe_meters_resolve(lethe_meters *meters, const lethe_store_option
     }
     bool had_none = meters->count == 0;
     lethe_status status = LETHE_OK;
+    if (state->totals.applied == 0) keep_from_the_beginning(meters);
     if (options->per != NULL) status = add_resolutions(meters, options->per, state, detail);
     if (status == LETHE_OK) status = set_zone(meters, options, had_none, detail);
     if (status == LETHE_OK && options->keep != NULL)

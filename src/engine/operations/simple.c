@@ -20,6 +20,7 @@
  * I4      Ids are logged as they are applied, and counted as a run when their step is over.
  * WHY     A chunk of a thousand operations is decided by a few loops instead of by a thousand calls
  *         of a dozen functions each. */
+#include "core/bytes.h"
 #include "engine/operations/chunk.h"
 #include "engine/values/counters.h"
 
@@ -110,7 +111,8 @@ static lethe_status ask(struct passage *passage) {
 }
 
 static bool has_key(const lethe_tally_record *record, const lethe_prepared_one *one) {
-    return record->key_size == one->key_size && memcmp(record->key, one->key, one->key_size) == 0;
+    return record->key_size == one->key_size &&
+           lethe_same_bytes(record->key, one->key, one->key_size);
 }
 
 /* Logs the id of an operation that is applied; there is room for it. */
@@ -211,11 +213,12 @@ static lethe_status decide(struct passage *passage, size_t at, lethe_tally_recor
     return LETHE_OK;
 }
 
-/* The first step. */
+/* The first step. The key was written by another thread, and may still be in its core's cache. */
 static void fetch_slot(const struct passage *passage, size_t at) {
     const lethe_index *index = passage->store->ids.index;
     const lethe_prepared_one *one = &passage->all[place_of(passage, at)];
     lethe_tally_prefetch_slot(passage->store->values.counters.tally, one->tag);
+    __builtin_prefetch(one->key);
     if (index != NULL) lethe_index_prefetch_add(index, lethe_prepared_id(one));
 }
 
