@@ -10,9 +10,7 @@ import decimal
 import json
 
 from claim_steps import BLUR_MS
-from model import Wrong, compare
-
-KEYS = ["s-7", "s-8"]
+from model import HELD_KEYS, Wrong, compare
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +116,7 @@ class HoldSteps:
         if not self.exists:
             return
         if self.modes.has_sketch:
-            result = self.world.lethe("hold", "place", "--db", "store", "--limit", "5", "job-0", KEYS[0], "1")
+            result = self.world.lethe("hold", "place", "--db", "store", "--limit", "5", "job-0", HELD_KEYS[0], "1")
             if result.code != 2:
                 raise Wrong(f"a hold is not refused: {result}")
             return
@@ -137,7 +135,7 @@ class HoldSteps:
 
     def draw_call(self, draw, name):
         unit = decimal.Decimal(1).scaleb(-self.modes.scale)
-        key = draw.choice(KEYS)
+        key = draw.choice(HELD_KEYS)
         hold = self.holds[name]
         call = {"verb": draw.choice(["place", "place", "settle", "settle", "release"]), "key": key,
                 "amount": draw.randint(1, 30) * unit, "limit": self.value_of(key) + draw.randint(0, 60) * unit,
@@ -159,7 +157,7 @@ class HoldSteps:
             words += [*(["--force"] if call["force"] else []), name, str(call["amount"])]
         else:
             words += [name]
-        self.taken_keys.update(KEYS)
+        self.taken_keys.update(HELD_KEYS)
         faults = {"LETHE_FAULT_AT": str(draw.randint(1, 40)), "LETHE_FAULT_ACTION": "kill"} if draw.random() < 0.2 else None
         faults = faults if self.door is None else self.door.faults
         call.update({"boots": self.world.boots, "from": self.world.elapsed_ms()})

@@ -10,7 +10,7 @@ import datetime
 import decimal
 import json
 
-from model import Wrong
+from model import HELD_KEYS, Wrong
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 LENGTHS_MS = {"1m": MINUTE_MS, "15m": 15 * MINUTE_MS, "1h": 60 * MINUTE_MS, "1d": DAY_MS, "1w": 7 * DAY_MS, "1mo": 31 * DAY_MS,
@@ -100,14 +100,22 @@ class MeterSteps:
         if result.code != 2:
             raise Wrong(f"the zone is changed: {result}")
 
-    def read_usage(self, by, folder):
+    def usage_lines(self, by, folder, keys):
+        """What lethe usage prints. Counters that are held have periods by the wall clock, and the periods between those
+        and the events', years before, would be millions of lines: such a counter is asked for by itself."""
+        alone = [key for key in keys if key in HELD_KEYS and self.modes.event_time]
+        asked = [["--prefix", "w-"], *[[key] for key in sorted(keys) if not key.startswith("w-")]] if alone else [[]]
+        for words in asked:
+            result = self.world.lethe("usage", "--db", folder, "--by", by, "--json", *words)
+            if result.code != 0:
+                raise Wrong(str(result))
+            yield from result.output.splitlines()
+
+    def read_usage(self, by, folder, keys):
         """By key: what is in each period, and the rest."""
-        result = self.world.lethe("usage", "--db", folder, "--by", by, "--json")
-        if result.code != 0:
-            raise Wrong(str(result))
         amount = decimal.Decimal(self.modes.amount)
         found, rests = collections.defaultdict(dict), collections.Counter()
-        for line in result.output.splitlines():
+        for line in self.usage_lines(by, folder, keys):
             row = json.loads(line, parse_float=decimal.Decimal, parse_int=decimal.Decimal)
             unit = 1 if row["key"].startswith("s-") else amount
             if "rest" in row:
@@ -147,7 +155,7 @@ class MeterSteps:
         totals = self.model.totals()
         self.meter_checks += 1
         by = self.model.meters.per[self.meter_checks % len(self.model.meters.per)]
-        found, rests = self.read_usage(by, folder)
+        found, rests = self.read_usage(by, folder, totals)
         for key in sorted(set(totals) | set(found) | set(rests)):
             known = self.model.known.get(key[2:]) if key.startswith("w-") else None
             if key == "sum":

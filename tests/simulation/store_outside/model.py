@@ -9,6 +9,7 @@ import copy
 import dataclasses
 
 SLACK = 0.25
+HELD_KEYS = ["s-7", "s-8"]  # counters that amounts are held of, and whose periods are the wall clock's
 
 
 class Wrong(Exception):
@@ -109,6 +110,9 @@ class Model:
         self.meters = Meters()
         # (format, bytes, whether any event was counted or a duplicate): what was read of files, from their start
         self.read = []
+        # Events on which the store could decide, and which a run that failed may have read or not: the next one may
+        # read them, though the model knows no more of them.
+        self.unsure = []
 
     def snapshot(self):
         return copy.deepcopy(self)
@@ -211,8 +215,9 @@ class Expectation:
         self.counts_late = counts_late
         self.before = model.snapshot()
         self.outcomes = [model.judge(event, since, until, counts_late) for event in events]
+        self.unsure, model.unsure = model.unsure, []
         self.open = {event.identity for event, outcome in zip(events, self.outcomes)
-                     if outcome == "either"}
+                     if outcome == "either"} | {event.identity for event in self.unsure}
 
     def counts(self, outcome):
         return self.outcomes.count(outcome)
@@ -225,12 +230,11 @@ class Expectation:
         for identity in self.open & set(model.known):
             known, before = model.known[identity], self.before.known.get(identity)
             count = found.get("w-" + identity, 0)
-            attempts = sum(event.identity == identity for event in self.events)
-            if not known.count <= count <= known.count + attempts:
+            mine = [event for event in [*self.events, *self.unsure] if event.identity == identity]
+            if not known.count <= count <= known.count + len(mine):
                 raise Wrong(f"{identity} was counted {count} times, before {known.count}")
             if count > known.count:
-                event = next(event for event in self.events if event.identity == identity)
-                known.spans += [model.span(event)] * int(count - known.count)
+                known.spans += [model.span(mine[0])] * int(count - known.count)
                 known.count, known.since, known.until = count, since, until
             elif before is not None and count == before.count and count > 0:
                 known.since, known.until = before.since, before.until
@@ -243,10 +247,11 @@ class Expectation:
     def settle_killed(self, found):
         """After a kill: some first part of the events was applied, the rest not. Returns the model of the longest
         such part, and the rest."""
-        model, fitting, rest = self.before.snapshot(), None, []
+        model, fitting, rest, first = self.before.snapshot(), None, [], None
         for place, event in enumerate([*self.events, None]):
             if disagreement(model.totals(), found, self.open) is None:
                 fitting, rest = model.snapshot(), self.events[place:]
+                first = place if first is None else first
             if event is not None:
                 model.judge(event, self.since, self.until, self.counts_late)
         if fitting is None:
@@ -254,6 +259,8 @@ class Expectation:
                         + disagreement(self.model.totals(), found, self.open))
         if self.counts_late:
             self.follow(fitting, found)
+        tail = list(zip(self.events, self.outcomes))[first:len(self.events) - len(rest)]
+        fitting.unsure = [event for event, outcome in tail if outcome == "either"]
         return fitting, rest
 
 
