@@ -252,8 +252,8 @@ static lethe_status set_zone(lethe_meters *meters, const lethe_store_options *op
     return LETHE_OK;
 }
 
-/* Before anything was applied no bucket can have been dropped. The clock may have been the wall's so
- * far, and the events that come now may be old, and go by their own. */
+/* Before anything was applied no bucket can have been dropped. The clock may have been the wall's
+ * so far, and the events that come now may be old, and go by their own. */
 static void keep_from_the_beginning(lethe_meters *meters) {
     for (uint32_t i = 0; i < meters->count; i++) {
         meters->is_changed = meters->is_changed || meters->all[i].kept_from > 0;
