@@ -135,9 +135,9 @@ typedef struct lethe_store_options {
     /* How many threads may share work that one could do: filling the window when the store is
      * opened, at most eight; writing many counters, at most two; with exact, sorting ids by a
      * thread of its own; and, without a cap of memory, making a window again that has grown by many
-     * parts, likewise. A store has two others, which mostly wait for the disk. Answers within W are
-     * the same with any number. 0 -> as many as there are CPUs; 1: none. With an allocator that is
-     * not the default one, it is 1. */
+     * parts, likewise. A store has two others, which mostly wait for the disk. Whatever the number,
+     * the same is counted, except ids that the error takes for duplicates. 0 -> as many as there
+     * are CPUs; 1: none. With an allocator that is not the default one, it is 1. */
     uint32_t threads;
 
     /* Meters: what each counter gets in each period, in its buckets. Resolutions, as "1h,1d,1mo",

@@ -290,8 +290,8 @@ lethe_status lethe_store_open(const char *folder, const lethe_store_options *opt
  * has others to write ends the process where RocksDB was built with assertions, as by Debian. */
 static lethe_status finish(lethe_store *store, lethe_detail *detail) {
     lethe_engine_enter(store);
-    lethe_status status = store->failed;
     lethe_renew_stop(store);
+    lethe_status status = store->failed;
     lethe_ids_measure(&store->ids, &store->state);
     lethe_ids_drop_memory(&store->ids);
     if (status == LETHE_OK) status = lethe_fold_all(store);

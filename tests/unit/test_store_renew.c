@@ -208,22 +208,46 @@ static void grow(lethe_store *store, uint64_t count) {
 
 static void parts_become_one(void **state) {
     (void)state;
-    lethe_tune.renew_ids = 30000;
+    const uint64_t count =
+        200000; /* from a hundred thousand on, parts are smaller than what is there */
+    lethe_tune.renew_ids = 160000;
     struct test_folder folder;
     lethe_store *store = make(&folder, (lethe_store_options){.threads = 1});
-    grow(store, 40000);
+    grow(store, count);
     assert_in_range(window_of(store).parts, 3, 100);
     test_store_close(store);
     test_folder_remove(&folder);
 
     lethe_tune.renew_parts = 3;
     store = make(&folder, (lethe_store_options){0});
-    grow(store, 40000);
+    grow(store, count);
     lethe_window_stats stats = window_of(store);
     assert_int_equal(renewals_of(store), 1);
     assert_in_range(stats.parts, 1, 2);
-    assert_int_equal(stats.ids, 40000);
+    assert_int_equal(stats.ids, count);
     assert_true(stats.error_estimate <= stats.error_target);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+/* After a burst the window becomes small again, as one that was never made again does. */
+static void a_burst_leaves_no_large_window(void **state) {
+    (void)state;
+    const uint64_t count = 200000, window_ms = 60000;
+    lethe_tune.renew_ids = 160000;
+    lethe_tune.renew_parts = 3;
+    struct test_folder folder;
+    lethe_store *store =
+        make(&folder, (lethe_store_options){.event_time = LETHE_SWITCH_ON, .window_ms = window_ms});
+    grow(store, count);
+    assert_true(window_of(store).memory_bytes > 1 << 20);
+    assert_int_equal(renewals_of(store), 1);
+    for (uint64_t i = 1; i <= 250; i++) {
+        uint8_t outcome;
+        submit(store, &(uint64_t){count + i}, 1, START_MS + i * window_ms / 50, &outcome);
+        assert_int_equal(outcome, LETHE_OUTCOME_APPLIED);
+    }
+    assert_true(window_of(store).memory_bytes < 1 << 17);
     test_store_close(store);
     test_folder_remove(&folder);
 }
@@ -261,15 +285,15 @@ static void submit_until_it_fails(lethe_store *store) {
 /* The state counts an id that the log has not: a segment was lost. */
 static void a_log_that_lacks_ids_is_noticed(void **state) {
     (void)state;
-    lethe_tune.renew_parts = 1;
-    lethe_tune.renew_ids = UINT64_MAX;
+    lethe_tune.renew_parts = 1000;
+    lethe_tune.renew_ids = 1;
     struct test_folder folder;
     lethe_store *store = make(&folder, (lethe_store_options){0});
     grow(store, 5000);
     lethe_engine_enter(store);
     store->state.log_ids++;
     lethe_engine_leave(store);
-    lethe_tune.renew_ids = 1;
+    lethe_tune.renew_parts = 1;
     submit_until_it_fails(store);
     test_store_explains(store, "restore a backup");
     lethe_detail detail = {""};
@@ -308,6 +332,7 @@ int main(void) {
         TEST(no_id_is_lost_beside_a_sketch),
         TEST(old_ids_are_forgotten),
         TEST(parts_become_one),
+        TEST(a_burst_leaves_no_large_window),
         TEST(some_windows_stay_as_they_are),
         TEST(a_log_that_lacks_ids_is_noticed),
         TEST(closing_gives_it_up),

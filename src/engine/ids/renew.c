@@ -11,7 +11,7 @@
  * I3      The log has as many ids as the state says it has. If not, it is damaged: as many
  *         duplicates could be counted, so nothing more is committed.
  * I4      Until the exchange nothing depends on the new window, so a renewal may be given up at any
- *         moment. Without memory for it the old window stays.
+ *         moment. Without memory for it, or where the log can't be read, the old window stays.
  * WHY     To look for an id in twenty parts costs five times what one costs. To fill a window costs
  *         what a few ids in ten cost, since each is made for several times the ids before.
  * MEMORY  Both windows, until the exchange. Windows of more than a GiB stay as they are, and those
@@ -41,8 +41,12 @@ struct renewal {
 
     /* What the state said of the log when the renewal began: its ids, those of commits from
      * dropped + 1 to sealed. And how many of them have come. */
-    uint64_t log_ids, dropped, sealed, come;
+    uint64_t log_ids, dropped, sealed, ids_come;
 };
+
+static bool is_given_up(const struct renewal *renewal) {
+    return atomic_load(&renewal->store->renewal.gives_up);
+}
 
 static lethe_status record_run(struct renewal *renewal, const unsigned char *ids,
                                lethe_id_run run) {
@@ -59,13 +63,12 @@ static lethe_status take_segment(struct renewal *renewal, uint64_t commit, lethe
         status = record_run(renewal, ids.ids + from * LETHE_LOG_ID_BYTES, run);
         from += run.count;
     }
-    if (commit > renewal->dropped && commit <= renewal->sealed) renewal->come += ids.count;
+    if (commit > renewal->dropped && commit <= renewal->sealed) renewal->ids_come += ids.count;
     renewal->taken = commit;
     return status;
 }
 
-/* Begins a walk through the segments that are missing. With the lock: it sees all that is durable
- * at this moment. */
+/* Begins a walk through the segments that are missing. It sees all that is durable by now. */
 static lethe_status begin_walk(const struct renewal *renewal, lethe_walk **out) {
     unsigned char from[LETHE_COMMIT_KEY_BYTES];
     lethe_commit_key(renewal->taken + 1, from);
@@ -73,13 +76,14 @@ static lethe_status begin_walk(const struct renewal *renewal, lethe_walk **out) 
                             (lethe_bytes){.data = from, .size = sizeof from}, out);
 }
 
-/* Takes what it finds, and ends the walk. */
-static lethe_status walk_through(struct renewal *renewal, lethe_walk *walk) {
-    lethe_status status = LETHE_OK;
+/* Takes the segments that are missing; fewer, if it is given up. */
+static lethe_status walk_through(struct renewal *renewal) {
+    lethe_walk *walk;
+    lethe_status status = begin_walk(renewal, &walk);
+    if (status != LETHE_OK) return status;
     lethe_bytes key, value;
     uint64_t commit;
-    while (status == LETHE_OK && !atomic_load(&renewal->store->renewal.gives_up) &&
-           lethe_walk_next(walk, &key, &value)) {
+    while (status == LETHE_OK && !is_given_up(renewal) && lethe_walk_next(walk, &key, &value)) {
         if (lethe_commit_of_key(key, &commit))
             status = take_segment(renewal, commit, value);
         else
@@ -96,13 +100,9 @@ static lethe_status take_most(struct renewal *renewal) {
     lethe_store *store = renewal->store;
     lethe_status status = LETHE_OK;
     uint64_t durable = store->log.durable;
-    while (status == LETHE_OK && !atomic_load(&store->renewal.gives_up) &&
-           renewal->taken + FEW_SEGMENTS < durable) {
-        lethe_walk *walk;
-        status = begin_walk(renewal, &walk);
-        if (status != LETHE_OK) return status;
+    while (status == LETHE_OK && !is_given_up(renewal) && renewal->taken + FEW_SEGMENTS < durable) {
         lethe_engine_leave(store);
-        status = walk_through(renewal, walk);
+        status = walk_through(renewal);
         lethe_engine_enter(store);
         /* Commits without ids have no segment. */
         if (renewal->taken < durable) renewal->taken = durable;
@@ -122,16 +122,14 @@ static lethe_status take_group(struct renewal *renewal, const lethe_group *group
         status = record_run(renewal, ids + from * LETHE_LOG_ID_BYTES, runs[i]);
         from += runs[i].count;
     }
-    if (group->number <= renewal->sealed) renewal->come += from;
+    if (group->number <= renewal->sealed) renewal->ids_come += from;
     return status;
 }
 
 /* With the lock: takes the rest. */
 static lethe_status take_rest(struct renewal *renewal) {
     lethe_log *log = &renewal->store->log;
-    lethe_walk *walk;
-    lethe_status status = begin_walk(renewal, &walk);
-    if (status == LETHE_OK) status = walk_through(renewal, walk);
+    lethe_status status = walk_through(renewal);
     /* What is on disk by now may be more than the committer has said; no group is taken twice. */
     uint64_t number = renewal->taken > log->durable ? renewal->taken : log->durable;
     while (status == LETHE_OK && number++ < log->filling)
@@ -139,31 +137,34 @@ static lethe_status take_rest(struct renewal *renewal) {
     return status;
 }
 
-/* Compares what has come with what the log must have had (I3), unless some of it was dropped since
- * before it could be read. */
+/* Compares what has come with what the log must have had (I3). Of a log that dropped something
+ * meanwhile nobody knows that any more. */
 static lethe_status expect_all(struct renewal *renewal) {
     const lethe_store *store = renewal->store;
-    bool is_known = store->state.dropped == renewal->dropped;
-    if (!is_known || renewal->come == renewal->log_ids) return LETHE_OK;
+    bool has_dropped = store->state.dropped != renewal->dropped;
+    if (has_dropped || renewal->ids_come == renewal->log_ids) return LETHE_OK;
     return lethe_detail_fill(&renewal->detail, LETHE_ECORRUPT,
                              "the log has %llu ids, and the state says %llu; restore a backup",
-                             (unsigned long long)renewal->come,
+                             (unsigned long long)renewal->ids_come,
                              (unsigned long long)renewal->log_ids);
 }
 
+/* Makes the new window, with room for the ids that there are and some more. That is no promise of
+ * so many for the time after: as ids become fewer, it will shrink. */
 static lethe_status make_window(struct renewal *renewal) {
     lethe_store *store = renewal->store;
     lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
     lethe_status status = lethe_window_info(store->ids.window, store->state.clock_ms, &stats);
-    if (status != LETHE_OK) return status;
-    uint64_t capacity = stats.ids + stats.ids / HEADROOM_SHARE;
-    if (capacity < store->options.capacity) capacity = store->options.capacity;
-    return lethe_ids_make_window(&store->ids, &store->options, &store->state, capacity,
-                                 &renewal->window);
+    if (status == LETHE_OK)
+        status = lethe_ids_make_window(&store->ids, &store->options, &store->state,
+                                       store->options.capacity, &renewal->window);
+    if (status == LETHE_OK)
+        status = lethe_window_refill(renewal->window, stats.ids + stats.ids / HEADROOM_SHARE);
+    return status;
 }
 
-/* With the lock, which is given up meanwhile: a window that may take the old one's place, or NULL.
- * Errors: the log can't be read. */
+/* With the lock, which is given up meanwhile: makes and fills the new window. Errors: LETHE_ENOMEM,
+ * LETHE_EFULL, those of the log. */
 static lethe_status fill(struct renewal *renewal) {
     lethe_store *store = renewal->store;
     uint64_t clock_ms = store->state.clock_ms, kept_ms = store->ids.kept_ms;
@@ -173,10 +174,29 @@ static lethe_status fill(struct renewal *renewal) {
     renewal->sealed = store->log.sealed;
     lethe_status status = make_window(renewal);
     if (status == LETHE_OK) status = take_most(renewal);
-    if (status == LETHE_OK && !atomic_load(&store->renewal.gives_up)) status = take_rest(renewal);
-    bool is_whole = status == LETHE_OK && !atomic_load(&store->renewal.gives_up);
-    if (is_whole) status = expect_all(renewal);
-    return status;
+    if (status == LETHE_OK && !is_given_up(renewal)) status = take_rest(renewal);
+    if (status == LETHE_OK && !is_given_up(renewal)) status = expect_all(renewal);
+    return status == LETHE_OK ? lethe_window_refill(renewal->window, 0) : status;
+}
+
+/* Whether fewer parts are to be asked in the new window. Meanwhile the old one may have lost some:
+ * their ids have expired. */
+static bool pays(const struct renewal *renewal) {
+    const lethe_store *store = renewal->store;
+    lethe_window_stats old = LETHE_INIT(lethe_window_stats), new = old;
+    uint64_t clock_ms = store->state.clock_ms;
+    return lethe_window_info(store->ids.window, clock_ms, &old) == LETHE_OK &&
+           lethe_window_info(renewal->window, clock_ms, &new) == LETHE_OK &&
+           (new.parts < old.parts || lethe_tune.renew_parts == 1);
+}
+
+/* With the lock: puts the new window in the place of the old one. */
+static void exchange(struct renewal *renewal) {
+    lethe_store *store = renewal->store;
+    lethe_window *old = store->ids.window;
+    store->ids.window = renewal->window;
+    renewal->window = old;
+    store->renewal.renewed++;
 }
 
 static void *renew(void *context) {
@@ -184,16 +204,10 @@ static void *renew(void *context) {
     lethe_store *store = context;
     lethe_engine_enter(store);
     lethe_status status = fill(&renewal);
-    bool fits =
-        status == LETHE_OK && store->failed == LETHE_OK && !atomic_load(&store->renewal.gives_up);
-    if (fits) {
-        lethe_window *old = store->ids.window;
-        store->ids.window = renewal.window;
-        renewal.window = old;
-        store->renewal.renewed++;
-    }
-    bool is_short = status == LETHE_ENOMEM || status == LETHE_EFULL; /* I4 */
-    if (status != LETHE_OK && !is_short) lethe_engine_fail(store, status, &renewal.detail);
+    bool is_whole = status == LETHE_OK && store->failed == LETHE_OK && !is_given_up(&renewal);
+    if (is_whole && pays(&renewal)) exchange(&renewal);
+    bool is_damaged = status == LETHE_ECORRUPT || status == LETHE_EVERSION; /* I3; else I4 */
+    if (is_damaged) lethe_engine_fail(store, status, &renewal.detail);
     lethe_engine_leave(store);
     lethe_window_free(renewal.window);
     lethe_engine_enter(store);
@@ -205,8 +219,16 @@ static void *renew(void *context) {
 
 static bool can_renew(const lethe_store *store) {
     return store->options.max_memory_bytes == 0 && !store->state.forgetful &&
-           store->options.threads > 1 && !store->renewal.running && !store->stopping &&
-           store->ids.window != NULL;
+           store->options.threads > 1 && !store->renewal.running &&
+           !atomic_load(&store->renewal.gives_up) && store->ids.window != NULL;
+}
+
+/* Whether its parts are so many that making it again pays. A part that has room for more ids than
+ * there are will soon be the only one. */
+static bool is_due(const lethe_window_stats *stats) {
+    return stats->parts >= lethe_tune.renew_parts &&
+           stats->memory_bytes <= lethe_tune.renew_most_bytes &&
+           (stats->capacity <= stats->ids || lethe_tune.renew_parts == 1);
 }
 
 void lethe_renew_if_due(lethe_store *store) {
@@ -214,10 +236,12 @@ void lethe_renew_if_due(lethe_store *store) {
     uint64_t applied = store->state.totals.applied;
     if (applied < renewal->not_before || !can_renew(store)) return;
     lethe_window_stats stats = LETHE_INIT(lethe_window_stats);
-    lethe_status status = lethe_window_info(store->ids.window, store->state.clock_ms, &stats);
-    if (status != LETHE_OK || stats.ids < lethe_tune.renew_ids ||
-        stats.parts < lethe_tune.renew_parts || stats.memory_bytes > lethe_tune.renew_most_bytes)
+    if (lethe_window_info(store->ids.window, store->state.clock_ms, &stats) != LETHE_OK) return;
+    if (stats.ids < lethe_tune.renew_ids) {
+        renewal->not_before = applied + (lethe_tune.renew_ids - stats.ids);
         return;
+    }
+    if (!is_due(&stats)) return;
     /* Where parts are many though ids do not become more, to fill it again costs less than half of
      * what they cost. */
     renewal->not_before = applied + stats.ids * lethe_tune.renew_percent / 100;

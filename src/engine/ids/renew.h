@@ -24,8 +24,8 @@ typedef struct lethe_renewal {
     bool has_thread; /* running, or to be joined */
 } lethe_renewal;
 
-/* With the lock, after a commit was sealed: begins a renewal if one pays. Cost, mostly: one
- * comparison. */
+/* With the lock, after a commit was sealed: begins a renewal if one pays. Cost: that of
+ * lethe_window_info, in a store with many ids. */
 void lethe_renew_if_due(lethe_store *store);
 /* With the lock, which is given up meanwhile: has a running one give up, and waits until it has. */
 void lethe_renew_stop(lethe_store *store);

@@ -325,15 +325,16 @@ static bool is_in_use(const struct lethe_cascade_log *log, uint64_t first_key) {
 
 /* Cuts off what is after the end, and removes files that are not in use. Both must last: a record
  * that a power cut brought back would be taken for what follows, as soon as the new ones before it
- * have as many keys as the lost ones had. */
+ * have as many keys as the lost ones had. An earlier process may have cut off something, and ended
+ * before it was synced. */
 static lethe_status tidy(struct lethe_cascade_log *log, const struct found *found) {
     if (log->file_count > 0) {
         const struct lethe_cascade_log_file *last = &log->files[log->file_count - 1];
-        if (last->bytes < last->file.size_bytes) {
-            lethe_status status = lethe_os_block_truncate(&last->file, last->bytes);
-            if (status == LETHE_OK) status = lethe_os_block_sync(&last->file);
-            if (status != LETHE_OK) return status;
-        }
+        lethe_status status = LETHE_OK;
+        if (last->bytes < last->file.size_bytes)
+            status = lethe_os_block_truncate(&last->file, last->bytes);
+        if (status == LETHE_OK) status = lethe_os_block_sync(&last->file);
+        if (status != LETHE_OK) return status;
     }
     bool any = false;
     for (size_t i = 0; i < found->count; i++) {
