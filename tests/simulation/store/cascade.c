@@ -324,14 +324,16 @@ static void restore_it(void *context) {
     if (opening->status == LETHE_OK) open_cascade(opening);
 }
 
-/* In a copy of the world: the backup has what was acknowledged, and nothing that was not sent. */
+/* In a copy of the world: the backup has what was acknowledged, and nothing that was not sent. As in
+ * lose, a sync that failed may have lost what was not synced before. */
 static void try_restored(struct world *world, const void *context) {
     static struct opening opening;
     (void)world;
     opening = (struct opening){.sequence = *(const uint64_t *)context};
+    size_t logged = is_impaired() ? all.synced : all.returned;
     calm_down();
     all.workers = 0;
-    all.least = is_checkpointed() ? all.checkpoint : all.returned;
+    all.least = is_checkpointed() ? all.checkpoint : logged;
     all.most = is_checkpointed() ? all.under_way : all.submitted;
     if (all.most < all.least) all.most = all.least;
     (void)machine_call(READER, restore_it, &opening, 0);
