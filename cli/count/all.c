@@ -83,6 +83,8 @@ static const char *reason_of(const struct counting *counting, lethe_outcome outc
         return "a counter would exceed the range of 64 bits; not counted, check the delta, or "
                "change the counter with 'lethe set'";
     case LETHE_OUTCOME_REFUSED:
+        if (counting->is_uncapped)
+            return "the system has no memory for the window; not counted, make memory available";
         return counting->degrades
                    ? "the window has reached its --memory, and no larger error makes room; not "
                      "counted, give more --memory"

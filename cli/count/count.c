@@ -102,6 +102,7 @@ int run_count(const struct arguments *arguments) {
     counting.has_sketch = stats.sketch_bytes > 0;
     counting.has_periods = stats.per[0] != '\0';
     counting.degrades = store_options.policy == LETHE_POLICY_DEGRADE;
+    counting.is_uncapped = store_options.max_memory_bytes == 0;
     counting.has_time = has_time;
     counting.lacks_time = stats.event_time && !has_time;
     counting.scale = stats.scale;

@@ -53,6 +53,8 @@ struct counting {
     bool has_periods;
     /* The window's error rises at its cap: --policy degrade. */
     bool degrades;
+    /* The window has no cap, so that only the system can refuse it memory. */
+    bool is_uncapped;
     /* The events have a time. */
     bool has_time;
     /* The store goes by the events' time, and they have none. */

@@ -194,7 +194,10 @@ static int fail_skipped(const struct counting *counting) {
     totals_describe_skipped(totals, parts, sizeof parts);
     const char *remedy = "correct the cause, then count the input again within the window (files "
                          "with --from-start)";
-    if (totals->outcomes[LETHE_OUTCOME_REFUSED] > 0) {
+    if (totals->outcomes[LETHE_OUTCOME_REFUSED] > 0 && counting->is_uncapped) {
+        remedy = "the system has no memory for the window: make memory available, then count the "
+                 "input again within the window (files with --from-start)";
+    } else if (totals->outcomes[LETHE_OUTCOME_REFUSED] > 0) {
         remedy = "the window has reached its --memory: count the input again within the window, "
                  "with more --memory (files with --from-start)";
     } else if (runs_backwards(counting)) {
