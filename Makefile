@@ -75,6 +75,14 @@ speed:
 	@tools/build.sh release product
 	@tools/speed.py measure $(ARGS)
 
+# What the targets of performance are compared with, except counting: some minutes on an idle machine.
+results:
+	@tools/setup.sh bench
+	@tools/build.sh release product
+	@tools/speed.py keep open dedup window-design window-growth sketch bloom count-memory $(ARGS)
+	@tools/speed.py keep --runs 1 --full sketch-words
+	@tools/speed.py keep --runs 1 window count-scale count-exact-scale
+
 # The system finds shared libraries in /usr/local/lib once ldconfig has seen them.
 install: all
 	cmake --install build/release --prefix "$(PREFIX)"
@@ -104,10 +112,11 @@ help:
 	@echo "make format            format the C files"
 	@echo "make docs              build the documentation, with a search: build/docs/html/index.html"
 	@echo "make speed             measure counting beside its peers and draw docs/speed.svg; needs an idle machine"
+	@echo "make results           measure the other workloads, and keep their figures in bench/results"
 	@echo "make install           install below PREFIX ($(PREFIX)), staged in DESTDIR if set"
 	@echo "make deb               build Debian packages into build/deb, and check them with lintian"
 	@echo "make deb-test          as root: try these packages in a bare Debian 12"
 	@echo "make clean             remove build/"
 	@echo "JOBS=n sets how much runs at once (default: the number of CPUs, here $(JOBS))"
 
-.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format commands docs speed install deb deb-test clean help
+.PHONY: all run test test-all test-long test-valkey bench fuzz simulate lint format commands docs speed results install deb deb-test clean help

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
-"""Measures counting beside other ways to count, and draws the README's chart from the figures.
+"""Runs workloads and keeps what they print, with where and when; draws the README's chart from counting.
 
-usage: tools/speed.py measure [--runs N]    run the workload, write bench/results/count.json, draw
-       tools/speed.py draw                  draw docs/speed.svg from bench/results/count.json again
+usage: tools/speed.py measure [--runs N]                  run `count`, write bench/results/count.json, draw
+       tools/speed.py keep [--runs N] [--full] NAME...    run others, write bench/results/NAME.json for each
+       tools/speed.py draw                                draw docs/speed.svg from bench/results/count.json again
 
-`make speed` builds first and then measures. The results name the machine, the compiler, the commit, the
-day and how busy the machine was before the run: above half a core of other work, the chart says so.
-Nobody edits the results or the chart by hand; a test draws the chart again and compares.
+`make speed` and `make results` build first and then measure. The results name the machine, the compiler, the
+commit, the day, the command and how busy the machine was right before the run: above half a core of other
+work, the chart says so. Nobody edits the results or the chart by hand; a test draws the chart again and
+compares.
 """
 
 import datetime
@@ -16,11 +18,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/count.json"
 CHART = ROOT / "docs/speed.svg"
-BUSY = 0.5  # other processes that want a core, on average over a minute
+BUSY = 0.5  # cores that other processes use
+LOOK_S = 2  # how long to look at what they use
 
 # Rows that measure a part of the work, not a way to count.
 PARTS = ("the engine alone", "opening its store")
@@ -49,21 +53,40 @@ def git(*words):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def measure(arguments):
-    """Runs the workload and keeps what it prints, with where and when it ran."""
-    load = os.getloadavg()[0]
-    done = subprocess.run([str(ROOT / "build/release/lethe-bench"), "--json", *arguments, "count"],
+def ticks():
+    """What all CPUs have done since the system started, and how much of it was nothing."""
+    with open("/proc/stat", encoding="ascii") as file:
+        spent = [int(number) for number in file.readline().split()[1:9]]
+    return sum(spent), spent[3] + spent[4]
+
+
+def busy_cores():
+    """How many cores other processes use at the moment."""
+    all_before, idle_before = ticks()
+    time.sleep(LOOK_S)
+    all_after, idle_after = ticks()
+    spent = max(all_after - all_before, 1)
+    return round((1 - (idle_after - idle_before) / spent) * (os.cpu_count() or 1), 2)
+
+
+def measure(name, options):
+    """Runs a workload and keeps what it prints, with where and when it ran."""
+    busy = busy_cores()
+    done = subprocess.run([str(ROOT / "build/release/lethe-bench"), "--json", *options, name],
                           stdout=subprocess.PIPE, check=True)
     results = json.loads(done.stdout)
     rows = results.pop("results")
+    results["command"] = " ".join(["lethe bench", *options, name])
     results["commit"] = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    if git("status", "--porcelain", "--untracked-files=no"):
+    if git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!bench/results", ":!docs"):
         results["commit"] += " with changes"
     results["date"] = datetime.date.today().isoformat()
-    results["load_before"] = round(load, 2)
+    results["busy_cores_before"] = busy
     results["results"] = rows
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    path = RESULTS.with_name(f"{name}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(path.relative_to(ROOT))
 
 
 def bars(rows, at, longest):
@@ -100,8 +123,8 @@ def draw(results):
     where = (f'lethe {results["lethe"]} ({results["commit"]}), {results["cpu"]}, {results["cores"]} cores, '
              f'{results["compiler"]}, {results["date"]}')
     notes = [where, "awk and DuckDB \"in memory\" keep nothing that a second file could be counted with; Redis syncs once per second."]
-    if results["load_before"] > BUSY:
-        notes.append(f'The machine was busy (load {results["load_before"]:g} before the run): trust only the ratios.')
+    if results["busy_cores_before"] > BUSY:
+        notes.append(f'The machine was busy ({results["busy_cores_before"]:g} cores before the run): trust only the ratios.')
     at += 8
     for note in notes:
         at += 18
@@ -115,11 +138,17 @@ def draw(results):
 
 def main():
     command, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
-    if command not in ("measure", "draw"):
+    names = [word for word in arguments if word[0].isalpha()]
+    if command not in ("measure", "keep", "draw") or (command == "keep") != bool(names):
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
+    if command == "keep":
+        options = [word for word in arguments if word not in names]
+        for name in names:
+            measure(name, options)
+        return 0
     if command == "measure":
-        measure(arguments)
+        measure("count", arguments)
     CHART.write_text(draw(json.loads(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
     print(CHART.relative_to(ROOT))
     return 0

@@ -97,7 +97,7 @@ def test_the_chart_is_drawn_from_its_results():
     speed = load("speed")
     results = json.loads(speed.RESULTS.read_text(encoding="utf-8"))
     assert speed.draw(results) == speed.CHART.read_text(encoding="utf-8")
-    for field in ("cpu", "compiler", "commit", "date", "load_before"):
+    for field in ("cpu", "compiler", "commit", "date", "busy_cores_before"):
         assert results[field] != ""
 
 
@@ -126,16 +126,46 @@ def test_measuring_keeps_what_was_measured_and_where(tmp_path, monkeypatch):
     monkeypatch.setattr(speed, "ROOT", tmp_path)
     monkeypatch.setattr(speed, "RESULTS", tmp_path / "bench/results/count.json")
     monkeypatch.setattr(speed, "CHART", tmp_path / "speed.svg")
-    monkeypatch.setattr(speed.os, "getloadavg", lambda: (3.25, 0, 0))
+    monkeypatch.setattr(speed, "busy_cores", lambda: 1.25)
     monkeypatch.setattr(sys, "argv", ["speed.py", "measure", "--runs", "1"])
     assert speed.main() == 0
     results = json.loads(speed.RESULTS.read_text(encoding="utf-8"))
-    assert results["results"] == printed["results"] and results["load_before"] == 3.25
+    assert results["results"] == printed["results"] and results["busy_cores_before"] == 1.25
     assert results["cpu"] == "A CPU" and results["commit"] == "unknown"
     chart = speed.CHART.read_text(encoding="utf-8")
-    for text in ("lethe &lt;count&gt;", "2.50 million/s, 50 MiB", "0.25 million/s", "A CPU, 2 cores", "load 3.25"):
+    for text in ("lethe &lt;count&gt;", "2.50 million/s, 50 MiB", "0.25 million/s", "A CPU, 2 cores", "busy (1.25 cores"):
         assert text in chart
     assert "the engine alone" not in chart
+
+
+def test_other_workloads_are_kept_without_a_chart(tmp_path, monkeypatch):
+    speed = load("speed")
+    bench = tmp_path / "build/release/lethe-bench"
+    bench.parent.mkdir(parents=True)
+    printed = {"workload": "open", "cpu": "A CPU", "results": [{"what": "ids"}]}
+    bench.write_text(f"#!/bin/sh\n[ \"$*\" = '--json --runs 2 open' ] && cat <<'END'\n{json.dumps(printed)}\nEND\n")
+    bench.chmod(0o755)
+    monkeypatch.setattr(speed, "ROOT", tmp_path)
+    monkeypatch.setattr(speed, "RESULTS", tmp_path / "bench/results/count.json")
+    monkeypatch.setattr(speed, "CHART", tmp_path / "speed.svg")
+    monkeypatch.setattr(speed, "LOOK_S", 0)
+    monkeypatch.setattr(sys, "argv", ["speed.py", "keep", "--runs", "2", "open"])
+    assert speed.main() == 0
+    results = json.loads((tmp_path / "bench/results/open.json").read_text(encoding="utf-8"))
+    assert results["results"] == [{"what": "ids"}] and results["command"] == "lethe bench --runs 2 open"
+    assert 0 <= results["busy_cores_before"] <= (speed.os.cpu_count() or 1)
+    assert not speed.CHART.exists()
+    monkeypatch.setattr(sys, "argv", ["speed.py", "keep"])
+    assert speed.main() == 2
+
+
+def test_each_kept_workload_says_where_it_ran():
+    for path in (ROOT / "bench/results").glob("*.json"):
+        results = json.loads(path.read_text(encoding="utf-8"))
+        if "workload" not in results:
+            continue
+        assert results["workload"] == path.stem
+        assert results["cpu"] and results["compiler"] and results["commit"] and results["date"]
 
 
 @pytest.mark.skipif(shutil.which("doxygen") is None, reason="Doxygen is not installed")
