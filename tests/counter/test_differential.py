@@ -82,6 +82,7 @@ def run(folder, words, lines):
                              "--check-payload", "--sync", "always", "--from-start", *words, events],
                             stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, check=False, timeout=60)
+    assert result.returncode in (0, 5) and result.stdout != b"", (result.returncode, result.stderr.decode())
     summary = json.loads(result.stdout)
     skipped = summary["events"] - summary["applied"] - summary["duplicates"]
     assert result.returncode == (5 if skipped > 0 else 0), result.stderr.decode()
