@@ -70,4 +70,17 @@ static inline bool lethe_same_bytes(const void *a, const void *b, size_t size) {
     return ((first ^ other_first) | (last ^ other_last)) == 0;
 }
 
+/* Copies so many bytes. As memcpy, without its call where they are 8 to 16. */
+static inline void lethe_copy_bytes(void *to, const void *from, size_t size) {
+    if (size < 8 || size > 16) {
+        memcpy(to, from, size);
+        return;
+    }
+    uint64_t first, last;
+    memcpy(&first, from, 8);
+    memcpy(&last, (const char *)from + size - 8, 8);
+    memcpy(to, &first, 8);
+    memcpy((char *)to + size - 8, &last, 8);
+}
+
 #endif

@@ -17,6 +17,7 @@ lethe_tunables lethe_tune = {
     .renew_percent = 50,
     .index_tail_ids = (uint64_t)21 << 16,
     .index_threads = 1,
+    .index_ahead_bytes = (uint64_t)4 << 20,
     .index_memory_bytes = (uint64_t)256 << 20,
     .fill_thread_ids = (uint64_t)1 << 16,
     .cascade_obsolete_bytes = (uint64_t)32 << 20,

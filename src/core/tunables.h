@@ -24,6 +24,7 @@ typedef struct lethe_tunables {
     uint64_t renew_percent;      /* of its ids, to be applied before it is made again once more */
     uint64_t index_tail_ids;     /* of one tail of an index: see ids/tail.h */
     uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */
+    uint64_t index_ahead_bytes;  /* how far ahead of what is added memory is backed */
     uint64_t index_memory_bytes; /* of an index, after which its ids go to files, about */
     uint64_t simple_operations;  /* in a row, to be decided as such: see operations/submit.c */
     uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */

@@ -33,3 +33,15 @@ void *lethe_os_map(size_t size) {
 void lethe_os_unmap(void *block, size_t size) {
     munmap(block, mapped_size(size));
 }
+
+void lethe_os_populate(void *memory, size_t size) {
+#ifdef MADV_POPULATE_WRITE
+    size_t before = (SMALL_PAGE_BYTES - (uintptr_t)memory % SMALL_PAGE_BYTES) % SMALL_PAGE_BYTES;
+    if (size < before + SMALL_PAGE_BYTES) return;
+    size_t whole = (size - before) / SMALL_PAGE_BYTES * SMALL_PAGE_BYTES;
+    (void)madvise((char *)memory + before, whole, MADV_POPULATE_WRITE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}

@@ -11,4 +11,9 @@ void *lethe_os_map(size_t size);
 /* Unmaps what lethe_os_map(size) returned. */
 void lethe_os_unmap(void *block, size_t size);
 
+/* Has the system back the whole pages of a stretch of memory now, rather than when each is touched
+ * first. Others may read and write there meanwhile. Where the system cannot, nothing happens.
+ * Cost: about a millisecond for a MiB that was not backed. */
+void lethe_os_populate(void *memory, size_t size);
+
 #endif

@@ -89,6 +89,7 @@ static void try_seed(uint64_t seed) {
     memset(model, 0, sizeof model);
     lethe_tune.index_tail_ids = 1 + test_random_below(&random, seed % 3 == 0 ? 300 : 20);
     lethe_tune.index_memory_bytes = seed % 2 == 0 ? 0 : 1 << 14;
+    lethe_tune.index_ahead_bytes = 1 + test_random_below(&random, 400);
     /* Slow: an id in a few steps of time; fast: thousands within an eighth of W. */
     uint64_t slowness = seed % 4 < 2 ? 8 : 1 + test_random_below(&random, 400);
     unsigned ids = 4 + (unsigned)test_random_below(&random, MOST - 4);

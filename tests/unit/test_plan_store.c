@@ -35,6 +35,7 @@ struct feed {
     lethe_store_load load;
     double windows; /* for how many W it counts */
     bool folds_often;
+    bool renews; /* its window may be made again */
 };
 
 /* A key of random letters, which neither the next key nor a compressor can make much of. */
@@ -94,11 +95,24 @@ static void expect_log(uint64_t planned, uint64_t found) {
     least_log_ratio = fmin(least_log_ratio, ratio);
 }
 
+/* A store whose window is made again is fed so fast that this happens whenever the machine comes to
+ * it, for the ids that there are then and a quarter more. So only the limits of that are known. */
+static void expect_window(const struct feed *feed, const lethe_store_needs *needs, uint64_t found) {
+    if (!feed->renews) {
+        expect_near("window", needs->window_bytes, found, 0);
+    } else if ((double)found < 0.9 * (double)needs->window_reopened_bytes ||
+               found > needs->window_peak_bytes) {
+        fail_msg("window: planned %llu to %llu, found %llu",
+                 (unsigned long long)needs->window_reopened_bytes,
+                 (unsigned long long)needs->window_peak_bytes, (unsigned long long)found);
+    }
+}
+
 static void compare_stores(const struct feed *feed, const lethe_store_needs *needs,
                            const lethe_store_stats *grown, const lethe_store_stats *again) {
     const lethe_store_options *options = &feed->options;
     expect_near("log_ids", needs->log_ids, grown->log_ids, 0);
-    expect_near("window", needs->window_bytes, grown->window.memory_bytes, 0);
+    expect_window(feed, needs, grown->window.memory_bytes);
     expect_near("window, reopened", needs->window_reopened_bytes, again->window.memory_bytes, 0);
     expect_near("counters in memory", needs->counters_memory_bytes, grown->counters_memory_bytes,
                 0);
@@ -129,7 +143,9 @@ static void compare(const char *name, struct feed feed) {
     lethe_detail detail = {""};
     lethe_store_needs needs = LETHE_INIT(lethe_store_needs);
     const uint64_t fold_after_bytes = lethe_tune.fold_after_bytes;
+    const uint64_t renew_ids = lethe_tune.renew_ids;
     test_folder_make(&folder);
+    if (!feed.renews) lethe_tune.renew_ids = UINT64_MAX;
     if (feed.folds_often) lethe_tune.fold_after_bytes = 4 << 20;
     feed.options.size = sizeof feed.options;
     feed.options.event_time = LETHE_SWITCH_ON;
@@ -151,6 +167,7 @@ static void compare(const char *name, struct feed feed) {
     test_folder_remove(&folder);
     compare_stores(&feed, &needs, &grown, &again);
     lethe_tune.fold_after_bytes = fold_after_bytes;
+    lethe_tune.renew_ids = renew_ids;
 }
 
 static void stores_of_several_errors(void **state) {
@@ -162,6 +179,14 @@ static void stores_of_several_errors(void **state) {
         compare("error", (struct feed){.options = {.window_ms = 30000, .error = errors[i]},
                                        .load = {.events_per_s = rate, .counters = keys},
                                        .windows = 2.4});
+}
+
+static void windows_made_again(void **state) {
+    (void)state;
+    compare("made again", (struct feed){.options = {.window_ms = 30000, .error = 1e-6},
+                                        .load = {.events_per_s = 40000, .counters = 40000},
+                                        .windows = 2.4,
+                                        .renews = true});
 }
 
 static void stores_in_modes(void **state) {
@@ -336,9 +361,13 @@ int main(void) {
     /* Sizes at which RocksDB writes its files, in proportion to these stores. */
     lethe_tune.store_log_bytes = test_is_large() ? (uint64_t)4 << 20 : (uint64_t)1 << 18;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stores_of_several_errors),     cmocka_unit_test(stores_in_modes),
-        cmocka_unit_test(stores_that_count_per_period), cmocka_unit_test(logs_were_freed),
-        cmocka_unit_test(events_that_come_alone),       cmocka_unit_test(cascades),
+        cmocka_unit_test(stores_of_several_errors),
+        cmocka_unit_test(windows_made_again),
+        cmocka_unit_test(stores_in_modes),
+        cmocka_unit_test(stores_that_count_per_period),
+        cmocka_unit_test(logs_were_freed),
+        cmocka_unit_test(events_that_come_alone),
+        cmocka_unit_test(cascades),
         cmocka_unit_test(bad_arguments_are_refused),
     };
     return cmocka_run_group_tests_name("plan_store", tests, NULL, NULL);

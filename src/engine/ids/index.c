@@ -179,6 +179,7 @@ static void expire_tails(lethe_index *index, uint64_t clock_ms) {
     lethe_tail *tails = index->tails;
     if (lethe_index_is_sealing(index)) return;
     while (index->tail_count > 1 && is_old(index, tails[0].last_ms, clock_ms)) {
+        lethe_index_thread_wait_backed(index->thread);
         lethe_tail_drop(&index->form, &tails[0]);
         memmove(tails, tails + 1, (LETHE_INDEX_TAILS - 1) * sizeof *tails);
         tails[LETHE_INDEX_TAILS - 1] = (lethe_tail){0};

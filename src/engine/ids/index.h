@@ -5,8 +5,9 @@
  * Memory     24 bytes for an id, and 8 MiB at least, up to 253 MiB for eleven million ids; what is
  *            more is in files without a name, and takes half a byte of memory. The last 1.4 million
  *            ids stay, however old they are.
- * Threads    Whoever uses it needs it alone. When that memory is full it starts a thread that sorts
- *            and merges, unless it has an allocator of its own. It reads no clock.
+ * Threads    Whoever uses it needs it alone. From 4 MiB of ids on it has a thread, which has memory
+ *            backed before it is needed, and sorts and merges when that memory is full; unless it is
+ *            to start none. It reads no clock.
  * Caveats    It is made from the log when a store in exact mode is opened, and is gone when the
  *            store is closed. */
 #ifndef LETHE_ENGINE_IDS_INDEX_H

@@ -2,8 +2,9 @@
  *
  *   index.c          adding, looking up, forgetting      tail.c           the newest entries
  *   index_seal.c     tails become runs                   index_merge.c    runs become fewer
- *   index_thread.c   a thread that sorts and merges      run.c            one run
- *   index_earlier.c  records of earlier versions         chunks.c         memory for runs */
+ *   index_thread.c   a thread that does both             run.c            one run
+ *   index_ahead.c    memory of tails, ahead of need      chunks.c         memory for runs
+ *   index_earlier.c  records of earlier versions */
 #ifndef LETHE_ENGINE_IDS_INDEX_INTERNAL_H
 #define LETHE_ENGINE_IDS_INDEX_INTERNAL_H
 
@@ -38,10 +39,12 @@ struct lethe_index {
     lethe_tail tails[LETHE_INDEX_TAILS];
     unsigned tail_count, tail_most;
     lethe_tail_form form;
+    /* Of the items of the last tail; those before are backed, or will be soon. */
+    uint64_t backed_bytes;
 
     /* The oldest tails, as long as they become a run. */
     lethe_tail_writer sealing;
-    /* NULL before a tail was sealed, and where whoever adds does its work. */
+    /* NULL while the index is small, and where whoever adds does its work. */
     lethe_index_thread *thread;
     bool thread_failed;
 
@@ -78,6 +81,13 @@ static inline bool lethe_index_is_sealing(const lethe_index *index) {
 LETHE_MUST_CHECK lethe_status lethe_index_turn_tail(lethe_index *index);
 /* Goes on with whatever is under way, after so many ids were added. */
 LETHE_MUST_CHECK lethe_status lethe_index_go_on(lethe_index *index, uint64_t added);
+
+/* Starts the thread, unless there is to be none. False: there is none. */
+bool lethe_index_start_thread(lethe_index *index);
+
+/* index_ahead.c */
+/* Has memory backed that will be needed soon. Cost: mostly none. */
+void lethe_index_back_ahead(lethe_index *index);
 
 /* index_merge.c */
 static inline bool lethe_index_is_merging(const lethe_index_merge *merge) {

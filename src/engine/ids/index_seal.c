@@ -29,10 +29,12 @@ static unsigned sealed_at_once(const lethe_index *index) {
     return count;
 }
 
-static void start_thread(lethe_index *index) {
+bool lethe_index_start_thread(lethe_index *index) {
+    if (index->thread != NULL || index->thread_failed) return index->thread != NULL;
     if (!index->options.is_alone && lethe_tune.index_threads > 0)
         index->thread = lethe_index_thread_start(index);
     index->thread_failed = index->thread == NULL;
+    return index->thread != NULL;
 }
 
 static lethe_status begin_seal(lethe_index *index) {
@@ -40,7 +42,7 @@ static lethe_status begin_seal(lethe_index *index) {
     uint64_t items = 0;
     for (unsigned i = 0; i < count; i++)
         items += index->tails[i].count;
-    if (index->thread == NULL && !index->thread_failed) start_thread(index);
+    (void)lethe_index_start_thread(index);
     lethe_status status = lethe_tail_writer_begin(&index->sealing, index->tails, count,
                                                   lethe_index_place(index, items), &index->memory);
     if (status == LETHE_OK && index->thread != NULL) lethe_index_thread_call(index->thread, true);
@@ -122,10 +124,12 @@ lethe_status lethe_index_turn_tail(lethe_index *index) {
         status = lethe_tail_make(&index->form, &index->tails[index->tail_count]);
     if (status != LETHE_OK) return status;
     index->tail_count++;
+    index->backed_bytes = 0;
     return index->tail_count == index->tail_most ? begin_seal(index) : LETHE_OK;
 }
 
 lethe_status lethe_index_go_on(lethe_index *index, uint64_t added) {
+    lethe_index_back_ahead(index);
     if (index->thread != NULL)
         return lethe_index_thread_has_news(index->thread) ? collect(index) : LETHE_OK;
     lethe_status status = seal_on(index, LETHE_INDEX_TAILS * added);

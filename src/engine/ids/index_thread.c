@@ -9,6 +9,7 @@
  *         with it. A merge at its end may be handed over again, and is at its end at once.
  * I3      It takes no memory from index->memory, which is the user's alone: room for all items is
  *         made before.
+ * I4      Memory is backed before anything else, PIECE_BYTES at a time: who adds is about to touch it.
  * WHY     The thread that decides is the slowest one of a store, and this was a fourth of its work.
  * LIMIT   A user that is faster for long waits, so that runs do not become many. */
 #include "engine/ids/index_thread.h"
@@ -17,9 +18,16 @@
 
 #include "core/allocator.h"
 #include "os/lock.h"
+#include "os/memory.h"
 #include "os/thread.h"
 
-enum { SLICE = 4096, NOT_BUSY = LETHE_INDEX_LEVELS };
+enum { SLICE = 4096, NOT_BUSY = LETHE_INDEX_LEVELS, STRETCHES = 4, PIECE_BYTES = 2 << 20 };
+
+/* Memory that is to be backed. */
+struct stretch {
+    char *from;
+    uint64_t bytes;
+};
 
 struct lethe_index_thread {
     lethe_index *index;
@@ -32,6 +40,10 @@ struct lethe_index_thread {
     lethe_os_condition called, done;
     lethe_index_rest rest;
     unsigned busy_level, next_level;
+    /* The first one first. */
+    struct stretch stretches[STRETCHES];
+    unsigned stretch_count;
+    bool is_backing;
     lethe_status status;
     bool is_stopping;
 };
@@ -67,6 +79,20 @@ static void do_merge(lethe_index_thread *thread, unsigned level) {
     }
 }
 
+static void do_back(lethe_index_thread *thread) {
+    struct stretch *first = &thread->stretches[0];
+    char *from = first->from;
+    uint64_t bytes = first->bytes < PIECE_BYTES ? first->bytes : PIECE_BYTES;
+    first->from += bytes;
+    first->bytes -= bytes;
+    if (first->bytes == 0) memmove(first, first + 1, --thread->stretch_count * sizeof *first);
+    thread->is_backing = true;
+    lethe_os_lock_give(&thread->lock);
+    lethe_os_populate(from, (size_t)bytes);
+    lethe_os_lock_take(&thread->lock);
+    thread->is_backing = false;
+}
+
 /* The merge whose turn it is; LETHE_INDEX_LEVELS if there is none. */
 static unsigned next_merge(lethe_index_thread *thread) {
     for (unsigned i = 0; i < LETHE_INDEX_LEVELS; i++) {
@@ -84,7 +110,9 @@ static void *work(void *context) {
     while (!thread->is_stopping) {
         unsigned level = LETHE_INDEX_LEVELS;
         if (thread->status == LETHE_OK && !thread->rest.seals) level = next_merge(thread);
-        if (thread->status == LETHE_OK && thread->rest.seals) {
+        if (thread->stretch_count > 0) {
+            do_back(thread);
+        } else if (thread->status == LETHE_OK && thread->rest.seals) {
             do_seal(thread);
         } else if (level < LETHE_INDEX_LEVELS) {
             do_merge(thread, level);
@@ -163,6 +191,26 @@ void lethe_index_thread_wait(lethe_index_thread *thread) {
     bool for_tail = thread->rest.seals;
     while (thread->status == LETHE_OK &&
            (for_tail ? thread->rest.seals : !atomic_load(&thread->has_news)))
+        lethe_os_condition_wait(&thread->done, &thread->lock);
+    lethe_os_lock_give(&thread->lock);
+}
+
+bool lethe_index_thread_back(lethe_index_thread *thread, void *memory, uint64_t bytes) {
+    lethe_os_lock_take(&thread->lock);
+    bool has_room = thread->stretch_count < STRETCHES;
+    if (has_room) {
+        thread->stretches[thread->stretch_count++] = (struct stretch){memory, bytes};
+        lethe_os_condition_wake_all(&thread->called);
+    }
+    lethe_os_lock_give(&thread->lock);
+    return has_room;
+}
+
+void lethe_index_thread_wait_backed(lethe_index_thread *thread) {
+    if (thread == NULL) return;
+    lethe_os_lock_take(&thread->lock);
+    thread->stretch_count = 0;
+    while (thread->is_backing)
         lethe_os_condition_wait(&thread->done, &thread->lock);
     lethe_os_lock_give(&thread->lock);
 }

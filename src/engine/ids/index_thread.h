@@ -1,4 +1,4 @@
-/* engine/ids/index_thread.h - a thread that sorts and merges for an index.
+/* engine/ids/index_thread.h - a thread that sorts and merges for an index, and backs its memory.
  *
  * Whoever uses the index hands it full tails, or runs that are to be merged, and takes what was
  * made of them into the list of runs when it is ready. Only the user changes that list. */
@@ -29,5 +29,11 @@ LETHE_MUST_CHECK lethe_status lethe_index_thread_look(lethe_index_thread *thread
                                                       lethe_index_rest *out);
 /* Waits until the tails are done, or, if it has none, something else is. */
 void lethe_index_thread_wait(lethe_index_thread *thread);
+
+/* Has it back this memory soon. False: it has too much to do as it is. */
+bool lethe_index_thread_back(lethe_index_thread *thread, void *memory, uint64_t bytes);
+/* Waits until it backs nothing any more, for a millisecond or two at most; what it has not begun it
+ * forgets. Takes NULL. */
+void lethe_index_thread_wait_backed(lethe_index_thread *thread);
 
 #endif

@@ -239,7 +239,7 @@ lethe_status lethe_changes_append(lethe_buffer *buffer, const lethe_new_value *c
     uint64_t head = change->key.size;
     if (buffer->data[0] != VERSION) head = head << 1 | (change->is_bucket ? 1 : 0);
     at += store_varint(at, head << 1 | (change->deleted ? 1 : 0));
-    memcpy(at, change->key.data, change->key.size);
+    lethe_copy_bytes(at, change->key.data, change->key.size);
     at += change->key.size;
     if (!change->deleted) at += store_varint(at, fold_sign(change->value));
     buffer->size = (size_t)(at - buffer->data);

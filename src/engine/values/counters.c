@@ -15,6 +15,9 @@
 
 #include <stdlib.h>
 
+/* How many records ahead one is fetched. */
+enum { AHEAD = 16 };
+
 /* Finds a counter: in memory, where *record then points to it, or on disk. */
 static lethe_status look_up(lethe_values *values, uint32_t tag, lethe_bytes key,
                             lethe_tally_record **record, int64_t *value, bool *found,
@@ -253,7 +256,7 @@ static lethe_status append_touched(const lethe_values *values, const lethe_buffe
     size_t count = list->size / sizeof *touched;
     uint64_t labels[LETHE_METERS_LIMIT] = {0};
     for (size_t i = 0; i < count; i++) {
-        if (i + 8 < count) __builtin_prefetch(touched[i + 8].record);
+        if (i + AHEAD < count) __builtin_prefetch(touched[i + AHEAD].record);
         const lethe_tally_record *record = touched[i].record;
         lethe_new_value change = {.key = {.data = record->key, .size = record->key_size},
                                   .value = record->value,

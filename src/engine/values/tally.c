@@ -9,6 +9,9 @@
  * I2      At most 5/8 of the slots are in use, and would be if all were settled.
  * I3      Slots of records that were added unsettled wait in a list, in order. The table has room
  *         for them, so that settling cannot fail.
+ * I4      Slots are a whole number of cache lines. Of a line all slots are looked at together: in
+ *         an empty one the lower half is 0, which it is in no other, and in the one that is looked
+ *         for the upper half is the tag.
  * WHY     Value and key mostly share a cache line, so a counter costs two misses, and both can be
  *         fetched ahead. The home grows with the tag: so the table grows by reading and writing it
  *         in order, by any factor.
@@ -16,12 +19,16 @@
 #include "engine/values/tally.h"
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "core/allocator.h"
+#include "core/bytes.h"
 #include "engine/buffer.h"
 
 enum { CHUNK_BYTES = 1 << 21, UNIT_BYTES = 4, CHUNK_UNITS = CHUNK_BYTES / UNIT_BYTES };
-enum { CHUNK_LIMIT = 1 << 13, FIRST_SLOTS = 1 << 12, LINE_BYTES = 64 };
+enum { CHUNK_LIMIT = 1 << 13, FIRST_SLOTS = 1 << 12, LINE_BYTES = 64, LINE_SLOTS = 8 };
 
 struct lethe_tally {
     const lethe_allocator *allocator;
@@ -80,43 +87,73 @@ void lethe_tally_free(lethe_tally *tally) {
     lethe_release(tally->allocator, tally, sizeof *tally);
 }
 
+/* Which of the slots of a cache line have the tag or are empty, in two bits each (I4). */
+static uint32_t find_in_line(const uint64_t *line, uint32_t tag) {
+#if defined(__SSE2__)
+    const __m128i *from = (const void *)line;
+    __m128i wanted = _mm_set1_epi64x((long long)((uint64_t)tag << 32));
+    __m128i a = _mm_cmpeq_epi32(_mm_loadu_si128(from), wanted);
+    __m128i b = _mm_cmpeq_epi32(_mm_loadu_si128(from + 1), wanted);
+    __m128i c = _mm_cmpeq_epi32(_mm_loadu_si128(from + 2), wanted);
+    __m128i d = _mm_cmpeq_epi32(_mm_loadu_si128(from + 3), wanted);
+    __m128i low = _mm_packs_epi32(a, b), high = _mm_packs_epi32(c, d);
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
+#else
+    uint32_t found = 0;
+    for (unsigned i = 0; i < LINE_SLOTS; i++)
+        found |= (uint32_t)(line[i] >> 32 == tag || line[i] == 0) << 2 * i;
+    return found;
+#endif
+}
+
+/* The first slot from *at on that has the tag, or 0 if an empty one comes first. *at becomes where
+ * it is. */
+static uint64_t next_slot(const lethe_tally *tally, uint32_t tag, uint64_t *at) {
+    uint64_t from = *at;
+    for (;;) {
+        uint64_t line = from / LINE_SLOTS * LINE_SLOTS;
+        uint32_t found = find_in_line(tally->slots + line, tag) >> 2 * (from % LINE_SLOTS);
+        if (found != 0) {
+            *at = from + (unsigned)__builtin_ctz(found) / 2;
+            return tally->slots[*at];
+        }
+        from = line + LINE_SLOTS == tally->slot_count ? 0 : line + LINE_SLOTS;
+    }
+}
+
+static uint64_t after(const lethe_tally *tally, uint64_t at) {
+    return at + 1 == tally->slot_count ? 0 : at + 1;
+}
+
 void lethe_tally_prefetch_slot(const lethe_tally *tally, uint32_t tag) {
     __builtin_prefetch(&tally->slots[home_of(tag, tally->slot_count)]);
 }
 
 lethe_tally_record *lethe_tally_prefetch_record(const lethe_tally *tally, uint32_t tag,
                                                 size_t key_size) {
-    uint64_t at = home_of(tag, tally->slot_count);
-    for (uint64_t slot = tally->slots[at]; slot != 0; slot = tally->slots[at]) {
-        if (slot >> 32 == tag) {
-            lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
-            __builtin_prefetch(record, 1);
-            if (tally->room_units > 0) {
-                const char *bytes = (const char *)record;
-                size_t end = (size_t)units_of(tally, key_size) * UNIT_BYTES;
-                for (size_t line = LINE_BYTES; line < end; line += LINE_BYTES)
-                    __builtin_prefetch(bytes + line, 1);
-                __builtin_prefetch(bytes + end - 1, 1);
-            }
-            return record;
-        }
-        at = at + 1 == tally->slot_count ? 0 : at + 1;
+    uint64_t at = home_of(tag, tally->slot_count), slot = next_slot(tally, tag, &at);
+    if (slot == 0) return NULL;
+    lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
+    __builtin_prefetch(record, 1);
+    if (tally->room_units > 0) {
+        const char *bytes = (const char *)record;
+        size_t end = (size_t)units_of(tally, key_size) * UNIT_BYTES;
+        for (size_t line = LINE_BYTES; line < end; line += LINE_BYTES)
+            __builtin_prefetch(bytes + line, 1);
+        __builtin_prefetch(bytes + end - 1, 1);
     }
-    return NULL;
+    return record;
 }
 
 lethe_tally_record *lethe_tally_find(const lethe_tally *tally, uint32_t tag, lethe_bytes key) {
     uint64_t at = home_of(tag, tally->slot_count);
-    for (uint64_t slot = tally->slots[at]; slot != 0; slot = tally->slots[at]) {
-        if (slot >> 32 == tag) {
-            lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
-            if (record->key_size == key.size && memcmp(record->key, key.data, key.size) == 0) {
-                return record;
-            }
-        }
-        at = at + 1 == tally->slot_count ? 0 : at + 1;
+    for (;; at = after(tally, at)) {
+        uint64_t slot = next_slot(tally, tag, &at);
+        if (slot == 0) return NULL;
+        lethe_tally_record *record = record_at(tally, (uint32_t)slot - 1);
+        if (record->key_size == key.size && lethe_same_bytes(record->key, key.data, key.size))
+            return record;
     }
-    return NULL;
 }
 
 static void place_slot(uint64_t *slots, uint64_t slot_count, uint64_t slot) {
@@ -126,8 +163,13 @@ static void place_slot(uint64_t *slots, uint64_t slot_count, uint64_t slot) {
     slots[at] = slot;
 }
 
+/* How many slots there are after so many (I4). */
+static uint64_t grown(uint64_t slot_count) {
+    return slot_count / 2 * 3 / LINE_SLOTS * LINE_SLOTS;
+}
+
 static bool grow(lethe_tally *tally) {
-    uint64_t larger = tally->slot_count / 2 * 3;
+    uint64_t larger = grown(tally->slot_count);
     size_t bytes;
     if (!lethe_size_multiply(larger, sizeof *tally->slots, &bytes)) return false;
     uint64_t *slots = lethe_alloc_zeroed(tally->allocator, bytes);
@@ -251,7 +293,7 @@ uint64_t lethe_tally_planned_bytes(uint64_t records, uint64_t key_bytes, uint32_
     const lethe_tally tally = {.room_units = room_bytes / UNIT_BYTES};
     uint64_t slots = FIRST_SLOTS, a_chunk = CHUNK_UNITS / units_of(&tally, (size_t)key_bytes);
     while (records > slots / 8 * 5)
-        slots = slots / 2 * 3;
+        slots = grown(slots);
     uint64_t chunks = (records + a_chunk - 1) / a_chunk;
     return slots * sizeof *tally.slots + chunks * CHUNK_BYTES +
            CHUNK_LIMIT * (sizeof *tally.chunks + sizeof *tally.used);

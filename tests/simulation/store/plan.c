@@ -145,6 +145,7 @@ static void draw_index(struct plan *plan, uint64_t seed) {
     struct test_random random = {.state = lethe_hash_bytes(6, &seed, sizeof seed).low};
     plan->tunables.index_tail_ids = magnitude(&random, 8, 2000);
     plan->tunables.index_memory_bytes = one_in(&random, 2) ? 0 : magnitude(&random, 100, 1 << 18);
+    plan->tunables.index_ahead_bytes = magnitude(&random, 1, 1 << 16);
 }
 
 /* And this: long runs of operations that take the shorter way if they are prepared. */
