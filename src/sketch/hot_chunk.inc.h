@@ -4,7 +4,7 @@
  * Meanwhile the previous chunk, whose counters have arrived by then, is worked on in order. A
  * single key is a chunk too, but nothing is fetched ahead for it, and its positions are in
  * registers where the depth is a constant. */
-enum { CHUNK = 32, COMMON_DEPTH = 4, COUNT_DEPTH = 5, LARGE_BYTES = 1 << 20 };
+enum { CHUNK = 32, COMMON_DEPTH = 4, COUNT_DEPTH = 5, LARGE_BYTES = 1 << 19 };
 
 /* The positions of the counters of a chunk's keys, stride apart; in the IS part is_stride. */
 struct chunk {
