@@ -35,7 +35,8 @@
 enum { SHORT_BYTES = DIGEST_SHORT_BYTES, WINDOW = 64, WAITING = 128, LARGE_PAGE = 2 << 20 };
 
 struct digest_table {
-    struct digest_key *entries;
+    void *memory;
+    struct digest_key *entries; /* in that memory */
     size_t sets;
     /* By how much the 64 bits that choose a set are shifted. */
     unsigned shift;
@@ -60,37 +61,44 @@ struct digest {
     bool has_ended;
 };
 
-/* Sets are anywhere in memory: with large pages their addresses are found in less time. */
-static void *allocate(size_t bytes) {
+/* Points the entries at the first place in the memory that is a multiple of so many bytes. */
+static void place_entries(struct digest_table *table, size_t alignment) {
+    size_t beyond = (uintptr_t)table->memory % alignment;
+    char *first = (char *)table->memory + (beyond == 0 ? 0 : alignment - beyond);
+    table->entries = (struct digest_key *)(void *)first;
+}
+
+/* Sets are anywhere in memory: with large pages their addresses are found in less time. What no
+ * line has come to takes no memory yet. */
+static bool allocate(struct digest_table *table) {
+    size_t bytes = 2 * table->sets * sizeof *table->entries;
     bool is_large = bytes % LARGE_PAGE == 0;
-    void *memory = aligned_alloc(is_large ? LARGE_PAGE : 2 * sizeof(struct digest_key), bytes);
+    size_t alignment = is_large ? LARGE_PAGE : 2 * sizeof *table->entries;
+    table->memory = calloc(1, bytes + alignment);
+    table->long_sets = calloc((table->sets + 63) / 64, sizeof *table->long_sets);
+    if (table->memory == NULL || table->long_sets == NULL) return false;
+    place_entries(table, alignment);
 #if defined(MADV_HUGEPAGE)
-    if (is_large && memory != NULL) (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    if (is_large) (void)madvise(table->entries, bytes, MADV_HUGEPAGE);
 #endif
-    return memory;
+    return true;
 }
 
 struct digest_table *digest_table_new(size_t sets) {
     assert(sets > 1 && (sets & (sets - 1)) == 0);
     struct digest_table *table = calloc(1, sizeof *table);
     if (table == NULL) return NULL;
-    size_t bytes = 2 * sets * sizeof *table->entries;
     table->sets = sets;
     table->shift = 64 - (unsigned)__builtin_ctzll(sets);
-    table->entries = allocate(bytes);
-    table->long_sets = calloc((sets + 63) / 64, sizeof *table->long_sets);
-    if (table->entries == NULL || table->long_sets == NULL) {
-        digest_table_free(table);
-        return NULL;
-    }
-    memset(table->entries, 0, bytes);
-    return table;
+    if (allocate(table)) return table;
+    digest_table_free(table);
+    return NULL;
 }
 
 void digest_table_free(struct digest_table *table) {
     if (table == NULL) return;
     free(table->long_sets);
-    free(table->entries);
+    free(table->memory);
     free(table);
 }
 

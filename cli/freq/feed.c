@@ -277,7 +277,7 @@ static int fail(const struct feed *feed) {
 static void add_lanes(struct work *work) {
     struct feed *feed = work->feed;
     work->number = feed->added; /* nobody else works any more */
-    for (unsigned i = 0; i < feed->lane_count && !feed->has_stopped; i++)
+    for (unsigned i = 0; i < feed->lane_count && i < feed->added && !feed->has_stopped; i++)
         (void)digest_empty(work->digest, feed->lanes[i], add, work);
 }
 
