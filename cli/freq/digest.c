@@ -8,16 +8,16 @@
  *         never in both.
  * I2      A key that finds no entry takes the place of the second one, which goes to the list. So a
  *         rare key cannot push out one that is frequent.
- * I3      A key of at most DIGEST_SHORT_BYTES bytes is in its entry as it is, and stays in the table
- *         from text to text. Of a longer one, its hash is: the sketch knows keys by the same hash, so
- *         it cannot tell more keys apart either. The size says which it is. Its bytes are in the
- *         text, so it leaves the table with its text.
+ * I3      A key of at most DIGEST_SHORT_BYTES bytes is in its entry as it is, and stays in the
+ *         table from text to text. Of a longer one, its hash is: the sketch knows keys by the same
+ *         hash, so it cannot tell more keys apart either. The size says which it is. Its bytes are
+ *         in the text, so it leaves the table with its text.
  * I4      An entry of weight 0 is empty. It may be taken for one of the key that it had: the sum is
  *         right, and the text and the place in it are those of the new line.
- * WHY     Whether a line's key is in the table can hardly be predicted: with words of a language, two
- *         of three are. A branch that depends on it costs as much as all the rest. So an entry is
- *         written to the list whether it leaves or not, and where the list goes on decides; and the
- *         entry that is found, or replaced, is written in full either way. */
+ * WHY     Whether a line's key is in the table can hardly be predicted: with words of a language,
+ *         two or three of four are. A branch that depends on it costs as much as half of the rest.
+ *         So an entry is written to the list whether it leaves or not, and where the list goes on
+ *         decides; and the entry that is found, or replaced, is written in full either way. */
 #include "freq/digest.h"
 
 #include <assert.h>

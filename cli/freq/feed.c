@@ -21,8 +21,10 @@
  * WHY     A sketch for each thread, merged in the end, would spare the turns. But only two kinds
  *         merge without loss, lists of the most frequent keys do not, and memory would grow with
  *         the threads. Adding takes about a quarter of the time, so more threads than lanes would
- *         wait for their turns. Where adding is dear it takes half of the time, even with tables
+ *         wait for their turns. Where adding is dear it takes half of the time, although tables are
  *         twice as large: then there are half as many of them.
+ *         Blocks are short because tables stay: they and their lists are most of what a thread
+ *         takes.
  * LIMIT   Where hardly a line repeats, nearly all go to the sketch one after the other. Threads
  *         then only spare the time of reading them. */
 #include "freq/feed.h"
@@ -295,12 +297,18 @@ static int run(struct feed *feed, struct work *works, unsigned threads) {
     return feed->has_stopped ? fail(feed) : EXIT_DONE;
 }
 
-/* How many lanes there are, and of how many sets; see WHY. */
+/* Whether adding is dear: see WHY. */
+static bool is_dear(lethe_sketch_kind kind) {
+    return kind == LETHE_SKETCH_LOG || kind == LETHE_SKETCH_FID;
+}
+
+static unsigned lanes_for(lethe_sketch_kind kind) {
+    return is_dear(kind) ? MOST_LANES / 2 : MOST_LANES;
+}
+
 static bool make_lanes(struct feed *feed, lethe_sketch_kind kind) {
-    bool is_dear = kind == LETHE_SKETCH_LOG || kind == LETHE_SKETCH_FID;
-    feed->lane_count = is_dear ? MOST_LANES / 2 : MOST_LANES;
     for (unsigned i = 0; i < feed->lane_count; i++) {
-        feed->lanes[i] = digest_table_new(is_dear ? 2 * LANE_SETS : LANE_SETS);
+        feed->lanes[i] = digest_table_new(is_dear(kind) ? 2 * LANE_SETS : LANE_SETS);
         if (feed->lanes[i] == NULL) return false;
     }
     return true;
@@ -310,7 +318,9 @@ int feed_all(const struct inputs *inputs, const struct key_fields *fields, bool 
              unsigned threads, lethe_sketch *sketch) {
     lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
     (void)lethe_sketch_get_shape(sketch, &shape);
+    unsigned lanes = lanes_for(shape.kind);
     if (threads == 0) threads = 1;
+    if (threads > lanes) threads = lanes; /* more would only wait: I4 */
     struct feed feed = {
         .inputs = inputs,
         .fields = fields,
@@ -319,6 +329,7 @@ int feed_all(const struct inputs *inputs, const struct key_fields *fields, bool 
                      .longest_key = shape.top > 0 ? LETHE_SKETCH_MAX_KEY_BYTES : SIZE_MAX},
         .sketch = sketch,
         .block_count = threads > 1 ? threads + 1 : 1,
+        .lane_count = lanes,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .changed = PTHREAD_COND_INITIALIZER};
     feed.blocks = calloc(feed.block_count, sizeof *feed.blocks);
