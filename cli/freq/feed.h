@@ -13,10 +13,9 @@
 enum { FEED_MOST_THREADS = 256 };
 
 /* Adds all lines to a sketch that no other thread uses, and shows progress if `shows`. threads is
- * at most FEED_MOST_THREADS, beside the one that reads; 0 means 1, and of many some are not used.
- * Returns EXIT_DONE, also when a
- * signal asked to stop; or another code after saying why, and then the sketch has some of the
- * lines. */
+ * at most FEED_MOST_THREADS, beside the one that reads; 0 means 1, and of more than there are
+ * tables the rest is not used. Returns EXIT_DONE, also when a signal asked to stop; or another code
+ * after saying why, and then the sketch has some of the lines. */
 int feed_all(const struct inputs *inputs, const struct key_fields *fields, bool shows,
              unsigned threads, lethe_sketch *sketch);
 
