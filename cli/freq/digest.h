@@ -4,7 +4,7 @@
  *            the table is emptied. The lists depend on the texts of a table, their order and the
  *            settings alone.
  * Memory     A table has 64 bytes for each set. A digest has a list of DIGEST_LIST keys: at most
- *            4 MiB.
+ *            2 MiB.
  * Threads    A table and a digest are used by one thread at a time. */
 #ifndef LETHE_CLI_FREQ_DIGEST_H
 #define LETHE_CLI_FREQ_DIGEST_H
@@ -12,7 +12,7 @@
 #include "input/keys.h"
 
 enum {
-    DIGEST_LIST = 1 << 17,
+    DIGEST_LIST = 1 << 16,
     /* A key of at most so many bytes is in the table and the list as it is. */
     DIGEST_SHORT_BYTES = 16,
     /* So many bytes after a text can be read, and say nothing. */
