@@ -1,6 +1,6 @@
 /* Goal: logarithmic counters go to the levels that scale.h names.
- * Method: from random levels, random weights are added and subtracted, of all sizes and up to what a
- *         counter can hold and beyond. Going through all levels one by one says which is the
+ * Method: from random levels, random weights are added and subtracted, of all sizes and up to what
+ *         a counter can hold and beyond. Going through all levels one by one says which is the
  *         highest whose value is at most what is wanted. */
 #include "support/test.h"
 
