@@ -2,22 +2,29 @@
  * comes of it to one sketch.
  *
  * IDEA    A sketch is written by one thread at a time. But most lines never reach it: each block of
- *         text is first digested (digest.h), which the threads do side by side. What a block comes
- *         to is added when all blocks before it are in the sketch.
+ *         text is first digested (digest.h), which the threads do side by side. What leaves the
+ *         tables meanwhile is added when all blocks before are in the sketch.
  * LAYOUT  The calling thread reads blocks into a ring, in which they are numbered. Threads take
- *         them by their numbers.
+ *         them by their numbers. There are a few tables, called lanes; block n is counted in lane n
+ *         modulo their number, and what a lane has in the end is added lane by lane.
  * I1      Where a block ends depends on the text alone: it has as many whole lines as fit
- *         BLOCK_BYTES, or one line that is longer. And it is added in its turn. So the sketch is
- *         the same for any number of threads, for all kinds, with the list of its most frequent
- *         keys.
+ *         BLOCK_BYTES, or one line that is longer. Its lane has seen the same blocks before it,
+ *         because the number of lanes depends on the kind of sketch alone; and it is added in its
+ *         turn. So the sketch is the same for any number of threads, for all kinds, with the list
+ *         of its most frequent keys.
  * I2      A block is in the ring from when it is read until it is added: filled - added is at most
- *         the size of the ring. Keys point into it meanwhile.
+ *         the size of the ring. Long keys point into it meanwhile.
  * I3      The first line that is wrong, in the order of the input, is the one that is reported:
  *         its thread waits for its turn too.
+ * I4      A block is taken only after the block before it in its lane was added. So one thread at a
+ *         time uses a lane.
  * WHY     A sketch for each thread, merged in the end, would spare the turns. But only two kinds
  *         merge without loss, lists of the most frequent keys do not, and memory would grow with
- *         the threads. Adding takes about a sixth of the time, so turns cost little up to six
- *         threads, and from there on more threads do not help.
+ *         the threads. Adding takes about a quarter of the time, so more threads than lanes would
+ *         wait for their turns. Where adding is dear it takes half of the time, although tables are
+ *         twice as large: then there are half as many of them.
+ *         Blocks are short because tables stay: they and their lists are most of what a thread
+ *         takes.
  * LIMIT   Where hardly a line repeats, nearly all go to the sketch one after the other. Threads
  *         then only spare the time of reading them. */
 #include "freq/feed.h"
@@ -30,9 +37,9 @@
 #include "say/message.h"
 #include "say/progress.h"
 
-enum { AHEAD = 256 };
+enum { AT_ONCE = 256, MOST_LANES = 4, LANE_SETS = 1 << 15 };
 
-static const size_t BLOCK_BYTES = (size_t)2 << 20;
+static const size_t BLOCK_BYTES = (size_t)1 << 19;
 
 struct block {
     char *text;
@@ -59,6 +66,8 @@ struct feed {
 
     struct block *blocks;
     unsigned block_count;
+    struct digest_table *lanes[MOST_LANES];
+    unsigned lane_count;
     unsigned started;
 
     /* Protects what follows; changed is signalled with every change. */
@@ -76,8 +85,8 @@ struct work {
     struct digest *digest;
     uint64_t number;
     const char *text; /* of the block */
-    lethe_bytes keys[AHEAD];
-    uint64_t weights[AHEAD];
+    lethe_bytes keys[AT_ONCE];
+    uint64_t weights[AT_ONCE];
 };
 
 /* Waits until all blocks before this one are added; returns false when the work has stopped. */
@@ -100,14 +109,10 @@ static void stop(struct feed *feed, const struct wrong *wrong) {
     pthread_mutex_unlock(&feed->lock);
 }
 
-/* Adds a part of a list. What comes AHEAD keys later is on its way meanwhile: keys are anywhere in
- * the text. */
-static lethe_status add_some(struct work *work, const struct digest_key *list, size_t count,
-                             size_t left) {
-    const char *text = work->text;
+/* Adds a part of a list. */
+static lethe_status add_some(struct work *work, const struct digest_key *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < left) __builtin_prefetch(text + list[i + AHEAD].offset);
-        work->keys[i] = (lethe_bytes){.data = text + list[i].offset, .size = list[i].size};
+        work->keys[i] = digest_key_bytes(&list[i], work->text);
         work->weights[i] = list[i].weight;
     }
     return lethe_sketch_add_key_batch(work->feed->sketch, work->keys, count, work->weights, NULL);
@@ -117,9 +122,9 @@ static lethe_status add_some(struct work *work, const struct digest_key *list, s
 static bool add(void *context, const struct digest_key *list, size_t count) {
     struct work *work = context;
     if (!take_turn(work)) return false;
-    for (size_t at = 0; at < count; at += AHEAD) {
-        size_t left = count - at;
-        lethe_status status = add_some(work, list + at, left < AHEAD ? left : AHEAD, left);
+    for (size_t at = 0; at < count; at += AT_ONCE) {
+        lethe_status status =
+            add_some(work, list + at, count - at < AT_ONCE ? count - at : AT_ONCE);
         if (status == LETHE_OK) continue;
         stop(work->feed, &(struct wrong){.status = status});
         return false;
@@ -133,8 +138,9 @@ static void add_block(struct work *work) {
     struct wrong wrong = {.status = LETHE_OK};
     uint64_t lines = 0;
     work->text = block->text;
-    wrong.result = digest_text(work->digest, (lethe_bytes){block->text, block->size}, add, work,
-                               &lines, &wrong.problem);
+    wrong.result =
+        digest_text(work->digest, feed->lanes[work->number % feed->lane_count],
+                    (lethe_bytes){block->text, block->size}, add, work, &lines, &wrong.problem);
     if (wrong.result == DIGEST_ENDED || !take_turn(work)) return;
     if (wrong.result != DIGEST_DONE) {
         wrong.line = feed->lines + lines; /* nobody else has the turn */
@@ -148,11 +154,18 @@ static void add_block(struct work *work) {
     pthread_mutex_unlock(&feed->lock);
 }
 
+/* Whether there may be a block later, but none can be taken now: I4. */
+static bool has_to_wait(const struct feed *feed) {
+    if (feed->has_stopped) return false;
+    if (feed->taken == feed->filled) return !feed->is_read;
+    return feed->taken - feed->added == feed->lane_count;
+}
+
 /* Takes the next block; returns false when there is none and will be none. */
 static bool next_block(struct work *work) {
     struct feed *feed = work->feed;
     pthread_mutex_lock(&feed->lock);
-    while (feed->taken == feed->filled && !feed->is_read && !feed->has_stopped)
+    while (has_to_wait(feed))
         pthread_cond_wait(&feed->changed, &feed->lock);
     bool has_block = feed->taken < feed->filled && !feed->has_stopped;
     if (has_block) work->number = feed->taken++;
@@ -262,6 +275,14 @@ static int fail(const struct feed *feed) {
                         LETHE_SKETCH_MAX_KEY_BYTES);
 }
 
+/* Adds what the lanes have after the last block. */
+static void add_lanes(struct work *work) {
+    struct feed *feed = work->feed;
+    work->number = feed->added; /* nobody else works any more */
+    for (unsigned i = 0; i < feed->lane_count && i < feed->added && !feed->has_stopped; i++)
+        (void)digest_empty(work->digest, feed->lanes[i], add, work);
+}
+
 /* Reads and adds everything, with as many threads as can be had. */
 static int run(struct feed *feed, struct work *works, unsigned threads) {
     pthread_t ids[FEED_MOST_THREADS] = {0};
@@ -271,15 +292,35 @@ static int run(struct feed *feed, struct work *works, unsigned threads) {
     int code = read_all(feed, &works[0]);
     for (unsigned i = 0; i < feed->started; i++)
         pthread_join(ids[i], NULL);
+    if (code == EXIT_DONE && !feed->has_stopped) add_lanes(&works[0]);
     if (code != EXIT_DONE) return code;
     return feed->has_stopped ? fail(feed) : EXIT_DONE;
+}
+
+/* Whether adding is dear: see WHY. */
+static bool is_dear(lethe_sketch_kind kind) {
+    return kind == LETHE_SKETCH_LOG || kind == LETHE_SKETCH_FID;
+}
+
+static unsigned lanes_for(lethe_sketch_kind kind) {
+    return is_dear(kind) ? MOST_LANES / 2 : MOST_LANES;
+}
+
+static bool make_lanes(struct feed *feed, lethe_sketch_kind kind) {
+    for (unsigned i = 0; i < feed->lane_count; i++) {
+        feed->lanes[i] = digest_table_new(is_dear(kind) ? 2 * LANE_SETS : LANE_SETS);
+        if (feed->lanes[i] == NULL) return false;
+    }
+    return true;
 }
 
 int feed_all(const struct inputs *inputs, const struct key_fields *fields, bool shows,
              unsigned threads, lethe_sketch *sketch) {
     lethe_sketch_shape shape = LETHE_INIT(lethe_sketch_shape);
     (void)lethe_sketch_get_shape(sketch, &shape);
+    unsigned lanes = lanes_for(shape.kind);
     if (threads == 0) threads = 1;
+    if (threads > lanes) threads = lanes; /* more would only wait: I4 */
     struct feed feed = {
         .inputs = inputs,
         .fields = fields,
@@ -288,11 +329,12 @@ int feed_all(const struct inputs *inputs, const struct key_fields *fields, bool 
                      .longest_key = shape.top > 0 ? LETHE_SKETCH_MAX_KEY_BYTES : SIZE_MAX},
         .sketch = sketch,
         .block_count = threads > 1 ? threads + 1 : 1,
+        .lane_count = lanes,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .changed = PTHREAD_COND_INITIALIZER};
     feed.blocks = calloc(feed.block_count, sizeof *feed.blocks);
     struct work *works = calloc(threads, sizeof *works);
-    bool has_memory = feed.blocks != NULL && works != NULL;
+    bool has_memory = feed.blocks != NULL && works != NULL && make_lanes(&feed, shape.kind);
     for (unsigned i = 0; has_memory && i < threads; i++) {
         works[i] = (struct work){.feed = &feed, .digest = digest_new(&feed.settings)};
         has_memory = works[i].digest != NULL;
@@ -309,6 +351,8 @@ int feed_all(const struct inputs *inputs, const struct key_fields *fields, bool 
     }
     for (unsigned i = 0; works != NULL && i < threads; i++)
         digest_free(works[i].digest);
+    for (unsigned i = 0; i < feed.lane_count; i++)
+        digest_table_free(feed.lanes[i]);
     for (unsigned i = 0; feed.blocks != NULL && i < feed.block_count; i++)
         free(feed.blocks[i].text);
     free(works);

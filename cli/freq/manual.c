@@ -103,7 +103,8 @@ static const struct option freq_build_options[] = {
     {.name = "threads",
      .value = "N",
      .help = "how many threads count lines, 1 to 256, beside the one that reads; the sketch is the "
-             "same for any number; default: as many as there are cores"},
+             "same for any number; default: as many as there are cores; at most four are used, "
+             "two with kinds `cml` and `fid`"},
     OPTION_SEED("sketches"),
     OPTION_OUT("S", "the file to write"),
     OPTION_BINARY,

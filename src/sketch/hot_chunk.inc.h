@@ -40,12 +40,13 @@ LETHE_INLINE void place_one(lethe_hash hash, uint32_t width, uint32_t depth, uin
 }
 
 /* Whether prefetching counters pays. What fits in the second-level cache is there as fast as it can
- * be prefetched; but all parts of a sketch have to fit. */
-LETHE_INLINE bool is_large(const struct lethe_sketch_core *core, uint32_t depth, unsigned size,
+ * be prefetched; but all parts of a sketch have to fit, beside the keys if the caller has those. */
+LETHE_INLINE bool is_large(const struct lethe_sketch_core *core,
+                           const struct lethe_sketch_batch *batch, uint32_t depth, unsigned size,
                            uint32_t is_depth, bool with_ds) {
     uint64_t counters = (uint64_t)core->width * depth * (with_ds ? 2 : 1);
     if (is_depth > 0) counters += (uint64_t)core->is_width * is_depth;
-    return counters << size > LARGE_BYTES;
+    return counters << size > (batch->has_keys ? LARGE_BYTES / 2 : LARGE_BYTES);
 }
 
 LETHE_INLINE void prefetch_part(const void *cells, const uint32_t *at, size_t count, size_t stride,
@@ -71,7 +72,7 @@ LETHE_INLINE void prepare(const struct lethe_sketch_core *core,
     chunk->stride = stride_of(depth);
     const lethe_hash *hashes = batch->hashes + first;
     place_part(hashes, chunk->count, core->width, depth, chunk->at, chunk->stride);
-    bool fetches = is_large(core, depth, size, is_depth, with_ds);
+    bool fetches = is_large(core, batch, depth, size, is_depth, with_ds);
     if (fetches) {
         prefetch_part(core->cells, chunk->at, chunk->count, chunk->stride, depth, size);
         if (with_ds) prefetch_part(core->ds, chunk->at, chunk->count, chunk->stride, depth, size);

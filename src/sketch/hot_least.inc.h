@@ -62,25 +62,27 @@ LETHE_INLINE void least_count_chunk(CHUNK_ARGUMENTS) {
 
 /* Adds to the IS part and returns its new estimate, or UINT64_MAX if it is full and knows
  * nothing. */
-LETHE_INLINE uint64_t is_add(struct lethe_sketch_core *core, const uint32_t *at, uint64_t weight,
-                             uint32_t is_depth, unsigned size) {
-    uint64_t least = grow_counters(core->is, at, weight, is_depth, size);
+LETHE_INLINE uint64_t is_add(void *is, const uint32_t *at, uint64_t weight, uint32_t is_depth,
+                             unsigned size) {
+    uint64_t least = grow_counters(is, at, weight, is_depth, size);
     return least == lethe_cell_full(size) ? UINT64_MAX : least;
 }
 
 /* Raises one counter to target, if it is below, and its DS counter by the rest of weight. */
-LETHE_INLINE void raise_cell(struct lethe_sketch_core *core, void *cells, uint32_t at,
+LETHE_INLINE void raise_cell(void *cells, void *ds, bool ds_is_count_min, uint32_t at,
                              uint64_t target, uint64_t weight, unsigned size, bool with_ds) {
     uint64_t old = lethe_cell_get(cells, at, size);
     uint64_t value = old < target ? target : old;
     lethe_cell_set(cells, at, size, value);
     if (!with_ds) return;
-    uint64_t more = core->ds_is_count_min ? weight : weight - (value - old);
-    lethe_cell_set(core->ds, at, size, grown(lethe_cell_get(core->ds, at, size), more, size));
+    uint64_t more = ds_is_count_min ? weight : weight - (value - old);
+    lethe_cell_set(ds, at, size, grown(lethe_cell_get(ds, at, size), more, size));
 }
 
 LETHE_INLINE void raise_add_chunk(CHUNK_ARGUMENTS) {
-    void *const cells = core->cells;
+    /* No store below changes these, which the compiler cannot know. */
+    void *const cells = core->cells, *const ds = core->ds, *const is = core->is;
+    const bool ds_is_count_min = core->ds_is_count_min;
     for (size_t i = 0; i < chunk->count; i++) {
         const uint32_t *at = chunk->at + i * chunk->stride;
         uint64_t weight = weight_of(batch, chunk->first + i);
@@ -88,9 +90,11 @@ LETHE_INLINE void raise_add_chunk(CHUNK_ARGUMENTS) {
         uint64_t target = grown(least, weight, size);
         if (is_depth > 0) {
             const uint32_t *is_at = chunk->is_at + i * chunk->is_stride;
-            target = least_of(target, is_add(core, is_at, weight, is_depth, size));
+            target = least_of(target, is_add(is, is_at, weight, is_depth, size));
         }
-        FOR_EACH_ROW(row, depth, raise_cell(core, cells, at[row], target, weight, size, with_ds));
+        FOR_EACH_ROW(
+            row, depth,
+            raise_cell(cells, ds, ds_is_count_min, at[row], target, weight, size, with_ds));
         if (batch->counts != NULL)
             batch->counts[chunk->first + i] = target > least ? target : least;
     }

@@ -31,7 +31,13 @@ double lethe_scale_relative_error(const struct lethe_scale *scale) {
 /* The highest level, from level to max, whose value is at most wanted. */
 static uint64_t level_of(const struct lethe_scale *scale, uint64_t level, double wanted,
                          uint64_t max) {
-    uint64_t low = level, high = max;
+    /* It is rarely far: steps that double lead to a short range. */
+    uint64_t low = level, step = 1;
+    while (step <= max - low && lethe_scale_value(scale, low + step) <= wanted) {
+        low += step;
+        step *= 2;
+    }
+    uint64_t high = step <= max - low ? low + step - 1 : max;
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
         if (lethe_scale_value(scale, middle) <= wanted) {

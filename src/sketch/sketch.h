@@ -42,6 +42,8 @@ struct lethe_sketch_batch {
     /* NULL: 1 for each key. */
     const uint64_t *weights;
     size_t count;
+    /* The caller came with keys, which use the processor's caches too. */
+    bool has_keys;
 
     /* Result: the estimates, after adding or removing. May be NULL when adding or removing. */
     uint64_t *counts;

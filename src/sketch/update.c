@@ -100,6 +100,7 @@ static lethe_status add_valid(lethe_sketch *sketch, const struct items *items) {
     struct lethe_sketch_batch batch = {.hashes = hashes_of(sketch, items, buffer),
                                        .weights = items->weights,
                                        .count = items->count,
+                                       .has_keys = items->keys != NULL,
                                        .counts = top != NULL ? counts : NULL};
     sketch->operations->add(&sketch->core, &batch);
     if (items->done != NULL) memset(items->done, 1, items->count);

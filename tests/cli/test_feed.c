@@ -1,6 +1,7 @@
 /* Goal:   the lines of a text come to a sketch with just the weights that they have, and the sketch
  *         is the same for any number of threads and however the text arrives.
- * Method: digests are added up and compared with a model that counts lines as they are made up.
+ * Method: digests are added up and compared with a model that counts lines as they are made up; the
+ *         tables are so small that keys push each other out, or so large that most stay.
  *         Files of several blocks are fed to sketches of every kind by 1, 2, 3 and 7 threads, whose
  *         saved bytes are compared; where a kind allows it, with those of a sketch to which the
  *         lines are added one by one. A line that lacks its field is somewhere in the middle. */
@@ -88,16 +89,46 @@ static bool add_up(void *context, const struct digest_key *keys, size_t count) {
     assert_in_range(count, 1, DIGEST_LIST);
     for (size_t i = 0; i < count; i++) {
         assert_true(keys[i].weight > 0);
-        unsigned key = number_of(model->text + keys[i].offset, keys[i].size);
+        lethe_bytes bytes = digest_key_bytes(&keys[i], model->text);
+        unsigned key = number_of(bytes.data, bytes.size);
         char expected[LONGEST];
-        assert_int_equal(write_key(key, expected), keys[i].size);
-        assert_memory_equal(expected, model->text + keys[i].offset, keys[i].size);
+        assert_int_equal(write_key(key, expected), bytes.size);
+        assert_memory_equal(expected, bytes.data, bytes.size);
         model->found[key] += keys[i].weight;
     }
     return true;
 }
 
-/* Goal: the weights in the lists are those of the lines, whatever their number. */
+/* Digests the text, in so many parts of whole lines, each from a copy that is gone afterwards. */
+static void digest_in_parts(struct model *model, struct digest *digest, struct digest_table *table,
+                            size_t parts) {
+    char *all = model->text;
+    size_t from = 0;
+    uint64_t lines = 0;
+    for (size_t part = 1; part <= parts; part++) {
+        size_t end = part * model->size / parts;
+        if (end < from) end = from;
+        while (end > from && end < model->size && all[end - 1] != '\n')
+            end++;
+        model->text = calloc(1, end - from + DIGEST_PADDING);
+        assert_non_null(model->text);
+        memcpy(model->text, all + from, end - from);
+        uint64_t some;
+        struct key_problem problem;
+        assert_int_equal(digest_text(digest, table, (lethe_bytes){model->text, end - from}, add_up,
+                                     model, &some, &problem),
+                         DIGEST_DONE);
+        free(model->text);
+        from = end;
+        lines += some;
+    }
+    model->text = NULL; /* what is left in the table does not need it */
+    assert_int_equal(digest_empty(digest, table, add_up, model), DIGEST_DONE);
+    model->text = all;
+    assert_int_equal(lines, model->lines);
+}
+
+/* Goal: the weights in the lists are those of the lines, whatever their number and their parts. */
 static void digests_add_up(void **state) {
     (void)state;
     static const struct {
@@ -107,6 +138,7 @@ static void digests_add_up(void **state) {
     } texts[] = {{0, 1, false},         {1, 1, false},        {100, 30, false},
                  {100000, 1, false},    {1000000, 24, false}, {5000000, KEYS, false},
                  {1000000, 2000, true}, {3000000, KEYS, true}};
+    static const size_t sets[] = {2, 128, 8192, 65536}, parts[] = {1, 2, 9};
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         struct model *model = make(t + 1, texts[t].bytes, texts[t].different, texts[t].has_fields);
         struct digest_settings settings = {.seed = 7, .longest_key = LONGEST};
@@ -114,19 +146,67 @@ static void digests_add_up(void **state) {
             settings.fields = (struct key_fields){.key = 1, .weight = 2, .delimiter = ','};
         struct digest *digest = digest_new(&settings);
         assert_non_null(digest);
-        for (int round = 0; round < 2; round++) { /* the table is empty again after a text */
-            uint64_t lines;
-            struct key_problem problem;
-            memset(model->found, 0, sizeof model->found);
-            assert_int_equal(digest_text(digest, (lethe_bytes){model->text, model->size}, add_up,
-                                         model, &lines, &problem),
-                             DIGEST_DONE);
-            assert_int_equal(lines, model->lines);
-            assert_memory_equal(model->found, model->weights, sizeof model->found);
+        for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
+            struct digest_table *table = digest_table_new(sets[s]);
+            assert_non_null(table);
+            for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+                /* The table is empty again each time. */
+                memset(model->found, 0, sizeof model->found);
+                digest_in_parts(model, digest, table, parts[p]);
+                assert_memory_equal(model->found, model->weights, sizeof model->found);
+            }
+            digest_table_free(table);
         }
         digest_free(digest);
         drop(model);
     }
+}
+
+/* A digest_visit that counts the keys it is given. */
+static bool count_keys(void *context, const struct digest_key *keys, size_t count) {
+    (void)keys;
+    *(size_t *)context += count;
+    return true;
+}
+
+/* A digest_visit that ends the work at once. */
+static bool end(void *context, const struct digest_key *keys, size_t count) {
+    (void)keys;
+    *(size_t *)context += count;
+    return false;
+}
+
+/* Goal: short keys stay in the table from text to text, so that each comes out once; long ones come
+ *       out with each text. Work that is ended hands out nothing more. */
+static void tables_keep_short_keys(void **state) {
+    (void)state;
+    static const char lines[] = "a\nb\nsixteen bytes ab\nseventeen bytes ab\na\n";
+    char text[sizeof lines + DIGEST_PADDING] = {0};
+    memcpy(text, lines, sizeof lines - 1);
+    struct digest_settings settings = {.seed = 7, .longest_key = LONGEST};
+    struct digest *digest = digest_new(&settings);
+    struct digest_table *table = digest_table_new(1024);
+    assert_true(digest != NULL && table != NULL);
+    uint64_t count;
+    struct key_problem problem;
+    size_t keys = 0;
+    for (size_t round = 1; round <= 3; round++) {
+        assert_int_equal(digest_text(digest, table, (lethe_bytes){text, sizeof lines - 1},
+                                     count_keys, &keys, &count, &problem),
+                         DIGEST_DONE);
+        assert_int_equal(keys, round);
+        assert_int_equal(count, 5);
+    }
+    assert_int_equal(digest_empty(digest, table, end, &keys), DIGEST_ENDED);
+    assert_int_equal(keys, 3 + 3);
+    assert_int_equal(digest_empty(digest, table, count_keys, &keys), DIGEST_DONE);
+    assert_int_equal(keys, 6);
+    assert_int_equal(digest_text(digest, table, (lethe_bytes){text, sizeof lines - 1}, end, &keys,
+                                 &count, &problem),
+                     DIGEST_ENDED);
+    assert_int_equal(keys, 7);
+    digest_table_free(table);
+    digest_free(digest);
 }
 
 static char path[64];
@@ -247,6 +327,7 @@ static void odd_lines(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_add_up),
+        cmocka_unit_test(tables_keep_short_keys),
         cmocka_unit_test(threads_make_the_same),
         cmocka_unit_test(sums_are_those_of_single_lines),
         cmocka_unit_test(odd_lines),
