@@ -101,13 +101,13 @@ static lethe_status plan_window(struct plan *plan, lethe_detail *detail) {
     needs->window_bytes = grown.memory_bytes;
     needs->window_peak_bytes = grown.peak_memory_bytes;
     /* One that has grown by many parts is made again beside the old one, with room for a quarter
-     * more, if it is not too large for that: ids/renew.c. */
-    uint64_t limit = lethe_tune.renew_most_bytes;
+     * more, as long as it is not too large for that: ids/renew.c. */
+    uint64_t limit = lethe_tune.renew_most_bytes, last = again.memory_bytes;
     bool is_renewed = plan->options.max_memory_bytes == 0 && plan->options.threads != 1 &&
                       ids >= lethe_tune.renew_ids && grown.parts >= lethe_tune.renew_parts;
-    if (is_renewed)
-        needs->window_peak_bytes +=
-            (again.memory_bytes < limit ? again.memory_bytes : limit) / 4 * 5;
+    if (is_renewed && last <= limit) needs->window_peak_bytes += last / 4 * 5;
+    if (is_renewed && last > limit && needs->window_peak_bytes < limit + limit / 4 * 5)
+        needs->window_peak_bytes = limit + limit / 4 * 5;
     needs->window_reopened_bytes = again.memory_bytes;
     return LETHE_OK;
 }
