@@ -11,9 +11,9 @@
  * I4      After a failed sync nothing more is written. The system may have dropped what it could
  *         not write, and the next sync does not report it. The last manifest and the log are
  *         intact, and everything else follows from them.
- * I5      All files are on their way to the disk before the first of them is waited for, and most of
- *         the log is so while it grows (log.h). A write that could not begin counts as a failed
- *         sync: the next sync may not report it.
+ * I5      All runs are on their way to the disk before the first file is waited for, and then all
+ *         files of the log; most of the log is so while it grows (log.h). A write that could not
+ *         begin counts as a failed sync: the next sync may not report it.
  * WHY     Writing a manifest after each merge would cost more syncs than the merges cost writes.
  *         With LOGGED it is written when it would free enough. */
 #include <string.h>
