@@ -74,8 +74,8 @@ void lethe_cascade_log_note(struct lethe_cascade_log *log);
  * Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_append(struct lethe_cascade_log *log,
                                                        const struct lethe_cascade_record *record);
-/* Has the system begin to write what was appended, where that is enough by now: the next sync, which
- * nothing in the log is spared, then waits for less. An error counts as a failed sync. */
+/* Has the system begin to write what was appended, where that is enough by now: the next sync then
+ * waits for less. An error counts as a failed sync. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_send(struct lethe_cascade_log *log);
 /* Takes back the keys of the last record from its place count on. Errors: LETHE_ENOSPACE,
  * LETHE_EIO. */
