@@ -49,11 +49,13 @@ static void try_page(const uint8_t *data, size_t size) {
     struct lethe_cascade_page page;
     struct lethe_cascade_value value;
     if (lethe_cascade_page_open(bytes, 7, &page) == LETHE_OK) {
-        (void)lethe_cascade_page_find(&page, page.base ^ (check >> 40), &number, &value);
-        (void)lethe_cascade_page_find(&page, check, &number, &value);
+        struct lethe_cascade_page_place place = {0}, from = {0};
+        (void)lethe_cascade_page_find(&page, &place, page.base ^ (check >> 40), &number, &value);
+        place = (struct lethe_cascade_page_place){0};
+        (void)lethe_cascade_page_find(&page, &place, check, &number, &value);
         if (lethe_cascade_page_read(&page, numbers, which, values) == LETHE_OK) {
             for (unsigned i = 0; i < page.count; i++) {
-                assert(lethe_cascade_page_find(&page, numbers[i], &number, &value));
+                assert(lethe_cascade_page_find(&page, &from, numbers[i], &number, &value));
                 assert(number == numbers[i]);
             }
         }

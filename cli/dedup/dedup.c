@@ -167,7 +167,8 @@ static int deduplicate(struct dedup *dedup, const char *out, bool json) {
     double started_s = clock_seconds();
     int code = dedup->cascade != NULL ? dedup_note_load(dedup) : EXIT_DONE;
     if (code == EXIT_DONE && dedup->cascade != NULL) code = dedup_note_survey(&dedup->note);
-    if (code == EXIT_DONE) code = dedup_output_open(&dedup->output, out, &dedup->note);
+    if (code == EXIT_DONE)
+        code = dedup_output_open(&dedup->output, out, dedup->remembers, &dedup->note);
     if (code == EXIT_DONE) {
         code = dedup->cascade != NULL ? dedup_all(dedup) : dedup_twice(dedup);
         code = dedup_output_close(&dedup->output, code);

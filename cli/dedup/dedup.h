@@ -111,8 +111,9 @@ bool dedup_can_read_again(const struct inputs *inputs);
 int dedup_fail_changed(void);
 
 /* Opens --out, or takes standard output. What a killed run wrote to --out after its last checkpoint
- * stays, and is not added again. */
-int dedup_output_open(struct dedup_output *output, const char *path, const struct dedup_note *note);
+ * stays, and is not added again. is_synced: checkpoints will sync it. */
+int dedup_output_open(struct dedup_output *output, const char *path, bool is_synced,
+                      const struct dedup_note *note);
 int dedup_output_write(struct dedup_output *output, const void *data, size_t size);
 /* Writes those lines of a batch, from its beginning, that are not present. */
 int dedup_output_new(struct dedup_output *output, const lethe_bytes *lines, size_t count,

@@ -25,12 +25,14 @@ static int passed_on(struct dedup_output *output, int code) {
     return code;
 }
 
-int dedup_output_open(struct dedup_output *output, const char *path,
+int dedup_output_open(struct dedup_output *output, const char *path, bool is_synced,
                       const struct dedup_note *note) {
-    *output = (struct dedup_output){.path = path,
-                                    .behind = {.kept_bytes = KEPT_BYTES, .step_bytes = STEP_BYTES}};
+    *output = (struct dedup_output){
+        .path = path,
+        .behind = {.kept_bytes = KEPT_BYTES, .is_synced = is_synced, .step_bytes = STEP_BYTES}};
     if (path != NULL) {
         int code = appended_open(&output->file, path);
+        output->file.behind.is_synced = is_synced;
         output->is_regular = output->file.is_regular;
         bool is_known = code == EXIT_DONE && note->has_delivered &&
                         appended_is(&output->file, &note->delivered);

@@ -26,11 +26,12 @@ static void give_up(struct behind *behind, int descriptor) {
 
 void behind_wrote(struct behind *behind, int descriptor, uint64_t bytes) {
     behind->written += bytes;
-    if (behind->written < behind->kept_bytes) {
-        behind->sent = behind->given_up = behind->written;
-    } else if (behind->written - behind->sent >= behind->step_bytes) {
+    bool is_kept = behind->written < behind->kept_bytes;
+    if (!is_kept || behind->is_synced) {
+        if (behind->written - behind->sent < behind->step_bytes) return;
         send(behind, descriptor, behind->sent, behind->written, SYNC_FILE_RANGE_WRITE);
-        give_up(behind, descriptor);
-        behind->sent = behind->written;
+        if (!is_kept) give_up(behind, descriptor);
     }
+    behind->sent = behind->written;
+    if (is_kept) behind->given_up = behind->written;
 }

@@ -7,11 +7,15 @@
 #ifndef LETHE_CLI_OUTPUT_BEHIND_H
 #define LETHE_CLI_OUTPUT_BEHIND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct behind {
     /* So much of the beginning stays in the cache: a short file is likely to be read soon. */
     uint64_t kept_bytes;
+    /* The writer syncs the file now and then: the beginning is sent as well, for a sync that waits
+     * for less. */
+    bool is_synced;
     /* So much goes to the disk together. */
     uint64_t step_bytes;
     /* Where in the file writing began. */

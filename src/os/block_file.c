@@ -77,6 +77,15 @@ lethe_status lethe_os_block_read(const lethe_os_block_file *file, uint64_t offse
     return LETHE_OK;
 }
 
+lethe_status lethe_os_block_send(const lethe_os_block_file *file, uint64_t offset, uint64_t size) {
+    if (lethe_os_is_faulted(LETHE_OS_SEND)) return lethe_os_status_from_errno();
+    if (sync_file_range(file->descriptor, (off_t)offset, (off_t)size, SYNC_FILE_RANGE_WRITE) == 0)
+        return LETHE_OK;
+    /* Only a disk that fails is an error. A file system or a sandbox may not know the call. */
+    bool is_failure = errno == EIO || errno == ENOSPC || errno == EDQUOT;
+    return is_failure ? lethe_os_status_from_errno() : LETHE_OK;
+}
+
 lethe_status lethe_os_block_sync(const lethe_os_block_file *file) {
     if (lethe_os_is_faulted(LETHE_OS_SYNC) || fdatasync(file->descriptor) != 0) {
         return lethe_os_status_from_errno();

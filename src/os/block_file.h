@@ -32,6 +32,10 @@ LETHE_MUST_CHECK lethe_status lethe_os_block_write(const lethe_os_block_file *fi
 /* Fills all of data; LETHE_ECORRUPT when the file ends before. */
 LETHE_MUST_CHECK lethe_status lethe_os_block_read(const lethe_os_block_file *file, uint64_t offset,
                                                   void *data, size_t size);
+/* Has the system begin to write that part of the file to the disk, so that the next sync has less
+ * to wait for; it promises nothing. size 0: up to the end. Errors: what a sync would find. */
+LETHE_MUST_CHECK lethe_status lethe_os_block_send(const lethe_os_block_file *file, uint64_t offset,
+                                                  uint64_t size);
 LETHE_MUST_CHECK lethe_status lethe_os_block_sync(const lethe_os_block_file *file);
 LETHE_MUST_CHECK lethe_status lethe_os_block_truncate(const lethe_os_block_file *file,
                                                       uint64_t size);

@@ -56,6 +56,7 @@ typedef enum lethe_os_operation {
     LETHE_OS_READ,
     LETHE_OS_WRITE,
     LETHE_OS_SYNC,
+    LETHE_OS_SEND, /* beginning to write to the disk */
     LETHE_OS_RENAME
 } lethe_os_operation;
 typedef int (*lethe_os_fault_hook)(lethe_os_operation operation);

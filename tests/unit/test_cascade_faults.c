@@ -136,6 +136,31 @@ static void each_failing_operation_loses_nothing(void **state) {
     }
 }
 
+/* Such a write may be lost, and no later sync has to say so. */
+static void a_write_that_could_not_begin_is_a_failed_sync(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_cascade *cascade;
+    assert_ok(lethe_cascade_open(folder.path, &small, &cascade, NULL));
+    memset(&fault, 0, sizeof fault);
+    fault.operation = LETHE_OS_SEND;
+    fault.error = EIO;
+    lethe_os_set_fault_hook(meet_fault);
+    uint64_t end = 0;
+    for (; fault.seen == 0 && end < 100 * (uint64_t)BATCH; end += BATCH)
+        assert_ok(insert(cascade, end, BATCH, NULL));
+    assert_true(fault.seen > 0);
+    assert_int_equal(insert(cascade, end, BATCH, NULL), LETHE_EIO);
+    assert_int_equal(lethe_cascade_checkpoint(cascade, end, NULL, 0), LETHE_EIO);
+    lethe_os_set_fault_hook(NULL);
+    assert_int_equal(lethe_cascade_close(cascade, NULL), LETHE_EIO);
+    assert_ok(lethe_cascade_open(folder.path, &small, &cascade, NULL));
+    assert_has(cascade, end);
+    assert_ok(lethe_cascade_close(cascade, NULL));
+    test_folder_remove(&folder);
+}
+
 static void a_full_disk_stops_insertions_and_room_lets_them_go_on(void **state) {
     (void)state;
     struct test_folder folder;
@@ -405,6 +430,7 @@ int main(void) {
         cmocka_unit_test(hostile_hashes_are_taken),
         cmocka_unit_test(a_full_disk_stops_insertions_and_room_lets_them_go_on),
         cmocka_unit_test(each_failing_operation_loses_nothing),
+        cmocka_unit_test(a_write_that_could_not_begin_is_a_failed_sync),
         cmocka_unit_test(each_failed_allocation_is_reported),
         cmocka_unit_test(damage_of_any_file_is_noticed),
     };

@@ -49,6 +49,20 @@ static unsigned fill_page(struct test_random *random, unsigned low_bits, uint64_
     return count;
 }
 
+/* Looks for number i and for the one after it, from a place on. */
+static void find(const struct lethe_cascade_page *page, struct lethe_cascade_page_place *from,
+                 unsigned i, unsigned count) {
+    uint64_t number;
+    struct lethe_cascade_value value;
+    assert_true(lethe_cascade_page_find(page, from, numbers[i], &number, &value));
+    assert_int_equal(number, numbers[i]);
+    assert_memory_equal(&value, &values[i], sizeof value);
+    bool has_next = i + 1 < count;
+    assert_int_equal(lethe_cascade_page_find(page, from, numbers[i] + 1, &number, &value),
+                     has_next);
+    if (has_next) assert_int_equal(number, numbers[i + 1]);
+}
+
 static void check_page(unsigned count) {
     struct lethe_cascade_page page;
     lethe_cascade_page_end(&builder, 9, bytes);
@@ -58,20 +72,25 @@ static void check_page(unsigned count) {
     assert_ok(lethe_cascade_page_read(&page, read_numbers, which, read_values));
     assert_memory_equal(read_numbers, numbers, count * sizeof *numbers);
     unsigned extra = 0;
+    struct lethe_cascade_page_place from = {0};
     for (unsigned i = 0; i < count; i++) {
-        uint64_t number;
-        struct lethe_cascade_value value;
         if (!lethe_cascade_value_is_one(values[i])) {
             assert_int_equal(which[extra], i);
-            assert_memory_equal(&read_values[extra], &values[i], sizeof value);
+            assert_memory_equal(&read_values[extra], &values[i], sizeof *values);
             extra++;
         }
-        assert_true(lethe_cascade_page_find(&page, numbers[i], &number, &value));
-        assert_int_equal(number, numbers[i]);
-        assert_memory_equal(&value, &values[i], sizeof value);
-        bool has_next = i + 1 < count;
-        assert_int_equal(lethe_cascade_page_find(&page, numbers[i] + 1, &number, &value), has_next);
-        if (has_next) assert_int_equal(number, numbers[i + 1]);
+        find(&page, &(struct lethe_cascade_page_place){0}, i, count);
+        find(&page, &from, i, count);
+    }
+    /* One place may pass over many numbers, and past the last. */
+    for (unsigned step = 2; step < count; step = 2 * step + 1) {
+        struct lethe_cascade_page_place place = {0};
+        for (unsigned i = step - 1; i < count; i += step)
+            find(&page, &place, i, count);
+        uint64_t number;
+        struct lethe_cascade_value value;
+        for (int i = 0; i < 2; i++)
+            assert_false(lethe_cascade_page_find(&page, &place, UINT64_MAX, &number, &value));
     }
     assert_int_equal(extra, page.extra_count);
 }

@@ -11,6 +11,9 @@
  * I4      After a failed sync nothing more is written. The system may have dropped what it could
  *         not write, and the next sync does not report it. The last manifest and the log are
  *         intact, and everything else follows from them.
+ * I5      All runs are on their way to the disk before the first file is waited for, and then all
+ *         files of the log; most of the log is so while it grows (log.h). A write that could not
+ *         begin counts as a failed sync: the next sync may not report it.
  * WHY     Writing a manifest after each merge would cost more syncs than the merges cost writes.
  *         With LOGGED it is written when it would free enough. */
 #include <string.h>
@@ -104,8 +107,20 @@ lethe_status lethe_cascade_sync_log(lethe_cascade *cascade) {
     lethe_os_lock_give(&cascade->state);
     lethe_status status = LETHE_OK;
     for (unsigned i = 0; i < count && status == LETHE_OK; i++)
+        status = lethe_os_block_send(&files[i], 0, 0);
+    for (unsigned i = 0; i < count && status == LETHE_OK; i++)
         status = lethe_os_block_sync(&files[i]);
     if (status == LETHE_OK && syncs_folder) status = lethe_os_sync_folder(cascade->folder);
+    if (status != LETHE_OK) give_up(cascade);
+    return status;
+}
+
+/* I5. */
+static lethe_status send_runs(lethe_cascade *cascade, const struct commit *commit) {
+    lethe_status status = LETHE_OK;
+    for (unsigned i = 0; i < commit->run_count && status == LETHE_OK; i++) {
+        if (!commit->runs[i]->is_synced) status = lethe_os_block_send(&commit->runs[i]->file, 0, 0);
+    }
     if (status != LETHE_OK) give_up(cascade);
     return status;
 }
@@ -159,7 +174,8 @@ static unsigned forget_log(lethe_cascade *cascade, const struct lethe_cascade_ma
 
 static lethe_status write_manifest(lethe_cascade *cascade, struct commit *commit,
                                    const struct lethe_cascade_note *note) {
-    lethe_status status = lethe_cascade_sync_log(cascade);
+    lethe_status status = send_runs(cascade, commit);
+    if (status == LETHE_OK) status = lethe_cascade_sync_log(cascade);
     if (status == LETHE_OK) status = sync_runs(cascade, commit);
     if (status == LETHE_OK && !lethe_cascade_is_in_place(cascade)) {
         give_up(cascade);

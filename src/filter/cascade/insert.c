@@ -227,7 +227,9 @@ static lethe_status apply_some(lethe_cascade *cascade, struct lethe_cascade_reco
         record->count = 0;
         return status;
     }
+    bool is_sent = lethe_cascade_log_send(&cascade->log) == LETHE_OK;
     lethe_os_lock_take(&cascade->state);
+    if (!is_sent) cascade->is_broken = true; /* as after a failed sync */
     begin_record(cascade);
     status = apply_record(cascade, record, NULL, &done);
     if (done < record->count) shorten_record(cascade, record, done);

@@ -36,6 +36,7 @@
 #include "os/sync.h"
 
 enum { HEADER = 32, LARGEST = HEADER + LETHE_CASCADE_RECORD_KEYS * 8, BUFFER_BYTES = LARGEST + 8 };
+enum { SENDS_PER_FILE = 8 };
 
 void lethe_cascade_log_path(const char *folder, uint64_t first_key,
                             char path[LETHE_OS_PATH_BYTES]) {
@@ -85,7 +86,7 @@ void lethe_cascade_log_take(struct lethe_cascade_log *log, lethe_os_block_file f
         (struct lethe_cascade_log_file){.first_key = log->next_key, .file = file};
     log->folder_is_synced = false;
     log->tail = file;
-    log->tail_bytes = 0;
+    log->tail_bytes = log->sent_bytes = 0;
 }
 
 void lethe_cascade_log_note(struct lethe_cascade_log *log) {
@@ -143,9 +144,17 @@ lethe_status lethe_cascade_log_append(struct lethe_cascade_log *log,
     return LETHE_OK;
 }
 
+lethe_status lethe_cascade_log_send(struct lethe_cascade_log *log) {
+    uint64_t from = log->sent_bytes, size = log->tail_bytes - from;
+    if (size < log->file_bytes / SENDS_PER_FILE) return LETHE_OK;
+    log->sent_bytes = log->tail_bytes;
+    return lethe_os_block_send(&log->tail, from, size);
+}
+
 lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log *log,
                                        struct lethe_cascade_record *record, uint32_t count) {
     log->tail_bytes = log->record_offset;
+    if (log->sent_bytes > log->tail_bytes) log->sent_bytes = log->tail_bytes;
     log->next_key -= record->count;
     record->count = count;
     lethe_status status = lethe_os_block_truncate(&log->tail, log->tail_bytes);

@@ -47,6 +47,7 @@ struct lethe_cascade_log {
     /* The tail. */
     lethe_os_block_file tail; /* the last file */
     uint64_t tail_bytes;
+    uint64_t sent_bytes;    /* of these, on their way to the disk */
     uint64_t record_offset; /* where the last record begins in it */
     uint64_t next_key;
     unsigned char *buffer;
@@ -73,6 +74,9 @@ void lethe_cascade_log_note(struct lethe_cascade_log *log);
  * Errors: LETHE_ENOSPACE, LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_append(struct lethe_cascade_log *log,
                                                        const struct lethe_cascade_record *record);
+/* Has the system begin to write what was appended, where that is enough by now: the next sync then
+ * waits for less. An error counts as a failed sync. */
+LETHE_MUST_CHECK lethe_status lethe_cascade_log_send(struct lethe_cascade_log *log);
 /* Takes back the keys of the last record from its place count on. Errors: LETHE_ENOSPACE,
  * LETHE_EIO. */
 LETHE_MUST_CHECK lethe_status lethe_cascade_log_shorten(struct lethe_cascade_log *log,

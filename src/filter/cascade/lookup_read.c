@@ -62,11 +62,12 @@ static lethe_status search_page(struct lethe_cascade_lookup *lookup, struct leth
     if (status != LETHE_OK) return status;
     if (page.base != run->fences[page_number]) return LETHE_ECORRUPT;
     if (end - first >= DECODE_KEYS) return join_page(lookup, run, &page, first, end);
+    struct lethe_cascade_page_place from = {0};
     for (uint32_t i = first; i < end; i++) {
         uint64_t number;
         struct lethe_cascade_value value;
         uint64_t least = lookup->keys[i].fingerprint << run->facts.age_bits;
-        if (lethe_cascade_page_find(&page, least, &number, &value)) {
+        if (lethe_cascade_page_find(&page, &from, least, &number, &value)) {
             add_found(lookup, run, i, number, value);
         }
     }

@@ -249,38 +249,48 @@ static struct lethe_cascade_value value_at(const struct lethe_cascade_page *page
     return (struct lethe_cascade_value){.added = 1};
 }
 
-/* Where the numbers with the given high part begin: after that many zeros of the highs. */
-LETHE_INLINE uint64_t skip_zeros_inline(const struct lethe_cascade_page *page, uint64_t zeros) {
-    uint64_t place = 0;
-    for (unsigned i = 0; i < page->high_words; i++, place += 64) {
+/* Where the numbers with the given high part begin: after that many zeros of the highs. A word is
+ * remembered only when the zeros before it were too few, so one that was passed is never the answer
+ * for as many zeros or more. */
+LETHE_INLINE uint64_t skip_zeros_inline(const struct lethe_cascade_page *page, uint64_t zeros,
+                                        struct lethe_cascade_page_place *from) {
+    unsigned i = from->word;
+    uint64_t left = zeros - from->zeros, place = (uint64_t)i * 64;
+    for (; i < page->high_words; i++, place += 64) {
         uint64_t word = ~load_word(page->highs + (size_t)i * 8);
         unsigned here = lethe_popcount64(word);
-        if (here >= zeros)
-            return zeros == 0 ? place : place + lethe_select64(word, (unsigned)zeros - 1) + 1;
-        zeros -= here;
+        if (here >= left) {
+            place += left == 0 ? 0 : lethe_select64(word, (unsigned)left - 1) + 1;
+            break;
+        }
+        left -= here;
     }
+    *from = (struct lethe_cascade_page_place){.word = i, .zeros = zeros - left};
     return place;
 }
 
 #if defined(__x86_64__)
 __attribute__((target("popcnt"))) static uint64_t
-skip_zeros_popcnt(const struct lethe_cascade_page *page, uint64_t zeros) {
-    return skip_zeros_inline(page, zeros);
+skip_zeros_popcnt(const struct lethe_cascade_page *page, uint64_t zeros,
+                  struct lethe_cascade_page_place *from) {
+    return skip_zeros_inline(page, zeros, from);
 }
 #endif
 
-static uint64_t skip_zeros(const struct lethe_cascade_page *page, uint64_t zeros) {
+static uint64_t skip_zeros(const struct lethe_cascade_page *page, uint64_t zeros,
+                           struct lethe_cascade_page_place *from) {
 #if defined(__x86_64__)
-    if (lethe_cpu() >= LETHE_CPU_AVX2) return skip_zeros_popcnt(page, zeros);
+    if (lethe_cpu() >= LETHE_CPU_AVX2) return skip_zeros_popcnt(page, zeros, from);
 #endif
-    return skip_zeros_inline(page, zeros);
+    return skip_zeros_inline(page, zeros, from);
 }
 
-bool lethe_cascade_page_find(const struct lethe_cascade_page *page, uint64_t least,
+bool lethe_cascade_page_find(const struct lethe_cascade_page *page,
+                             struct lethe_cascade_page_place *from, uint64_t least,
                              uint64_t *number, struct lethe_cascade_value *value) {
     uint64_t distance = least > page->base ? least - page->base : 0;
     uint64_t high = distance >> page->low_bits, mask = (UINT64_C(1) << page->low_bits) - 1;
-    uint64_t place = skip_zeros(page, high);
+    uint64_t place = skip_zeros(page, high, from);
     uint64_t index = place - high; /* that many numbers have a smaller high part */
     if (place < high) return false;
     for (uint64_t i = place / 64; i < page->high_words; i++) {

@@ -75,8 +75,16 @@ LETHE_MUST_CHECK lethe_status lethe_cascade_page_read(const struct lethe_cascade
                                                       uint64_t *numbers, uint16_t *which,
                                                       struct lethe_cascade_value *values);
 
-/* The first number of at least `least`, and its value; false when there is none. */
-bool lethe_cascade_page_find(const struct lethe_cascade_page *page, uint64_t least,
+/* How far a search came in the highs, so that the next one begins there. Zero is the beginning. */
+struct lethe_cascade_page_place {
+    unsigned word;
+    uint64_t zeros; /* in the words before it */
+};
+
+/* The first number of at least `least`, and its value; false when there is none. Searches with one
+ * place come in ascending order of `least`. */
+bool lethe_cascade_page_find(const struct lethe_cascade_page *page,
+                             struct lethe_cascade_page_place *from, uint64_t least,
                              uint64_t *number, struct lethe_cascade_value *value);
 
 #endif
