@@ -295,6 +295,27 @@ static void what_was_dropped_of_holds_stays_so(void **state) {
     test_folder_remove(&folder);
 }
 
+/* A resolution that is added after a hold was settled lacks what that added to the day. */
+static void what_is_added_after_holds_is_not_whole(void **state) {
+    (void)state;
+    const uint64_t now_ms = whole_second_ms();
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = metered("1h", NULL, NULL);
+    options.event_time = LETHE_SWITCH_KEEP;
+    lethe_store *store = test_store_open(folder.path, options);
+    place(store, "a", 10);
+    settle(store, "a", 10);
+    test_store_close(store);
+    options.per = "1h,1d";
+    store = test_store_open(folder.path, options);
+    uint64_t kept_from_ms, whole_from_ms;
+    assert_ok(lethe_store_usage_reach(store, "1d", &kept_from_ms, &whole_from_ms));
+    assert_true(whole_from_ms > now_ms);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 static void without_event_time_the_wall_clock_counts(void **state) {
     (void)state;
     struct test_folder folder;
@@ -428,6 +449,7 @@ int main(void) {
         cmocka_unit_test(old_events_are_kept_after_the_wall_clock),
         cmocka_unit_test(corrections_reach_their_period),
         cmocka_unit_test(what_was_dropped_of_holds_stays_so),
+        cmocka_unit_test(what_is_added_after_holds_is_not_whole),
         cmocka_unit_test(without_event_time_the_wall_clock_counts),
         cmocka_unit_test(an_earlier_log_is_read),
         cmocka_unit_test(an_overflow_leaves_other_periods),
