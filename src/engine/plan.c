@@ -198,7 +198,7 @@ static void add_buckets(const struct plan *plan, const lethe_meter *meter, doubl
 static lethe_status plan_values(struct plan *plan, lethe_detail *detail) {
     lethe_meters meters = {0};
     const lethe_state state = {0};
-    lethe_status status = lethe_meters_resolve(&meters, &plan->options, &state, detail);
+    lethe_status status = lethe_meters_resolve(&meters, &plan->options, &state, false, detail);
     if (status != LETHE_OK) return status;
     double key = (double)plan->load.key_bytes, counters = (double)plan->load.counters;
     double all = 0, in_memory = 0;

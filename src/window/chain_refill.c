@@ -12,6 +12,8 @@
  *         for one another (exact mode knows them apart) count one by one. Then the cap gives way,
  *         by no more than half of it, and the strain says so. More than that is not a chain that
  *         grew under this cap, but a cap that was lowered, or an error: LETHE_EFULL.
+ * WHY     Without a cap the chain will grow on. A part that took nearly all of the error would leave
+ *         so little to the last one, which stays, that it would take up to two fifths more memory.
  * LIMIT   Windows of once-tables are saved as they are, and never refilled. Their plans must not
  *         change, since replicas plan alike. */
 #include "window/chain.h"
@@ -66,10 +68,11 @@ static lethe_status plan_with_spare(const lethe_chain *chain, uint64_t ids,
     bool degrades = chain->options.policy == LETHE_POLICY_DEGRADE;
     struct lethe_growth first =
         lethe_growth_first(ids, chain->generations, chain->options.error, cap != 0);
-    if (!degrades || cap == 0) {
-        uint64_t room_bytes = cap == 0 ? UINT64_MAX : cap;
-        return plan(chain, first.capacity, first.share, room_bytes, 0, shape, fits);
+    if (cap == 0) {
+        double share = chain->options.error * LETHE_GROWTH_REFILLED_SHARE;
+        return plan(chain, first.capacity, share, UINT64_MAX, 0, shape, fits);
     }
+    if (!degrades) return plan(chain, first.capacity, first.share, cap, 0, shape, fits);
     *fits = false;
     lethe_status status = LETHE_OK;
     for (unsigned i = 0; i < 3 && status == LETHE_OK && !*fits; i++) {

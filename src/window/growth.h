@@ -11,6 +11,9 @@
 #define LETHE_GROWTH_HEADROOM 1.1
 /* The share of e that the first part gets if the capacity was given. */
 #define LETHE_GROWTH_HINTED_SHARE 0.995
+/* The same of a part that ids of a log are filled into again, without a cap and without a capacity
+ * that was given: most of e is left for the part that will finally hold the load. */
+#define LETHE_GROWTH_REFILLED_SHARE 0.3
 /* The share of the rest of e for a part that suffices for the load, and for a smaller one. A dozen
  * of the latter, for three million ids, leave most of e to the one that suffices. */
 #define LETHE_GROWTH_LARGE_SHARE 0.7

@@ -13,6 +13,7 @@
 
 #include "core/tunables.h"
 #include "engine/meters/date.h"
+#include "lethe/holds.h"
 #include "support/golden.h"
 #include "support/store.h"
 #include "support/usage.h"
@@ -246,6 +247,75 @@ static uint64_t whole_second_ms(void) {
     return (uint64_t)now.tv_sec * 1000;
 }
 
+/* A hold of so much on k, which stays open. */
+static void place(lethe_store *store, const char *id, int64_t amount) {
+    const lethe_hold hold = {.size = sizeof hold,
+                             .id = test_text(id),
+                             .key = test_text("k"),
+                             .amount = amount,
+                             .max = 1000,
+                             .lease_ms = 1000000};
+    lethe_hold_answer answer;
+    assert_ok(lethe_hold_place(store, &hold, &answer, NULL));
+    assert_int_equal(answer, LETHE_HOLD_HELD);
+}
+
+static void settle(lethe_store *store, const char *id, int64_t actual) {
+    lethe_hold_answer answer;
+    assert_ok(lethe_hold_settle(store, test_text(id), actual, 0, &answer, NULL));
+    assert_int_equal(answer, LETHE_HOLD_SETTLED);
+}
+
+/* Holds fill buckets too. What was dropped of them stays in the rest, also where nothing else was
+ * ever counted: what comes later is not shown as all that its period had. */
+static void what_was_dropped_of_holds_stays_so(void **state) {
+    (void)state;
+    const uint64_t day_ms = 86400000, now_ms = whole_second_ms();
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = metered("1d", NULL, "1d=2d");
+    options.max_future_ms = 10 * day_ms;
+    lethe_store *store = test_store_open(folder.path, options);
+    assert_ok(lethe_store_set(store, &(lethe_bytes){"full", 4}, &(int64_t){INT64_MAX}, 1));
+    place(store, "a", 10);
+    place(store, "b", 1);
+    settle(store, "a", 10);
+    assert_int_equal(usage_of(store, "1d", "k").rest, 0);
+    /* The clock goes on, though nothing is applied. */
+    assert_int_equal(test_store_apply(store, "c", "full", 1, now_ms + 6 * day_ms),
+                     LETHE_OUTCOME_OVERFLOW);
+    assert_int_equal(usage_of(store, "1d", "k").rest, 10);
+    test_store_close(store);
+    options.keep = "1d=ever";
+    store = test_store_open(folder.path, options);
+    settle(store, "b", 1);
+    assert_int_equal(usage_of(store, "1d", "k").rest, 11);
+    assert_int_equal(usage_of(store, "1d", "k").count, 0);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
+/* A resolution that is added after a hold was settled lacks what that added to the day. */
+static void what_is_added_after_holds_is_not_whole(void **state) {
+    (void)state;
+    const uint64_t now_ms = whole_second_ms();
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store_options options = metered("1h", NULL, NULL);
+    options.event_time = LETHE_SWITCH_KEEP;
+    lethe_store *store = test_store_open(folder.path, options);
+    place(store, "a", 10);
+    settle(store, "a", 10);
+    test_store_close(store);
+    options.per = "1h,1d";
+    store = test_store_open(folder.path, options);
+    uint64_t kept_from_ms, whole_from_ms;
+    assert_ok(lethe_store_usage_reach(store, "1d", &kept_from_ms, &whole_from_ms));
+    assert_true(whole_from_ms > now_ms);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 static void without_event_time_the_wall_clock_counts(void **state) {
     (void)state;
     struct test_folder folder;
@@ -378,6 +448,8 @@ int main(void) {
         cmocka_unit_test(days_are_those_of_the_zone),
         cmocka_unit_test(old_events_are_kept_after_the_wall_clock),
         cmocka_unit_test(corrections_reach_their_period),
+        cmocka_unit_test(what_was_dropped_of_holds_stays_so),
+        cmocka_unit_test(what_is_added_after_holds_is_not_whole),
         cmocka_unit_test(without_event_time_the_wall_clock_counts),
         cmocka_unit_test(an_earlier_log_is_read),
         cmocka_unit_test(an_overflow_leaves_other_periods),

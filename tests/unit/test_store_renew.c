@@ -252,6 +252,42 @@ static void a_burst_leaves_no_large_window(void **state) {
     test_folder_remove(&folder);
 }
 
+/* At a steady rate the window that is left in the end takes what was planned for it: the ones that
+ * were made again have left it nearly all of the error. */
+static void the_long_run_is_as_planned(void **state) {
+    (void)state;
+    const uint64_t ids = 400000, window_ms = 3600000, batches = ids / BATCH;
+    lethe_tune.renew_ids = 130000;
+    struct test_folder folder;
+    const lethe_store_options options = {.size = sizeof options,
+                                         .event_time = LETHE_SWITCH_ON,
+                                         .window_ms = window_ms,
+                                         .error = 1e-6,
+                                         .threads = 2};
+    lethe_store_load load = LETHE_INIT(lethe_store_load);
+    load.events_per_s = (double)ids / ((double)window_ms / 1000);
+    load.counters = 1;
+    lethe_store_needs needs = LETHE_INIT(lethe_store_needs);
+    assert_ok(lethe_store_plan(&options, &load, &needs, NULL));
+    lethe_store *store = make(&folder, options);
+    lethe_window_stats stats = {0};
+    uint64_t numbers[BATCH], peak_bytes = 0;
+    uint8_t outcomes[BATCH];
+    for (uint64_t i = 0; i < batches * 8 / 5; i++) {
+        for (uint64_t j = 0; j < BATCH; j++)
+            numbers[j] = i * BATCH + j;
+        submit(store, numbers, BATCH, START_MS + i * window_ms / batches, outcomes);
+        stats = window_of(store);
+        if (stats.memory_bytes > peak_bytes) peak_bytes = stats.memory_bytes;
+    }
+    assert_true(renewals_of(store) > 0);
+    assert_int_equal(stats.parts, 1);
+    assert_true(stats.memory_bytes <= needs.window_bytes * 11 / 10);
+    assert_true(peak_bytes <= needs.window_peak_bytes);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 static void some_windows_stay_as_they_are(void **state) {
     (void)state;
     renew_always();
@@ -333,6 +369,7 @@ int main(void) {
         TEST(old_ids_are_forgotten),
         TEST(parts_become_one),
         TEST(a_burst_leaves_no_large_window),
+        TEST(the_long_run_is_as_planned),
         TEST(some_windows_stay_as_they_are),
         TEST(a_log_that_lacks_ids_is_noticed),
         TEST(closing_gives_it_up),

@@ -4,8 +4,8 @@
  * I1      A bucket below kept_from does not exist, whatever memory, log and tables still have: it
  *         is neither read nor changed. kept_from rises in a commit, which deletes the range on
  *         disk too. So dropping buckets is as atomic and as durable as any commit.
- * I2      kept_from never falls, once something was applied. What was dropped is in the rest from
- *         then on.
+ * I2      kept_from never falls, once something was counted, by an operation or by a hold. What was
+ *         dropped is in the rest from then on.
  * WHY     The store's clock decides how old buckets are, and not the wall clock that chose them:
  *         a wall clock that is set ahead for a minute must not drop years.
  * LIMIT   A fold that was under way may bring dropped buckets back to disk. They stay there,

@@ -70,11 +70,13 @@ LETHE_MUST_CHECK lethe_status lethe_meters_check(const lethe_store_options *opti
 /* Whether they can be those of a new store, too. Errors: LETHE_EINVAL. */
 LETHE_MUST_CHECK lethe_status lethe_meters_check_new(const lethe_store_options *options,
                                                      lethe_detail *detail);
-/* Makes meters what the options ask for, from what the store has. Errors: LETHE_EINVAL (something
- * that can't change would), those of lethe_zone_load. */
+/* Makes meters what the options ask for, from what the store has. has_counted: a bucket may have
+ * got something, by an operation or by a hold. Errors: LETHE_EINVAL (something that can't change
+ * would), those of lethe_zone_load. */
 LETHE_MUST_CHECK lethe_status lethe_meters_resolve(lethe_meters *meters,
                                                    const lethe_store_options *options,
-                                                   const lethe_state *state, lethe_detail *detail);
+                                                   const lethe_state *state, bool has_counted,
+                                                   lethe_detail *detail);
 /* As texts, in the form that the options have. */
 void lethe_meters_describe(const lethe_meters *meters, lethe_store_stats *out);
 

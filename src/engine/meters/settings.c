@@ -201,7 +201,7 @@ static lethe_status refuse_missing(const lethe_meters *meters, lethe_detail *det
 }
 
 static lethe_status add_resolutions(lethe_meters *meters, const char *per, const lethe_state *state,
-                                    lethe_detail *detail) {
+                                    bool has_counted, lethe_detail *detail) {
     lethe_resolution asked[LETHE_METERS_LIMIT];
     uint32_t count, found = 0;
     lethe_status status = parse_per(per, asked, &count, detail);
@@ -214,8 +214,8 @@ static lethe_status add_resolutions(lethe_meters *meters, const char *per, const
         if (place_of(meters, asked[i]) < LETHE_METERS_LIMIT) continue;
         uint64_t added_ms =
             state->clock_ms < LETHE_LAST_MOMENT_MS ? state->clock_ms : LETHE_LAST_MOMENT_MS;
-        meters->all[meters->count++] = (lethe_meter){
-            .resolution = asked[i], .added_ms = state->totals.applied > 0 ? added_ms : 0};
+        meters->all[meters->count++] =
+            (lethe_meter){.resolution = asked[i], .added_ms = has_counted ? added_ms : 0};
         meters->is_changed = true;
     }
     return LETHE_OK;
@@ -252,7 +252,7 @@ static lethe_status set_zone(lethe_meters *meters, const lethe_store_options *op
     return LETHE_OK;
 }
 
-/* Before anything was applied no bucket can have been dropped. The clock may have been the wall's
+/* Before anything was counted no bucket can have been dropped. The clock may have been the wall's
  * so far, and the events that come now may be old, and go by their own. */
 static void keep_from_the_beginning(lethe_meters *meters) {
     for (uint32_t i = 0; i < meters->count; i++) {
@@ -262,7 +262,8 @@ static void keep_from_the_beginning(lethe_meters *meters) {
 }
 
 lethe_status lethe_meters_resolve(lethe_meters *meters, const lethe_store_options *options,
-                                  const lethe_state *state, lethe_detail *detail) {
+                                  const lethe_state *state, bool has_counted,
+                                  lethe_detail *detail) {
     if (options->per != NULL && state->sketch_bytes != 0) {
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "the store keeps a sketch, which has no buckets; leave out the "
@@ -270,8 +271,9 @@ lethe_status lethe_meters_resolve(lethe_meters *meters, const lethe_store_option
     }
     bool had_none = meters->count == 0;
     lethe_status status = LETHE_OK;
-    if (state->totals.applied == 0) keep_from_the_beginning(meters);
-    if (options->per != NULL) status = add_resolutions(meters, options->per, state, detail);
+    if (!has_counted) keep_from_the_beginning(meters);
+    if (options->per != NULL)
+        status = add_resolutions(meters, options->per, state, has_counted, detail);
     if (status == LETHE_OK) status = set_zone(meters, options, had_none, detail);
     if (status == LETHE_OK && options->keep != NULL)
         status = set_keep(meters, options->keep, detail);

@@ -2,6 +2,19 @@
 #include "engine/values/values.h"
 
 #include "core/detail.h"
+#include "engine/claims/record.h"
+
+/* Whether something may have been counted: by an operation, or by a hold that was settled. */
+static lethe_status find_counted(const lethe_values *values, const lethe_state *state, bool *out,
+                                 lethe_detail *detail) {
+    *out = state->totals.applied > 0;
+    if (*out || !lethe_disk_has(values->disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
+    lethe_claims_record record;
+    lethe_status status = lethe_claims_load(values->disk, &record, detail);
+    if (status == LETHE_ENOTFOUND) return LETHE_OK;
+    *out = status == LETHE_OK && record.holds.placed > 0;
+    return status;
+}
 
 /* Loads meters, and makes them what a writer asks for. Their family is made before a commit can
  * say that there are any. */
@@ -9,7 +22,10 @@ static lethe_status open_meters(lethe_values *values, const lethe_state *state,
                                 const lethe_store_options *options, lethe_detail *detail) {
     lethe_status status = lethe_meters_load(values->disk, &values->meters, detail);
     if (status != LETHE_OK || options->read_only) return status;
-    status = lethe_meters_resolve(&values->meters, options, state, detail);
+    bool has_counted;
+    status = find_counted(values, state, &has_counted, detail);
+    if (status != LETHE_OK) return status;
+    status = lethe_meters_resolve(&values->meters, options, state, has_counted, detail);
     if (status != LETHE_OK || values->meters.count == 0) return status;
     return lethe_disk_has(values->disk, LETHE_FAMILY_BUCKETS)
                ? LETHE_OK
