@@ -41,7 +41,8 @@
  *            disk.
  *            Fork before the first store is opened, or start a new program: a child that is forked
  *            later must use no store, not even open another. RocksDB has threads of its own, which
- *            a fork does not copy, and lethe_store_open may wait for them for ever. */
+ *            a fork does not copy, and lethe_store_open may wait for them for ever. So does exit,
+ *            which calls what RocksDB has registered: such a child ends by _exit or exec. */
 #ifndef LETHE_STORE_H
 #define LETHE_STORE_H
 
