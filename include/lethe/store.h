@@ -132,8 +132,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_store_prepare(const lethe_store *s
 
 /* As submit, or, unless decided is NULL, as submit_with, without values: for the operations that
  * were prepared last, for this store. The outcomes are those that submit would give. With event
- * time there is one exception, as between any two ways to divide operations into calls: a copy that
- * comes after W, but within its slack, may be a duplicate in one and be applied in the other.
+ * time there is one exception, as between any two ways to divide operations into calls: a retry
+ * that comes after W, but within its slack, may be a duplicate in one and be applied in the other.
  * Errors: as submit; LETHE_EINVAL (nothing is prepared for this store). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_store_submit_prepared(
     lethe_store *store, const lethe_prepared *prepared, lethe_mark *marks, size_t mark_count,
