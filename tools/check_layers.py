@@ -73,7 +73,7 @@ STANDARD_C = {name + ".h" for name in (
 # Standard C as well, but they reach the operating system: clocks, signals, threads.
 STANDARD_C_OF_THE_SYSTEM = {"signal.h", "threads.h", "time.h"}
 # The CPU's instructions, and a portable stand-in for them.
-INTRINSICS = re.compile(r"(emmintrin|immintrin|x86intrin|cpuid|arm_neon|arm_acle)\.h$|simde/")
+INTRINSICS = re.compile(r"(immintrin|x86intrin|cpuid|arm_neon|arm_acle)\.h$|simde/")
 
 SOURCES = (".c", ".h", ".cc", ".cpp", ".hpp", ".inc")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"]*)"|<([^>]*)>|(.*))', re.MULTILINE)
