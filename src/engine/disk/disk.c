@@ -51,7 +51,8 @@ lethe_status lethe_disk_translate(char *message, const char *what, lethe_detail 
         strstr(message, "NoSpace") != NULL || strstr(message, "File too large") != NULL) {
         status = LETHE_ENOSPACE;
     }
-    (void)lethe_detail_fill(detail, status, "%s: %s", what, message);
+    (void)lethe_detail_fill(detail, status, "%s: %s%s", what, message,
+                            status == LETHE_ECORRUPT ? "; restore a backup" : "");
     rocksdb_free(message);
     return status;
 }
