@@ -321,7 +321,12 @@ def test_bad_places(tmp_path, lethe):
     with open("/dev/full", "wb") as full:
         process = subprocess.run([BINARIES / "lethe", "dedup", "-q", "in"], stdout=full, stderr=subprocess.PIPE,
                                  cwd=tmp_path, check=False)
-    assert process.returncode == ENVIRONMENT and b"standard output" in process.stderr
+    assert process.returncode == ENVIRONMENT
+    assert process.stderr == (b"lethe: cannot write standard output: No space left on device; make room or choose another "
+                              b"place\n")
+    for options in [[], ["--error", "1e-6"]]:
+        answer = lethe("dedup", "--db", "in", *options, "in")
+        assert answer.returncode == USAGE and answer.stderr == b"lethe: in is a file; name a folder\n"
 
 
 def test_a_damaged_store_is_refused(tmp_path, lethe):
