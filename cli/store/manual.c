@@ -275,8 +275,9 @@ const struct command command_check = {
 };
 
 static const char *const backup_description[] = {
-    "Adds a backup of the store to the folder `DIR2`, which is created if it does not exist. `DIR` "
-    "may be what `lethe count`, `lethe dedup --db` or `lethe filter build --kind cascade` made. "
+    "Adds a backup of the store to the folder `DIR2`, which is created if it does not exist; the "
+    "folder that it is to be in must exist. `DIR` may be what `lethe count`, `lethe dedup --db` or "
+    "`lethe filter build --kind cascade` made. "
     "This works while another command is writing to the store. The backup is the store as of one "
     "moment: everything that was acknowledged before, and how far each file had been read then.",
     "Backups are numbered. Data that an earlier backup in `DIR2` already has is not copied again. "
@@ -322,8 +323,8 @@ const struct command command_backup = {
     .options = backup_options,
     .sections = backup_sections,
     .examples = EXAMPLES({"Run this each night, and keep a week",
-                          "lethe backup -q --db clicks --to backups/clicks --keep 7"},
-                         {"See what there is", "lethe backup --list --to backups/clicks"}),
+                          "lethe backup -q --db clicks --to /backup/clicks --keep 7"},
+                         {"See what there is", "lethe backup --list --to /backup/clicks"}),
     .exit_done = "the backup is complete and on disk, or the list was printed",
     .run = run_backup,
 };
@@ -359,9 +360,9 @@ const struct command command_restore = {
     .description = restore_description,
     .options = restore_options,
     .examples =
-        EXAMPLES({"After a disk was lost", "lethe restore --from backups/clicks --db clicks"},
+        EXAMPLES({"After a disk was lost", "lethe restore --from /backup/clicks --db clicks"},
                  {"Look at an older state",
-                  "lethe restore --from backups/clicks --number 12 --db clicks-then"}),
+                  "lethe restore --from /backup/clicks --number 12 --db clicks-then"}),
     .exit_done = "the store is complete and on disk",
     .run = run_restore,
 };

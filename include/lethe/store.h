@@ -41,7 +41,8 @@
  *            disk.
  *            Fork before the first store is opened, or start a new program: a child that is forked
  *            later must use no store, not even open another. RocksDB has threads of its own, which
- *            a fork does not copy, and lethe_store_open may wait for them for ever. */
+ *            a fork does not copy, and lethe_store_open may wait for them for ever. So does exit,
+ *            which calls what RocksDB has registered: such a child ends by _exit or exec. */
 #ifndef LETHE_STORE_H
 #define LETHE_STORE_H
 
@@ -131,8 +132,8 @@ LETHE_API LETHE_MUST_CHECK lethe_status lethe_store_prepare(const lethe_store *s
 
 /* As submit, or, unless decided is NULL, as submit_with, without values: for the operations that
  * were prepared last, for this store. The outcomes are those that submit would give. With event
- * time there is one exception, as between any two ways to divide operations into calls: a copy that
- * comes after W, but within its slack, may be a duplicate in one and be applied in the other.
+ * time there is one exception, as between any two ways to divide operations into calls: a retry
+ * that comes after W, but within its slack, may be a duplicate in one and be applied in the other.
  * Errors: as submit; LETHE_EINVAL (nothing is prepared for this store). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_store_submit_prepared(
     lethe_store *store, const lethe_prepared *prepared, lethe_mark *marks, size_t mark_count,

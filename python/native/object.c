@@ -136,7 +136,7 @@ int object_refuse(const lethe_object *self, enum entry entry) {
                         "another thread was using this object when the process was forked");
     else
         PyErr_Format(PyExc_RuntimeError,
-                     "this %s was opened before the process was forked: open it again here",
+                     "this %s was opened before the process was forked: it is the parent's",
                      self->kind->name);
     return -1;
 }

@@ -1,14 +1,37 @@
 /* python/native/store.c - lethe.Store: opening, closing, its state; counters that are set. */
 #include "store.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static PyObject *outcome_class;
+/* The process that opened the first store. */
+static struct guard opener;
+
+/* When a process ends that is a fork of it: what RocksDB registered to be called then waits for
+ * ever for its threads, which a fork does not copy. This is called just before, so whatever was
+ * registered since has been called; the interpreter has ended, and what it printed is written. */
+static void leave_at_once(int status, void *unused) {
+    (void)unused;
+    if (!guard_is_inherited(&opener)) return;
+    (void)fflush(NULL);
+    _exit(status);
+}
+
+static void note_opener(void) {
+    guard_start(&opener);
+    /* The only way to learn the status. Extensions stay loaded until the end. */
+    (void)on_exit(leave_at_once, NULL);
+}
 
 static lethe_status open_store(const char *folder, const void *options, void **out,
                                lethe_detail *detail) {
     lethe_store *opened = NULL;
+    static pthread_once_t was_noted = PTHREAD_ONCE_INIT;
     lethe_status status = lethe_store_open(folder, options, &opened, detail);
+    (void)pthread_once(&was_noted, note_opener); /* after RocksDB has registered */
     *out = opened;
     return status;
 }

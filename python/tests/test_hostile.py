@@ -319,6 +319,26 @@ def test_forks(tmp_path):
     cascade.close()
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_fork_of_a_process_that_used_a_store_ends(tmp_path, is_open):
+    """By sys.exit, not only by os._exit: RocksDB would wait for threads that are not there."""
+    program = """if True:
+        import atexit, lethe, os, sys
+        store = lethe.Store(sys.argv[1], create=True)
+        store.apply("a", "n")
+        if sys.argv[2] == "False":
+            store.close()
+        child = os.fork()
+        if child == 0:
+            atexit.register(print, "the child ends")
+            sys.exit(9)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
+    path = os.pathsep.join(map(str, sys.path))
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "s"), str(is_open)], timeout=60,
+                          check=False, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert (done.returncode, done.stdout) == (0, "the child ends\n9\n")
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_in_the_middle_of_a_batch():
     """An object that another thread was changing is not used in the child."""

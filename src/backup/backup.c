@@ -193,8 +193,7 @@ static lethe_status add(lethe_set *set, void *context, lethe_detail *detail) {
     lethe_os_claim claim = {.descriptor = -1};
     lethe_status status = adding->kind->examine(set->shown.path, set, &facts, detail);
     if (status != LETHE_OK) return status;
-    status = lethe_detail_of_file(detail, lethe_os_folder_make(adding->backups), "make",
-                                  adding->backups);
+    status = lethe_detail_of_folder(detail, lethe_os_folder_make(adding->backups), adding->backups);
     if (status == LETHE_OK) status = lethe_backup_claim(adding->backups, &claim, detail);
     if (status == LETHE_OK) status = add_copy(adding, set, &facts, detail);
     if (claim.descriptor >= 0) (void)lethe_contents_sweep(adding->backups);

@@ -103,7 +103,7 @@ static lethe_status prepare(const char *folder, bool *was_missing, lethe_detail 
         return lethe_detail_fill(detail, LETHE_EINVAL,
                                  "%s must be missing or an empty folder to restore into", folder);
     }
-    return lethe_detail_of_file(detail, lethe_os_folder_make(folder), "make", folder);
+    return lethe_detail_of_folder(detail, lethe_os_folder_make(folder), folder);
 }
 
 /* Writes all files under the other name, and reads every byte of them. */

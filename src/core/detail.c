@@ -35,3 +35,11 @@ lethe_status lethe_detail_of_file(lethe_detail *detail, lethe_status status, con
     errno = number;
     return status;
 }
+
+lethe_status lethe_detail_of_folder(lethe_detail *detail, lethe_status status, const char *path) {
+    if (status != LETHE_ENOTFOUND || errno != ENOENT || path == NULL)
+        return lethe_detail_of_file(detail, status, "make", path);
+    return lethe_detail_fill(detail, status,
+                             "cannot make %s: %s; make the folder that it is to be in", path,
+                             strerror(ENOENT));
+}

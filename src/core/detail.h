@@ -15,5 +15,7 @@ lethe_detail_fill(lethe_detail *detail, lethe_status status, const char *format,
  * status and errno, which stays as it is. The text becomes empty with LETHE_OK. */
 lethe_status lethe_detail_of_file(lethe_detail *detail, lethe_status status, const char *attempt,
                                   const char *path);
+/* The same for a folder that was to be made: where its parent is missing, that is what to make. */
+lethe_status lethe_detail_of_folder(lethe_detail *detail, lethe_status status, const char *path);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct lethe_tunables {
     uint64_t index_threads;      /* 0: whoever adds to an index sorts and merges */
     uint64_t index_ahead_bytes;  /* how far ahead of what is added memory is backed */
     uint64_t index_memory_bytes; /* of an index, after which its ids go to files, about */
+    uint64_t shared_allocator;   /* 1: a store's own allocator is for any thread: see open.c */
     uint64_t simple_operations;  /* in a row, to be decided as such: see operations/submit.c */
     uint64_t ledger_checkpoint_ids;  /* inserted since the last checkpoint */
     uint64_t cascade_table_homes;    /* of one table in memory; 0: as the memory allows */

@@ -16,12 +16,15 @@ void lethe_engine_remark_late(lethe_store *store, lethe_status status, const let
     lethe_engine_leave(store);
 }
 
-lethe_status lethe_engine_refuse_reader(lethe_store *store) {
+lethe_status lethe_engine_refuse(lethe_store *store, const char *why) {
     lethe_detail detail;
-    lethe_status status = lethe_detail_fill(&detail, LETHE_EINVAL,
-                                            "the store was opened to read only; open it to write");
-    lethe_engine_remark_late(store, status, &detail);
+    lethe_status status = lethe_detail_fill(&detail, LETHE_EINVAL, "%s", why);
+    if (store != NULL) lethe_engine_remark_late(store, status, &detail);
     return status;
+}
+
+lethe_status lethe_engine_refuse_reader(lethe_store *store) {
+    return lethe_engine_refuse(store, "the store was opened to read only; open it to write");
 }
 
 void lethe_engine_fail(lethe_store *store, lethe_status status, const lethe_detail *detail) {

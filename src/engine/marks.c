@@ -38,7 +38,7 @@ bool lethe_marks_is_record(lethe_bytes key, lethe_bytes value) {
 }
 
 lethe_status lethe_store_marks(lethe_store *store, lethe_mark_visit visit, void *context) {
-    if (store == NULL || visit == NULL) return LETHE_EINVAL;
+    if (store == NULL || visit == NULL) return lethe_engine_refuse(store, "what visits is NULL");
     lethe_walk *walk;
     lethe_engine_enter(store);
     lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_STATE,

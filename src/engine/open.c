@@ -24,7 +24,8 @@ static void fill_defaults(lethe_store *store, const lethe_store_options *options
     if (filled->commit_operations == 0) filled->commit_operations = LETHE_GROUP_LIMIT / 2;
     if (filled->max_future_ms == 0) filled->max_future_ms = 60000;
     if (filled->threads == 0) filled->threads = lethe_os_cpus();
-    if (filled->allocator != NULL) filled->threads = 1; /* it may be for one thread only */
+    /* An allocator that is not the default one may be for one thread only. */
+    if (filled->allocator != NULL && lethe_tune.shared_allocator == 0) filled->threads = 1;
     store->allocator = filled->allocator;
 }
 

@@ -83,6 +83,9 @@ static inline void lethe_engine_leave(lethe_store *store) {
 void lethe_engine_remark(lethe_store *store, const lethe_detail *detail);
 /* The same without the lock, unless status is LETHE_OK. */
 void lethe_engine_remark_late(lethe_store *store, lethe_status status, const lethe_detail *detail);
+/* Says why an argument is refused: LETHE_EINVAL. A refusal without words would leave those of an
+ * earlier call to be taken for its own. Takes NULL. Without the lock. */
+lethe_status lethe_engine_refuse(lethe_store *store, const char *why);
 /* Refuses to change a store that was opened to read only: LETHE_EINVAL, with words for it. Without
  * the lock. */
 lethe_status lethe_engine_refuse_reader(lethe_store *store);

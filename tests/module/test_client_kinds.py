@@ -347,8 +347,9 @@ def test_deleting(kind, client, server):
     assert table.delete("a", "none") == 1 and table.get("a") is None and table.delete() == 0
     assert table.incrby("a", 1, "b", 2, id="i").applied is False
     lose_of(table, "ONCE.DEL", 1)
-    with pytest.raises(Unacknowledged): # once more could remove what came meanwhile
+    with pytest.raises(Unacknowledged) as caught: # once more could remove what came meanwhile
         table.delete("b")
+    assert caught.value.id is None and "id" not in str(caught.value).split() # there is none to send again
     assert table.get("b") is None
     assert table.delete_table() is True and server.client.keys() == [] and not table.delete_table()
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lethe/claims.h"
 #include "lethe/holds.h"
 #include "support/refusals.h"
 #include "support/store.h"
@@ -158,6 +159,53 @@ static void reading_refuses(void **state) {
     /* A key that can't be is not there. */
     assert_ok(lethe_store_get(store, &nothing, 1, &value, &found));
     assert_false(found);
+}
+
+/* A text that no call below gives, of an earlier call that was refused. */
+static void leave_words(void) {
+    lethe_claim_answer answer;
+    REFUSED(lethe_claim_begin(store, key, key, key, 0, &answer, NULL));
+    test_store_explains(store, "a lease lasts");
+}
+
+/* The call is refused with words of its own. */
+#define EXPLAINED(call, words)             \
+    do {                                   \
+        leave_words();                     \
+        REFUSED(call);                     \
+        test_store_explains(store, words); \
+    } while (0)
+
+static void each_refusal_has_words_of_its_own(void **state) {
+    (void)state;
+    static char long_text[2000];
+    const lethe_bytes too_long = {long_text, sizeof long_text};
+    const lethe_mark unnamed = {.name = nothing, .value = {"1", 1}};
+    lethe_hold_answer hold_answer;
+    lethe_claim claim = LETHE_INIT(lethe_claim);
+    lethe_hold hold = LETHE_INIT(lethe_hold);
+    const lethe_usage_query query = LETHE_INIT(lethe_usage_query);
+    EXPLAINED(lethe_store_wait(store, UINT64_MAX), "no such ticket");
+    EXPLAINED(lethe_store_set(store, &too_long, &value, 1), "a key has 1 to 1024 bytes");
+    EXPLAINED(lethe_store_set(store, &key, NULL, 1), "NULL");
+    EXPLAINED(lethe_store_delete(store, &nothing, 1, NULL), "a key has 1 to 1024 bytes");
+    EXPLAINED(lethe_store_apply(store, NULL, 1, &outcome, NULL), "NULL");
+    EXPLAINED(lethe_store_submit(store, &operation, 1, &unnamed, 1, &outcome, NULL, &ticket),
+              "a mark has a name");
+    EXPLAINED(lethe_store_submit_with(store, &operation, 1, &mark, 0, &outcome, NULL, decide, NULL,
+                                      &ticket),
+              "there is no mark");
+    EXPLAINED(lethe_store_get(store, NULL, 1, &value, &found), "NULL");
+    EXPLAINED(lethe_store_each(store, key, NULL, NULL), "NULL");
+    EXPLAINED(lethe_store_top(store, 1, NULL, NULL), "NULL");
+    EXPLAINED(lethe_store_marks(store, NULL, NULL), "NULL");
+    EXPLAINED(lethe_store_usage(store, &query, NULL, NULL), "NULL");
+    EXPLAINED(lethe_claim_get(store, too_long, &claim), "an id has 1 to 1024 bytes");
+    EXPLAINED(lethe_claims_each(store, too_long, NULL, NULL), "NULL");
+    EXPLAINED(lethe_claim_done(store, key, key, key, NULL), "the answer is NULL");
+    EXPLAINED(lethe_hold_get(store, nothing, &hold), "an id has 1 to 1024 bytes");
+    EXPLAINED(lethe_hold_place(store, NULL, &hold_answer, NULL), "NULL");
+    EXPLAINED(lethe_hold_release(store, key, NULL), "NULL");
 }
 
 static bool see_row(void *context, const lethe_usage_row *row) {
@@ -370,6 +418,7 @@ int main(void) {
         TEST(writing_refuses),
         TEST(reading_refuses),
         TEST(reading_periods_refuses),
+        TEST(each_refusal_has_words_of_its_own),
         TEST(nothing_changed),
         TEST(a_ticket_that_nobody_got_is_refused),
         TEST(no_arguments_are_needed_for_nothing),

@@ -14,10 +14,12 @@ __all__ = ["ClaimError", "Full", "Incomplete", "Limited", "Lost", "Mismatch", "M
 class Unacknowledged(Exception):
     """No answer in time, too few replicas, or another error after that, which is the __cause__: the
     operation may or may not have been applied. Sent again with this id, within the table's window,
-    it is still applied once."""
+    it is still applied once. The id is None of what has none: what only reads, and a deletion,
+    which may remove more if it is sent again."""
 
     def __init__(self, identity, reason):
-        super().__init__(f"not acknowledged ({reason}); id {identity}")
+        which = "" if identity is None else f"; id {identity}"
+        super().__init__(f"not acknowledged ({reason}){which}")
         self.id, self.reason = identity, reason
 
 

@@ -106,17 +106,17 @@ static lethe_status check(const struct call *call) {
     if (call->store == NULL) return LETHE_EINVAL;
     if (call->store->options.read_only) return lethe_engine_refuse_reader(call->store);
     if (!lethe_is_key(request->id))
-        return lethe_claims_refuse(call->store, "an id has 1 to 1024 bytes");
+        return lethe_engine_refuse(call->store, "an id has 1 to 1024 bytes");
     if (!is_within(request->token, 1, LETHE_TOKEN_LIMIT_BYTES))
-        return lethe_claims_refuse(call->store, "a token has 1 to 255 bytes");
+        return lethe_engine_refuse(call->store, "a token has 1 to 255 bytes");
     if (!is_within(request->fingerprint, 0, LETHE_FINGERPRINT_LIMIT_BYTES))
-        return lethe_claims_refuse(call->store, "a fingerprint has 255 bytes at most");
+        return lethe_engine_refuse(call->store, "a fingerprint has 255 bytes at most");
     if (!is_within(request->reply, 0, LETHE_REPLY_LIMIT_BYTES))
-        return lethe_claims_refuse(call->store, "a reply has 1,048,576 bytes at most");
+        return lethe_engine_refuse(call->store, "a reply has 1,048,576 bytes at most");
     if (request->lease_ms < 1 || request->lease_ms > LETHE_LEASE_LIMIT_MS)
-        return lethe_claims_refuse(call->store, "a lease lasts from 1 millisecond to 30 days");
+        return lethe_engine_refuse(call->store, "a lease lasts from 1 millisecond to 30 days");
     if (call->count > call->store->options.commit_operations)
-        return lethe_claims_refuse(call->store, "that is more operations than a commit has");
+        return lethe_engine_refuse(call->store, "that is more operations than a commit has");
     return LETHE_OK;
 }
 
@@ -129,8 +129,9 @@ lethe_status lethe_claim_begin(lethe_store *store, lethe_bytes id, lethe_bytes t
                                lethe_bytes fingerprint, uint64_t lease_ms,
                                lethe_claim_answer *answer, lethe_claim *claim) {
     const lethe_claim empty = {.size = sizeof empty};
-    if (claim != NULL && LETHE_GIVE(&empty, claim, allocator) != LETHE_OK) return LETHE_EINVAL;
-    if (answer == NULL) return LETHE_EINVAL;
+    if (claim != NULL && LETHE_GIVE(&empty, claim, allocator) != LETHE_OK)
+        return lethe_engine_refuse(store, "the claim has no size");
+    if (answer == NULL) return lethe_engine_refuse(store, "the answer is NULL");
     struct call call = {
         .store = store,
         .decide = lethe_claims_decide_begin,
@@ -145,7 +146,7 @@ lethe_status lethe_claim_begin(lethe_store *store, lethe_bytes id, lethe_bytes t
 }
 
 static lethe_status run_for(struct call *call, lethe_claim_answer *answer) {
-    if (answer == NULL) return LETHE_EINVAL;
+    if (answer == NULL) return lethe_engine_refuse(call->store, "the answer is NULL");
     if (call->request.lease_ms == 0 && call->decide != lethe_claims_decide_renew)
         call->request.lease_ms = 1; /* it asks for none */
     lethe_status status = run(call);
@@ -171,7 +172,8 @@ lethe_status lethe_claim_done_with(lethe_store *store, lethe_bytes id, lethe_byt
                                    lethe_bytes reply, const lethe_operation *operations,
                                    size_t count, uint8_t *outcomes, int64_t *values,
                                    lethe_claim_answer *answer) {
-    if (count > 0 && (operations == NULL || outcomes == NULL)) return LETHE_EINVAL;
+    if (count > 0 && (operations == NULL || outcomes == NULL))
+        return lethe_engine_refuse(store, "the operations or the outcomes are NULL");
     struct call call = {.store = store,
                         .decide = lethe_claims_decide_done,
                         .request = {.id = id, .token = token, .reply = reply},

@@ -75,8 +75,6 @@ LETHE_MUST_CHECK lethe_status lethe_claims_step_end(lethe_store *store, lethe_cl
 
 /* A store gets the family with its first claim or hold. */
 LETHE_MUST_CHECK lethe_status lethe_claims_need_family(lethe_store *store, lethe_detail *detail);
-/* Says why an argument is refused: LETHE_EINVAL. Without the lock. */
-lethe_status lethe_claims_refuse(lethe_store *store, const char *why);
 
 /* What a call does with the lock, and with room for its operations. *commit: what the answer rests
  * on. */

@@ -75,8 +75,10 @@ lethe_status lethe_claims_walk(lethe_store *store, char kind, const char *what, 
                                lethe_claims_show show, void *context) {
     lethe_claims_moment moment;
     lethe_walk *walk;
-    if (store == NULL || (from.data == NULL && from.size > 0)) return LETHE_EINVAL;
-    if (from.size > LETHE_ID_LIMIT_BYTES) return LETHE_EINVAL;
+    if (store == NULL || (from.data == NULL && from.size > 0))
+        return lethe_engine_refuse(store, "the first id is NULL");
+    if (from.size > LETHE_ID_LIMIT_BYTES)
+        return lethe_engine_refuse(store, "an id has 1024 bytes at most");
     lethe_status status = begin(store, kind, from, &moment, &walk);
     if (status != LETHE_OK || walk == NULL) return status;
     lethe_bytes key, record;

@@ -50,8 +50,10 @@ static lethe_status look(void *context, uint64_t *commit, lethe_detail *detail) 
 
 lethe_status OF_ONE(get)(lethe_store *store, lethe_bytes id, OBJECT *out) {
     struct asked asked = {.store = store, .id = id, .found = {.size = sizeof asked.found}};
-    if (out == NULL || LETHE_GIVE(&asked.found, out, allocator) != LETHE_OK) return LETHE_EINVAL;
-    if (store == NULL || !lethe_is_key(id)) return LETHE_EINVAL;
+    if (out == NULL || LETHE_GIVE(&asked.found, out, allocator) != LETHE_OK)
+        return lethe_engine_refuse(store, "what is filled in is NULL, or has no size");
+    if (store == NULL || !lethe_is_key(id))
+        return lethe_engine_refuse(store, "an id has 1 to 1024 bytes");
     lethe_status status = lethe_claims_look(store, look, &asked);
     if (status == LETHE_OK) return LETHE_GIVE(&asked.found, out, allocator);
     OF_ONE(free)(&asked.found);
@@ -79,6 +81,6 @@ static lethe_status show(void *context, const lethe_claims_moment *moment, lethe
 lethe_status OF_ALL(each)(lethe_store *store, lethe_bytes from, OF_ONE(visit) visit,
                           void *context) {
     struct shown shown = {.visit = visit, .context = context};
-    if (visit == NULL) return LETHE_EINVAL;
+    if (visit == NULL) return lethe_engine_refuse(store, "what visits is NULL");
     return lethe_claims_walk(store, BY_ID, "a " TEXT(NOUN), from, show, &shown);
 }

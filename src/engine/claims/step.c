@@ -120,13 +120,6 @@ lethe_status lethe_claims_need_family(lethe_store *store, lethe_detail *detail) 
     return lethe_disk_add(store->disk, LETHE_FAMILY_CLAIMS, detail);
 }
 
-lethe_status lethe_claims_refuse(lethe_store *store, const char *why) {
-    lethe_detail detail;
-    lethe_status status = lethe_detail_fill(&detail, LETHE_EINVAL, "%s", why);
-    lethe_engine_remark_late(store, status, &detail);
-    return status;
-}
-
 /* The group has something to commit, whatever the step was. */
 static void count_in(lethe_store *store, size_t size_before) {
     lethe_group *group = lethe_log_filling(&store->log);

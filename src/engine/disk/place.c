@@ -74,11 +74,7 @@ lethe_status lethe_disk_look(lethe_disk *disk, bool create, bool *is_new, lethe_
     *is_new = true;
     disk->found_empty = state == LETHE_OS_MISSING || state == LETHE_OS_EMPTY;
     disk->found_missing = state == LETHE_OS_MISSING;
-    status = lethe_os_folder_make(folder);
-    return status == LETHE_OK
-               ? LETHE_OK
-               : lethe_detail_fill(detail, status, "cannot make %s: %s%s", folder, strerror(errno),
-                                   errno == ENOENT ? "; make the folder that it is to be in" : "");
+    return lethe_detail_of_folder(detail, lethe_os_folder_make(folder), folder);
 }
 
 void lethe_disk_refuse(lethe_disk *disk) {

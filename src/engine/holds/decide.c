@@ -243,8 +243,8 @@ static lethe_status run(void *context, uint64_t *commit, lethe_detail *detail) {
 static lethe_status check(lethe_store *store, lethe_bytes id) {
     if (store->options.read_only) return lethe_engine_refuse_reader(store);
     if (store->values.kind != &lethe_counters_values)
-        return lethe_claims_refuse(store, "a store that keeps a sketch has no holds");
-    if (!lethe_is_key(id)) return lethe_claims_refuse(store, "an id has 1 to 1024 bytes");
+        return lethe_engine_refuse(store, "a store that keeps a sketch has no holds");
+    if (!lethe_is_key(id)) return lethe_engine_refuse(store, "an id has 1 to 1024 bytes");
     return LETHE_OK;
 }
 
@@ -253,13 +253,13 @@ static lethe_status check_place(lethe_store *store, const lethe_hold *hold) {
         .key = hold->key, .flags = LETHE_CHANGE_MAX | hold->flags, .resolution = hold->resolution};
     lethe_status status = check(store, hold->id);
     if (status != LETHE_OK) return status;
-    if (!lethe_is_key(hold->key)) return lethe_claims_refuse(store, "a key has 1 to 1024 bytes");
-    if (hold->amount < 1) return lethe_claims_refuse(store, "a hold is of 1 or more");
+    if (!lethe_is_key(hold->key)) return lethe_engine_refuse(store, "a key has 1 to 1024 bytes");
+    if (hold->amount < 1) return lethe_engine_refuse(store, "a hold is of 1 or more");
     if (hold->lease_ms < 1 || hold->lease_ms > LETHE_LEASE_LIMIT_MS)
-        return lethe_claims_refuse(store, "a lease lasts from 1 millisecond to 30 days");
+        return lethe_engine_refuse(store, "a lease lasts from 1 millisecond to 30 days");
     if ((hold->flags & ~(uint32_t)LETHE_CHANGE_BUCKET) != 0 ||
         !lethe_bounds_are_valid(&store->values, &change))
-        return lethe_claims_refuse(store, "the limit is on something that the store does not have; "
+        return lethe_engine_refuse(store, "the limit is on something that the store does not have; "
                                           "with event time, a bucket has none");
     return LETHE_OK;
 }
@@ -270,7 +270,8 @@ lethe_status lethe_hold_place(lethe_store *store, const lethe_hold *hold,
     if (limit != NULL) *limit = (lethe_limit){0};
     if (store == NULL || hold == NULL || answered == NULL ||
         LETHE_TAKE(hold, &call.hold, allocator) != LETHE_OK)
-        return LETHE_EINVAL;
+        return lethe_engine_refuse(store,
+                                   "the hold or the answer is NULL, or the hold has no size");
     call.id = call.hold.id;
     lethe_status status = check_place(store, &call.hold);
     if (status == LETHE_OK) status = lethe_claims_run(store, 1, run, &call);
@@ -281,7 +282,7 @@ lethe_status lethe_hold_place(lethe_store *store, const lethe_hold *hold,
 lethe_status lethe_hold_settle(lethe_store *store, lethe_bytes id, int64_t actual, uint32_t flags,
                                lethe_hold_answer *answered, lethe_limit *limit) {
     if (limit != NULL) *limit = (lethe_limit){0};
-    if (store == NULL || answered == NULL) return LETHE_EINVAL;
+    if (store == NULL || answered == NULL) return lethe_engine_refuse(store, "the answer is NULL");
     struct call call = {.store = store,
                         .id = id,
                         .actual = actual,
@@ -290,16 +291,16 @@ lethe_status lethe_hold_settle(lethe_store *store, lethe_bytes id, int64_t actua
                         .decide = decide_settle};
     lethe_status status = check(store, id);
     if (status == LETHE_OK && actual < 0)
-        status = lethe_claims_refuse(store, "0 or more can be settled");
+        status = lethe_engine_refuse(store, "0 or more can be settled");
     if (status == LETHE_OK && (flags & ~(uint32_t)LETHE_SETTLE_FORCE) != 0)
-        status = lethe_claims_refuse(store, "a flag of settle is not known");
+        status = lethe_engine_refuse(store, "a flag of settle is not known");
     if (status == LETHE_OK) status = lethe_claims_run(store, 1, run, &call);
     if (status == LETHE_OK) *answered = call.answer;
     return status;
 }
 
 lethe_status lethe_hold_release(lethe_store *store, lethe_bytes id, lethe_hold_answer *answered) {
-    if (store == NULL || answered == NULL) return LETHE_EINVAL;
+    if (store == NULL || answered == NULL) return lethe_engine_refuse(store, "the answer is NULL");
     struct call call = {.store = store, .id = id, .decide = decide_release};
     lethe_status status = check(store, id);
     if (status == LETHE_OK) status = lethe_claims_run(store, 1, run, &call);

@@ -150,9 +150,11 @@ static bool is_issued(lethe_store *store, uint64_t ticket) {
 lethe_status lethe_store_wait(lethe_store *store, uint64_t ticket) {
     if (store == NULL) return LETHE_EINVAL;
     lethe_engine_enter(store);
-    lethe_status status = is_issued(store, ticket) ? lethe_log_wait(store, ticket) : LETHE_EINVAL;
+    bool may_wait = is_issued(store, ticket);
+    lethe_status status = may_wait ? lethe_log_wait(store, ticket) : LETHE_EINVAL;
     lethe_engine_leave(store);
-    return status;
+    return may_wait ? status
+                    : lethe_engine_refuse(store, "the store has issued no such ticket yet");
 }
 
 bool lethe_store_is_done(const lethe_store *store, uint64_t ticket) {

@@ -125,7 +125,8 @@ static lethe_status take_named(struct usage *usage, lethe_detail *detail) {
         lethe_bytes key = usage->query.keys[i];
         int64_t total;
         bool found;
-        if (!lethe_is_key(key)) return LETHE_EINVAL;
+        if (!lethe_is_key(key))
+            return lethe_detail_fill(detail, LETHE_EINVAL, "a key has 1 to 1024 bytes");
         status = lethe_values_read(&usage->store->values, key, &total, &found, detail);
         if (status == LETHE_OK) status = add_key(usage, key, 0, total);
     }
@@ -329,13 +330,13 @@ static struct usage usage_of(lethe_store *store) {
 
 lethe_status lethe_store_usage(lethe_store *store, const lethe_usage_query *query,
                                lethe_usage_visit visit, void *context) {
-    if (store == NULL || visit == NULL) return LETHE_EINVAL;
+    if (store == NULL || visit == NULL) return lethe_engine_refuse(store, "what visits is NULL");
     struct usage usage = usage_of(store);
     lethe_status status = LETHE_TAKE(query, &usage.query, prefix);
-    if (status != LETHE_OK) return status;
+    if (status != LETHE_OK) return lethe_engine_refuse(store, "the query has no size");
     if ((usage.query.keys == NULL && usage.query.key_count > 0) ||
         (usage.query.prefix.data == NULL && usage.query.prefix.size > 0)) {
-        return LETHE_EINVAL;
+        return lethe_engine_refuse(store, "the keys or the prefix are NULL");
     }
     usage.visit = visit;
     usage.context = context;
@@ -364,7 +365,7 @@ static lethe_status rank(struct usage *usage, lethe_ranking *ranking) {
 
 lethe_status lethe_store_top_at(lethe_store *store, const char *by, uint64_t at_ms, size_t n,
                                 lethe_store_visit visit, void *context) {
-    if (store == NULL || visit == NULL) return LETHE_EINVAL;
+    if (store == NULL || visit == NULL) return lethe_engine_refuse(store, "what visits is NULL");
     struct usage usage = usage_of(store);
     lethe_values *values = &store->values;
     lethe_detail detail = {""};
@@ -397,7 +398,8 @@ static uint64_t begin_of(const struct usage *usage, uint64_t label) {
 
 lethe_status lethe_store_usage_reach(lethe_store *store, const char *by, uint64_t *kept_from_ms,
                                      uint64_t *whole_from_ms) {
-    if (store == NULL || kept_from_ms == NULL || whole_from_ms == NULL) return LETHE_EINVAL;
+    if (store == NULL || kept_from_ms == NULL || whole_from_ms == NULL)
+        return lethe_engine_refuse(store, "what is filled in is NULL");
     struct usage usage = usage_of(store);
     lethe_detail detail = {""};
     lethe_engine_enter(store);

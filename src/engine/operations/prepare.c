@@ -55,10 +55,12 @@ lethe_status lethe_store_prepare(const lethe_store *store, const lethe_operation
                                  size_t count, lethe_prepared *prepared) {
     if (prepared == NULL) return LETHE_EINVAL;
     prepared->opening = 0;
-    if (store == NULL || (operations == NULL && count > 0)) return LETHE_EINVAL;
-    if (store->options.read_only) /* only its words change, under its lock */
-        return lethe_engine_refuse_reader((lethe_store *)(uintptr_t)store);
-    if (count > prepared->capacity) return LETHE_EINVAL;
+    lethe_store *shared = (lethe_store *)(uintptr_t)store; /* only its words, under its lock */
+    if (store == NULL || (operations == NULL && count > 0))
+        return lethe_engine_refuse(shared, "the operations are NULL");
+    if (store->options.read_only) return lethe_engine_refuse_reader(shared);
+    if (count > prepared->capacity)
+        return lethe_engine_refuse(shared, "that is more operations than there is room for");
     uint64_t seed = store->state.seed;
     for (size_t i = 0; i < count; i++) {
         const lethe_operation *operation = &operations[i];

@@ -16,11 +16,13 @@ static lethe_status overwrite(lethe_store *store, lethe_bytes key, const int64_t
 
 static lethe_status overwrite_all(lethe_store *store, const lethe_bytes *keys,
                                   const int64_t *values, size_t count, bool *existed) {
-    if (store == NULL || (keys == NULL && count > 0)) return LETHE_EINVAL;
+    if (store == NULL || (keys == NULL && count > 0))
+        return lethe_engine_refuse(store, "the keys are NULL");
     if (store->options.read_only) return lethe_engine_refuse_reader(store);
-    if (store->values.kind->overwrite == NULL) return LETHE_EINVAL;
+    if (store->values.kind->overwrite == NULL)
+        return lethe_engine_refuse(store, "the store keeps a sketch, whose values can't be set");
     for (size_t i = 0; i < count; i++) {
-        if (!lethe_is_key(keys[i])) return LETHE_EINVAL;
+        if (!lethe_is_key(keys[i])) return lethe_engine_refuse(store, "a key has 1 to 1024 bytes");
     }
     lethe_engine_enter(store);
     lethe_status status = store->failed;
@@ -37,7 +39,7 @@ static lethe_status overwrite_all(lethe_store *store, const lethe_bytes *keys,
 lethe_status lethe_store_set(lethe_store *store, const lethe_bytes *keys, const int64_t *values,
                              size_t count) {
     static const int64_t none = 0;
-    if (values == NULL && count > 0) return LETHE_EINVAL;
+    if (values == NULL && count > 0) return lethe_engine_refuse(store, "the values are NULL");
     return overwrite_all(store, keys, values != NULL ? values : &none, count, NULL);
 }
 

@@ -10,7 +10,7 @@
  *         decide.c is the definition, and tests compare the two. Whatever depends on time or on
  *         more than the window (late, future, jumps, steps, ledger, exact mode) is decided by the
  *         functions that decide.c calls itself. With event time steps may end elsewhere, since a
- *         chunk ends before an operation that is not simple; so a copy that comes after W, but
+ *         chunk ends before an operation that is not simple; so a retry that comes after W, but
  *         within its slack, may be answered otherwise.
  * I2      Records stay where they are while a chunk is decided (values/tally.h), so one that was
  *         found ahead is still there. One that was not may have been added since: it is looked for

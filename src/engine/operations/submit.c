@@ -133,11 +133,17 @@ static lethe_status submit(lethe_store *store, const lethe_operation *operations
                            size_t mark_count, lethe_answers answers, const struct between *between,
                            uint64_t *ticket) {
     if (ticket != NULL) *ticket = 0;
-    if (store == NULL || ticket == NULL || (marks == NULL && mark_count > 0)) return LETHE_EINVAL;
-    if (count > 0 && (operations == NULL || answers.outcomes == NULL)) return LETHE_EINVAL;
+    if (store == NULL || ticket == NULL || (marks == NULL && mark_count > 0))
+        return lethe_engine_refuse(store, "the ticket or the marks are NULL");
+    if (count > 0 && (operations == NULL || answers.outcomes == NULL))
+        return lethe_engine_refuse(store, "the operations or the outcomes are NULL");
     if (store->options.read_only) return lethe_engine_refuse_reader(store);
-    if (!lethe_marks_are_valid(marks, mark_count)) return LETHE_EINVAL;
-    if (mark_count > 0 && count > store->options.commit_operations) return LETHE_EINVAL;
+    if (!lethe_marks_are_valid(marks, mark_count))
+        return lethe_engine_refuse(
+            store, "a mark has a name of 1 to 1024 bytes, and a value of 1024 at most");
+    if (mark_count > 0 && count > store->options.commit_operations)
+        return lethe_engine_refuse(
+            store, "operations with a mark are one commit, and that is more than a commit has");
     lethe_engine_enter(store);
     lethe_status status = store->failed;
     if (status == LETHE_OK) {
@@ -177,7 +183,8 @@ lethe_status lethe_store_submit_with(lethe_store *store, const lethe_operation *
                                      lethe_store_decided decided, void *context, uint64_t *ticket) {
     struct between between = {.decided = decided, .context = context, .marks = marks};
     if (ticket != NULL) *ticket = 0;
-    if (decided == NULL || mark_count == 0) return LETHE_EINVAL;
+    if (decided == NULL || mark_count == 0)
+        return lethe_engine_refuse(store, "what decides is NULL, or there is no mark");
     lethe_answers answers = {0};
     answers.outcomes = outcomes;
     answers.values = values;
@@ -190,9 +197,11 @@ lethe_status lethe_store_submit_prepared(lethe_store *store, const lethe_prepare
                                          uint64_t *ticket) {
     struct between between = {.decided = decided, .context = context, .marks = marks};
     if (ticket != NULL) *ticket = 0;
-    if (store == NULL || prepared == NULL) return LETHE_EINVAL;
-    if (prepared->opening != store->opening) return LETHE_EINVAL;
-    if (decided != NULL && mark_count == 0) return LETHE_EINVAL;
+    if (store == NULL || prepared == NULL)
+        return lethe_engine_refuse(store, "what was prepared is NULL");
+    if (prepared->opening != store->opening)
+        return lethe_engine_refuse(store, "nothing was prepared for this store");
+    if (decided != NULL && mark_count == 0) return lethe_engine_refuse(store, "there is no mark");
     lethe_answers answers = {0};
     answers.outcomes = outcomes;
     return submit(store, prepared->operations, prepared, prepared->count, marks, mark_count,
@@ -213,7 +222,8 @@ lethe_status lethe_store_apply_bounded(lethe_store *store, const lethe_operation
     lethe_answers answers = {0};
     answers.outcomes = outcomes;
     answers.limits = limits;
-    if (count > 0 && (operations == NULL || limits == NULL)) return LETHE_EINVAL;
+    if (count > 0 && (operations == NULL || limits == NULL))
+        return lethe_engine_refuse(store, "the operations or the limits are NULL");
     size_t changes = count_changes(operations, count);
     if (changes > 0) memset(limits, 0, changes * sizeof *limits);
     lethe_status status = submit(store, operations, NULL, count, NULL, 0, answers, NULL, &ticket);

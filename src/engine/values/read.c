@@ -13,7 +13,8 @@ static void explain(lethe_store *store, lethe_status status, const char *if_inva
 lethe_status lethe_store_get(lethe_store *store, const lethe_bytes *keys, size_t count,
                              int64_t *values, bool *found) {
     if (store == NULL) return LETHE_EINVAL;
-    if (count > 0 && (keys == NULL || values == NULL || found == NULL)) return LETHE_EINVAL;
+    if (count > 0 && (keys == NULL || values == NULL || found == NULL))
+        return lethe_engine_refuse(store, "the keys or what is filled in are NULL");
     lethe_engine_enter(store);
     lethe_status status = LETHE_OK;
     for (size_t i = 0; i < count; i++) {
@@ -33,7 +34,8 @@ lethe_status lethe_store_get(lethe_store *store, const lethe_bytes *keys, size_t
 
 lethe_status lethe_store_estimate(lethe_store *store, const lethe_bytes *keys, size_t count,
                                   lethe_estimate *out) {
-    if (store == NULL || (count > 0 && (keys == NULL || out == NULL))) return LETHE_EINVAL;
+    if (store == NULL || (count > 0 && (keys == NULL || out == NULL)))
+        return lethe_engine_refuse(store, "the keys or what is filled in are NULL");
     lethe_engine_enter(store);
     const lethe_values_kind *kind = store->values.kind;
     lethe_status status =
@@ -50,7 +52,8 @@ static lethe_value_walk empty_walk(const lethe_store *store) {
 
 lethe_status lethe_store_each(lethe_store *store, lethe_bytes from, lethe_store_visit visit,
                               void *context) {
-    if (store == NULL || visit == NULL || (from.data == NULL && from.size > 0)) return LETHE_EINVAL;
+    if (store == NULL || visit == NULL || (from.data == NULL && from.size > 0))
+        return lethe_engine_refuse(store, "what visits or the first key is NULL");
     lethe_value_walk walk = empty_walk(store);
     lethe_engine_enter(store);
     const lethe_values_kind *kind = store->values.kind;
@@ -89,7 +92,7 @@ static lethe_status rank_all(lethe_store *store, size_t n, lethe_store_visit vis
 }
 
 lethe_status lethe_store_top(lethe_store *store, size_t n, lethe_store_visit visit, void *context) {
-    if (store == NULL || visit == NULL) return LETHE_EINVAL;
+    if (store == NULL || visit == NULL) return lethe_engine_refuse(store, "what visits is NULL");
     lethe_value_walk list = empty_walk(store);
     lethe_engine_enter(store);
     const lethe_values_kind *kind = store->values.kind;

@@ -62,6 +62,8 @@ typedef struct model_table {
     int64_t base_ms, fast_ms, slow_ms;
     /* It came from elsewhere, and no timer has seen it yet: its age is not known after a crash. */
     bool is_unstamped;
+    /* When the stream last said something of it. */
+    int64_t told_ms;
     /* FBF.*: its master could not do as replicas do. They answer alike, in other bytes. */
     bool lacked_memory;
 

@@ -80,14 +80,14 @@ static void forget_sets(const server *at, bool is_machine) {
 }
 
 /* A master goes down whose log has no stamp of its host, because it was cut off or the server was
- * promoted since: the time since the end of its log is lost. */
+ * promoted since: of each table the time is lost since the stream last said something of it, however
+ * much it said of others meanwhile. */
 static void lose_stamps(void) {
     size_t position = world.lineage.count;
-    int64_t since_ms = position > 0 ? now_ms() - world.told_ms[position - 1] : now_ms();
     for (unsigned i = 0; i < MODEL_TABLES; i++) {
         model_table *table = &world.now.tables[i];
         table->is_unstamped |= position <= world.promoted_at;
-        if (table->is_unstamped) table->slow_ms += since_ms;
+        if (table->is_unstamped) table->slow_ms += now_ms() - table->told_ms;
     }
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "steps.h"
+
 struct world world;
 uint64_t chance;
 
@@ -51,6 +53,17 @@ static void remember(void) {
     world.history[world.history_count++].state = world.now;
 }
 
+/* The table that a command of the stream is about has been heard of just now. */
+static void note_told(const command *words) {
+    for (unsigned i = 0; i < MODEL_TABLES && words->count > 1; i++) {
+        char key[16];
+        key_of(i, key);
+        bytes name = words->words[1];
+        if (name.size == strlen(key) && memcmp(name.data, key, name.size) == 0)
+            world.now.tables[i].told_ms = now_ms();
+    }
+}
+
 void gather(void) {
     while (world.taken < master()->log.count) {
         if (world.lineage.count == world.told_room) {
@@ -59,6 +72,7 @@ void gather(void) {
             if (world.told_ms == NULL) abort();
         }
         world.told_ms[world.lineage.count] = now_ms();
+        note_told(&master()->log.commands[world.taken]);
         stream_add(&world.lineage, &master()->log.commands[world.taken++]);
     }
     world.offset[world.master] = world.lineage.count;

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "simulation/store/reach.h"
 #include "simulation/store/verdict.h"
 #include "simulation/store/world.h"
 
@@ -245,6 +246,7 @@ static void read_arguments(int count, char **arguments) {
 int main(int count, char **arguments) {
     static struct found found;
     read_arguments(count, arguments);
+    reach_prepare();
     if (request.tells) {
         run_apart(request.seed, request.has_only ? request.only : NULL, true, &found);
         printf("%s", found.text);
@@ -266,6 +268,10 @@ int main(int count, char **arguments) {
         if (!found.failed) continue;
         failed++;
         report(seed, &found);
+    }
+    if (!reach_show() && is_usual && failed == 0) {
+        printf("the seeds do not reach what they must\n");
+        failed++;
     }
     printf("%llu seeds, %llu failed\n", (unsigned long long)done, (unsigned long long)failed);
     return failed > 0;

@@ -111,6 +111,7 @@ static void draw_more(struct plan *plan, uint64_t seed) {
         plan->options.scale = 1 + (int32_t)test_random_below(&random, LETHE_SCALE_LIMIT);
     plan->count_late_percent = one_in(&random, 2) ? 50 : 0;
     if (one_in(&random, 2)) plan->tunables.fill_thread_ids = 0;
+    plan->tunables.shared_allocator = 1; /* that of the machine is */
     plan->options.threads = 1 + (uint32_t)test_random_below(&random, 3);
     plan->tunables.fill_round_ids = magnitude(&random, 1, 1000);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "simulation/store/reach.h"
 #include "simulation/store/verdict.h"
 #include "simulation/store/world.h"
 
@@ -154,6 +155,7 @@ void run_plan(uint64_t seed, size_t step_count, const bool *is_on) {
         verdict_at_step((unsigned)i);
         verdict_tell("  %zu %s", i, step_names[world.step->kind]);
         do_step(&world);
+        reach_note(world.store);
         if (world.plan.claims && world_one_in(&world, 2)) claims_talk(&world);
         if (world.plan.holds && world_one_in(&world, 2)) holds_talk(&world);
         if (world.plan.switches && world.store == NULL && world_one_in(&world, 2))
