@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "dedup/dedup.h"
 
@@ -107,6 +108,9 @@ static int fail_error(const struct dedup *dedup, const lethe_cascade_options *op
 }
 
 static int open_cascade(struct dedup *dedup, lethe_cascade_options *options) {
+    struct stat there;
+    if (stat(dedup->folder, &there) == 0 && !S_ISDIR(there.st_mode))
+        return message_fail(EXIT_USAGE, "%s is a file; name a folder", dedup->folder);
     if (is_foreign(dedup->folder)) {
         return message_fail(
             EXIT_USAGE,

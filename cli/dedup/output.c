@@ -16,6 +16,7 @@
 #define STEP_BYTES ((uint64_t)8 << 20)
 
 static int fail(struct dedup_output *output) {
+    output_told();
     return output_fail("write", "standard output", &output->has_no_reader);
 }
 
@@ -54,8 +55,8 @@ int dedup_output_write(struct dedup_output *output, const void *data, size_t siz
     }
     errno = 0;
     if (fwrite(data, 1, size, stdout) != size) return fail(output);
-    if (output->is_regular) behind_wrote(&output->behind, STDOUT_FILENO, size);
-    return EXIT_DONE;
+    bool is_fine = !output->is_regular || behind_wrote(&output->behind, STDOUT_FILENO, size);
+    return is_fine ? EXIT_DONE : fail(output);
 }
 
 int dedup_output_new(struct dedup_output *output, const lethe_bytes *lines, size_t count,

@@ -151,8 +151,7 @@ static bool write_out(struct shard *shard) {
     size_t bytes = shard->gathered * sizeof *shard->gathering;
     shard->gathered = 0;
     if (!write_all(shard->descriptor, shard->gathering, bytes)) return false;
-    behind_wrote(&shard->behind, shard->descriptor, bytes);
-    return true;
+    return behind_wrote(&shard->behind, shard->descriptor, bytes);
 }
 
 static bool put(struct shard *shard, uint64_t word) {

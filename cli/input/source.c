@@ -6,9 +6,10 @@
  * I1      A named regular file is read by offset (pread): `bytes` is where the next read begins,
  *         and nothing else that has the same open file disturbs it. Pipes and standard input are
  *         read in order.
- * WHY     Files are opened without blocking. A thread that is not the main one waits with poll, a
- *         tenth of a second at a time, because a signal may be handled by any thread and then
- *         interrupts no read of this one. */
+ * WHY     Files are opened without blocking; standard input is as it was given. A thread that is
+ *         not the main one waits with poll, a tenth of a second at a time, because a signal may be
+ *         handled by any thread and then interrupts no read of this one.
+ */
 #include "input/source.h"
 
 #include <errno.h>
@@ -177,8 +178,10 @@ static bool await_input(const struct source *source) {
         interrupt_wait_readable(source->descriptor);
         return !should_stop(source);
     }
+    /* A signal ends the wait too. To read then would wait for input, however long that takes. */
     struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
-    return poll(&input, 1, WAIT_MS) != 0;
+    int ready = poll(&input, 1, WAIT_MS);
+    return ready > 0 || (ready < 0 && errno != EINTR);
 }
 
 /* Reads from the file itself, once there is something to read. */

@@ -108,7 +108,10 @@ static int write_all(struct appended *appended, const char *data, size_t size) {
         data += done;
         size -= (size_t)done;
         if (!appended->is_regular) continue;
-        behind_wrote(&appended->behind, appended->descriptor, (uint64_t)done);
+        if (!behind_wrote(&appended->behind, appended->descriptor, (uint64_t)done)) {
+            appended->has_failed = true;
+            return fail(appended, "write");
+        }
         off_t at = lseek(appended->descriptor, 0, SEEK_CUR);
         if (at > 0) appended->at = (uint64_t)at;
     }
@@ -296,7 +299,10 @@ int appended_sync(struct appended *appended) {
     int code = appended_flush(appended);
     if (code != EXIT_DONE || !appended->is_regular) return code;
     errno = 0;
-    if (fdatasync(appended->descriptor) != 0) return fail(appended, "write");
+    if (fdatasync(appended->descriptor) != 0) {
+        appended->has_failed = true;
+        return fail(appended, "write");
+    }
     if (!appended->name_is_synced && !sync_name(appended->path)) return fail(appended, "write");
     appended->name_is_synced = true;
     return EXIT_DONE;

@@ -17,7 +17,8 @@ struct appended {
     bool name_is_synced;
     /* It is a pipe whose other end was closed. */
     bool has_no_reader;
-    /* A write failed. What it held is lost, so that nothing after it may be called written. */
+    /* A write or a sync failed. What it held is lost, so that nothing after it may be called
+     * written. */
     bool has_failed;
     /* Another program left its last line without a newline. */
     bool is_inside_line;

@@ -23,8 +23,8 @@ struct behind {
     uint64_t written, sent, given_up;
 };
 
-/* Call after so many bytes more were written to a regular file. Failures show at the next write or
- * sync. */
-void behind_wrote(struct behind *behind, int descriptor, uint64_t bytes);
+/* Call after so many bytes more were written to a regular file. False, by errno: some of the file
+ * is not on the disk. No later sync says so: all that is not synced yet counts as lost. */
+bool behind_wrote(struct behind *behind, int descriptor, uint64_t bytes);
 
 #endif

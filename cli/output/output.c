@@ -44,6 +44,10 @@ static int fail_write(int error) {
                         strerror(error != 0 ? error : EIO));
 }
 
+void output_told(void) {
+    has_failed = true;
+}
+
 int output_write(const void *data, size_t size) {
     errno = 0;
     if (fwrite(data, 1, size, stdout) == size) return EXIT_DONE;

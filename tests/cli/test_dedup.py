@@ -230,9 +230,11 @@ def test_killed_again_and_again(way, tmp_path):
         with open(tmp_path / "out", "ab") as out:
             process = subprocess.Popen(words + (["--out", "out", "in"] if way == "out" else ["in"]), cwd=tmp_path,
                                        stdout=out if way == "append" else subprocess.DEVNULL)
+        # The first as soon as something is printed, so that there is one.
+        while kills == 0 and process.poll() is None and (tmp_path / "out").stat().st_size == 0:
+            time.sleep(0.001)
         try:
-            # The first well before the end, so that there is one.
-            patience = whole * (0.4 if kills == 0 else chance.random()) if kills < sized(4, 12, 40) else 120
+            patience = (whole * chance.random() if kills > 0 else 0) if kills < sized(4, 12, 40) else 120
             assert process.wait(timeout=patience) == DONE
             break
         except subprocess.TimeoutExpired:
@@ -259,6 +261,22 @@ def test_ctrl_c_finishes_what_is_begun(tmp_path):
         assert process.stdout.read() == b"b\n"
         assert b"interrupted; what was read is done, run again to go on" in process.stderr.read()
         assert process.wait(30) == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize("words", [[], ["--db", "seen"], ["--window", "1h"], ["--db", "seen", "--window", "1h"]],
+                         ids=["plain", "db", "window", "both"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_pipe_is_idle(words, number, tmp_path):
+    """The pipe stays open: nothing but the signal ends the wait."""
+    for pause_s in [0.02, 0.11, 0.25]:
+        with subprocess.Popen([BINARIES / "lethe", "dedup", *words], stdin=subprocess.PIPE, cwd=tmp_path,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(b"%r\n" % pause_s)
+            process.stdin.flush()
+            assert process.stdout.readline() == b"%r\n" % pause_s
+            time.sleep(pause_s)
+            process.send_signal(number)
+            assert process.wait(30) == 128 + number
 
 
 BAD = [
@@ -321,7 +339,12 @@ def test_bad_places(tmp_path, lethe):
     with open("/dev/full", "wb") as full:
         process = subprocess.run([BINARIES / "lethe", "dedup", "-q", "in"], stdout=full, stderr=subprocess.PIPE,
                                  cwd=tmp_path, check=False)
-    assert process.returncode == ENVIRONMENT and b"standard output" in process.stderr
+    assert process.returncode == ENVIRONMENT
+    assert process.stderr == (b"lethe: cannot write standard output: No space left on device; make room or choose another "
+                              b"place\n")
+    for options in [[], ["--error", "1e-6"]]:
+        answer = lethe("dedup", "--db", "in", *options, "in")
+        assert answer.returncode == USAGE and answer.stderr == b"lethe: in is a file; name a folder\n"
 
 
 def test_a_damaged_store_is_refused(tmp_path, lethe):

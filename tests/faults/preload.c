@@ -5,7 +5,8 @@
  *
  *   LETHE_FAULT_FOLDER   only files below this count
  *   LETHE_FAULT_NAME     only those whose path has this in it
- *   LETHE_FAULT_ON       write, sync or both (default)
+ *   LETHE_FAULT_ON       write, sync or both (default); or send: what only has the system begin to
+ *                        write, or wait, of which no later sync says that it failed
  *   LETHE_FAULT_AT       which one, from 1; 0: none
  *   LETHE_FAULT_TIMES    how many fail from there on; default all
  *   LETHE_FAULT_ACTION   eio, enospc: they fail with that; kill: the process is killed before
@@ -37,7 +38,7 @@
 
 #include "preload.h"
 
-enum { ON_WRITE = 1, ON_SYNC = 2 };
+enum { ON_WRITE = 1, ON_SYNC = 2, ON_SEND = 4 };
 
 static struct {
     char folder[PATH_MAX];
@@ -64,7 +65,10 @@ __attribute__((constructor)) static void read_plan(void) {
     plan.folder_size = strlen(plan.folder);
     plan.name = getenv("LETHE_FAULT_NAME");
     const char *on = getenv("LETHE_FAULT_ON");
-    plan.on = on == NULL ? ON_WRITE | ON_SYNC : strcmp(on, "sync") == 0 ? ON_SYNC : ON_WRITE;
+    plan.on = on == NULL                ? ON_WRITE | ON_SYNC
+              : strcmp(on, "sync") == 0 ? ON_SYNC
+              : strcmp(on, "send") == 0 ? ON_SEND
+                                        : ON_WRITE;
     const char *at = getenv("LETHE_FAULT_AT");
     plan.at = at == NULL ? 0 : strtoul(at, NULL, 10);
     const char *times = getenv("LETHE_FAULT_TIMES");
@@ -198,4 +202,10 @@ int fdatasync(int descriptor) {
     wait_before_sync();
     int error = meet(ON_SYNC, descriptor);
     return error != 0 ? fail_sync(descriptor, error) : sync_and_note(descriptor, SYS_fdatasync);
+}
+
+int sync_file_range(int descriptor, off_t offset, off_t size, unsigned flags) {
+    int error = meet(ON_SEND, descriptor);
+    return error != 0 ? fail(error)
+                      : (int)syscall(SYS_sync_file_range, descriptor, offset, size, flags);
 }
