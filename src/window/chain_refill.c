@@ -12,8 +12,9 @@
  *         for one another (exact mode knows them apart) count one by one. Then the cap gives way,
  *         by no more than half of it, and the strain says so. More than that is not a chain that
  *         grew under this cap, but a cap that was lowered, or an error: LETHE_EFULL.
- * WHY     Without a cap the chain will grow on. A part that took nearly all of the error would leave
- *         so little to the last one, which stays, that it would take up to two fifths more memory.
+ * WHY     Without a cap the chain will grow on. A part that took nearly all of the error would
+ *         leave so little to the last one, which stays, that it would take up to two fifths more
+ *         memory.
  * LIMIT   Windows of once-tables are saved as they are, and never refilled. Their plans must not
  *         change, since replicas plan alike. */
 #include "window/chain.h"

@@ -6,8 +6,8 @@
  *            more is in files without a name, and takes half a byte of memory. The last 1.4 million
  *            ids stay, however old they are.
  * Threads    Whoever uses it needs it alone. From 4 MiB of ids on it has a thread, which has memory
- *            backed before it is needed, and sorts and merges when that memory is full; unless it is
- *            to start none. It reads no clock.
+ *            backed before it is needed, and sorts and merges when that memory is full; unless it
+ *            is to start none. It reads no clock.
  * Caveats    It is made from the log when a store in exact mode is opened, and is gone when the
  *            store is closed. */
 #ifndef LETHE_ENGINE_IDS_INDEX_H

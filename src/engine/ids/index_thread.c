@@ -9,7 +9,8 @@
  *         with it. A merge at its end may be handed over again, and is at its end at once.
  * I3      It takes no memory from index->memory, which is the user's alone: room for all items is
  *         made before.
- * I4      Memory is backed before anything else, PIECE_BYTES at a time: who adds is about to touch it.
+ * I4      Memory is backed before anything else, PIECE_BYTES at a time: who adds is about to
+ *         touch it.
  * WHY     The thread that decides is the slowest one of a store, and this was a fourth of its work.
  * LIMIT   A user that is faster for long waits, so that runs do not become many. */
 #include "engine/ids/index_thread.h"

@@ -80,8 +80,8 @@ static void forget_sets(const server *at, bool is_machine) {
 }
 
 /* A master goes down whose log has no stamp of its host, because it was cut off or the server was
- * promoted since: of each table the time is lost since the stream last said something of it, however
- * much it said of others meanwhile. */
+ * promoted since: of each table the time is lost since the stream last said something of it,
+ * however much it said of others meanwhile. */
 static void lose_stamps(void) {
     size_t position = world.lineage.count;
     for (unsigned i = 0; i < MODEL_TABLES; i++) {

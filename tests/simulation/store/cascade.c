@@ -324,8 +324,8 @@ static void restore_it(void *context) {
     if (opening->status == LETHE_OK) open_cascade(opening);
 }
 
-/* In a copy of the world: the backup has what was acknowledged, and nothing that was not sent. As in
- * lose, a sync that failed may have lost what was not synced before. */
+/* In a copy of the world: the backup has what was acknowledged, and nothing that was not sent. As
+ * in lose, a sync that failed may have lost what was not synced before. */
 static void try_restored(struct world *world, const void *context) {
     static struct opening opening;
     (void)world;
