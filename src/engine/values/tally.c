@@ -91,7 +91,8 @@ void lethe_tally_free(lethe_tally *tally) {
 static uint32_t find_in_line(const uint64_t *line, uint32_t tag) {
 #if defined(__SSE2__)
     const __m128i *from = (const void *)line;
-    __m128i wanted = _mm_set1_epi64x((long long)((uint64_t)tag << 32));
+    const uint64_t slot = (uint64_t)tag << 32;
+    __m128i wanted = _mm_set1_epi64x((long long)slot);
     __m128i a = _mm_cmpeq_epi32(_mm_loadu_si128(from), wanted);
     __m128i b = _mm_cmpeq_epi32(_mm_loadu_si128(from + 1), wanted);
     __m128i c = _mm_cmpeq_epi32(_mm_loadu_si128(from + 2), wanted);
