@@ -27,6 +27,7 @@ test-all:
 
 test-long:
 	@tools/setup.sh test
+	@tools/setup.sh deb
 	@tools/test.sh long
 
 test-valkey:
@@ -74,6 +75,7 @@ speed:
 	@tools/setup.sh bench
 	@tools/build.sh release product
 	@tools/speed.py measure $(ARGS)
+	@tools/tables.py
 
 # What the targets of performance are compared with, except counting: some minutes on an idle machine.
 results:
@@ -81,7 +83,9 @@ results:
 	@tools/build.sh release product
 	@tools/speed.py keep open dedup window-design window-growth sketch bloom count-memory $(ARGS)
 	@tools/speed.py keep --runs 1 --full sketch-words
-	@tools/speed.py keep --runs 1 window count-scale count-exact-scale
+	@tools/speed.py keep --runs 1 --full count-scale
+	@tools/speed.py keep --runs 1 window count-exact-scale
+	@tools/tables.py
 
 # The system finds shared libraries in /usr/local/lib once ldconfig has seen them.
 install: all
@@ -111,7 +115,7 @@ help:
 	@echo "make lint              check format, warnings, scripts, man pages, text files and links"
 	@echo "make format            format the C files"
 	@echo "make docs              build the documentation, with a search: build/docs/html/index.html"
-	@echo "make speed             measure counting beside its peers and draw docs/speed.svg; needs an idle machine"
+	@echo "make speed             measure counting beside its peers, draw docs/speed.svg and write the tables of docs/performance.md; needs an idle machine"
 	@echo "make results           measure the other workloads, and keep their figures in bench/results"
 	@echo "make install           install below PREFIX ($(PREFIX)), staged in DESTDIR if set"
 	@echo "make deb               build Debian packages into build/deb, and check them with lintian"

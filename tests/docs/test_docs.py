@@ -101,6 +101,24 @@ def test_the_chart_is_drawn_from_its_results():
         assert results[field] != ""
 
 
+def test_the_tables_of_performance_are_those_of_the_results():
+    tables = load("tables")
+    page = tables.PAGE.read_text(encoding="utf-8")
+    assert tables.with_tables(page) == page
+    assert sorted(re.findall(r"<!-- table: (\S+) -->", page)) == sorted(tables.COLUMNS)
+
+
+def test_a_table_shows_what_was_measured_and_where():
+    results = {"workload": "dedup", "lethe": "0.1.0", "commit": "abc", "cpu_path": "avx2", "cpu": "A CPU", "cores": 2,
+               "compiler": "cc 1", "date": "2026-01-02", "busy_cores_before": 0.75, "command": "lethe bench dedup",
+               "results": [{"way": "sort -u", "seconds": 10.666, "cpu_seconds": None, "mlines": 1.875, "memory_mib": 257.6}]}
+    assert load("tables").table(results) == (
+        "lethe 0.1.0 (abc, avx2), A CPU, 2 cores, cc 1, 2026-01-02, 0.75 cores busy with other work\n"
+        "lethe bench dedup\n"
+        "way      seconds  cpu s  M lines/s  MiB\n"
+        "sort -u    10.67      -       1.88  258\n")
+
+
 def test_the_chart_of_bytes_is_drawn_from_its_results():
     sizes = load("bytes")
     results = json.loads(sizes.RESULTS.read_text(encoding="utf-8"))
