@@ -323,13 +323,14 @@ def test_forks(tmp_path):
 def test_a_fork_of_a_process_that_used_a_store_ends(tmp_path, is_open):
     """By sys.exit, not only by os._exit: RocksDB would wait for threads that are not there."""
     program = """if True:
-        import atexit, lethe, os, sys
+        import atexit, lethe, os, signal, sys
         store = lethe.Store(sys.argv[1], create=True)
         store.apply("a", "n")
         if sys.argv[2] == "False":
             store.close()
         child = os.fork()
         if child == 0:
+            signal.alarm(30)  # one that hangs is not left behind
             atexit.register(print, "the child ends")
             sys.exit(9)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
