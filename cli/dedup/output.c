@@ -16,7 +16,7 @@
 #define STEP_BYTES ((uint64_t)8 << 20)
 
 static int fail(struct dedup_output *output) {
-    output_told();
+    output_reported();
     return output_fail("write", "standard output", &output->has_no_reader);
 }
 

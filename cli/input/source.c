@@ -8,8 +8,7 @@
  *         read in order.
  * WHY     Files are opened without blocking; standard input is as it was given. A thread that is
  *         not the main one waits with poll, a tenth of a second at a time, because a signal may be
- *         handled by any thread and then interrupts no read of this one.
- */
+ *         handled by any thread and then interrupts no read of this one. */
 #include "input/source.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* behind.c - write-behind; see behind.h.
  *
  * I1      given_up <= sent <= written. What is between sent and written is not on its way yet.
- * I2      A failure is passed on. The system tells it once for each open file, to whoever waits
+ * I2      A failure is passed on. The system reports it once for each open file, to whoever waits
  *         first: a sync after it finds nothing wrong.
  * WHY     Waiting for the step before the last one keeps the writer from running ahead of the
  *         disk. */

@@ -44,7 +44,7 @@ static int fail_write(int error) {
                         strerror(error != 0 ? error : EIO));
 }
 
-void output_told(void) {
+void output_reported(void) {
     has_failed = true;
 }
 

@@ -12,7 +12,7 @@
 void output_begin(void);
 
 /* A failure to write was reported otherwise: it is not reported again at the end. */
-void output_told(void);
+void output_reported(void);
 
 /* Writes bytes. Returns EXIT_DONE, or EXIT_ENVIRONMENT after saying why. */
 int output_write(const void *data, size_t size);
