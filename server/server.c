@@ -33,7 +33,7 @@
 
 enum { PROBLEM_BYTES = 512 };
 
-/* Tells the service manager, if there is one, as sd_notify does. */
+/* Reports to the service manager, if there is one, as sd_notify does. */
 static void notify_manager(const char *state) {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};

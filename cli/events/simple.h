@@ -71,7 +71,7 @@ simple_function simple_json_portable, simple_json_avx2;
 /* The fastest that this CPU can, and lethe_cpu_path allows. */
 simple_function *simple_choose(enum event_kind kind);
 
-/* Whether lines of a format can be simple, and what they are then like, but for `most`. Batches
+/* Whether lines of a format can be simple, and what they are then like, except for `most`. Batches
  * must have no given_id. */
 bool simple_rule_make(const struct event_format *format, struct simple_rule *out);
 

@@ -36,8 +36,8 @@ static double off_percent(const struct ring_result *result) {
     return 100 * ((double)result->value / (double)result->expected - 1);
 }
 
-/* Of many stores whose leader dies between the two messages that tell the other replicas of its
- * last increment: how many count one too much. */
+/* Of many stores whose leader dies between the two messages that report its last increment
+ * to the other replicas: how many count one too much. */
 static unsigned count_double(struct ring_options options, lethe_status *status) {
     unsigned off = 0;
     options.kind = RING_WINDOW;

@@ -34,8 +34,8 @@ struct effect {
  * effect that begins while another is under way, or one of more than a mebibyte. */
 void effect_begin(struct effect *effect, struct value *value);
 /* Begins one to which nobody listens (change/listeners.h): what is appended to it is dropped, and
- * sending it only tells the server that something has changed. For commands that would do the same
- * if a replica ran them. */
+ * sending it only reports to the server that something has changed. For commands that would do the
+ * same if a replica ran them. */
 void effect_begin_silent(struct effect *effect);
 void effect_u8(struct effect *effect, uint8_t number);
 void effect_u32(struct effect *effect, uint32_t number);

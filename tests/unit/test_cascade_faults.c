@@ -284,7 +284,7 @@ static void copy_store(const char *from, const char *to) {
     assert_int_equal(system(text("rm -rf '%s' && cp -r '%s' '%s'", to, from, to)), 0);
 }
 
-/* The names of files in a store, but for the claim. */
+/* The names of files in a store, except for the claim. */
 static unsigned list_files(const char *path, char names[][300], unsigned room) {
     unsigned count = 0;
     DIR *folder = opendir(path);

@@ -255,7 +255,7 @@ static void salting_makes_equation_3_true(void **state) {
     }
 }
 
-/* Goal: the corrected Equation 1 tells the error of one filter, and 3 and its counterpart those of
+/* Goal: the corrected Equation 1 gives the error of one filter, and 3 and its counterpart those of
  * both checks. */
 static void the_estimate_is_right(void **state) {
     (void)state;

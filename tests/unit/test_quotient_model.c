@@ -342,7 +342,7 @@ static void fill_up_to(lethe_quotient *filter, struct model *model, uint64_t roo
 }
 
 /* Goal:   a count is kept when its own addition doubles the filter.
- * Method: filters without a single count beside it, or with one, full but for 0 to 3 slots, get
+ * Method: filters without a single count beside it, or with one, with 0 to 3 free slots, get
  *         a new fingerprint or one of theirs any number of times; each is read through, saved,
  *         loaded and read again. */
 static void counts_survive_the_doubling_they_cause(void **state) {

@@ -90,7 +90,7 @@ struct runs {
 /* How the ids come in. */
 struct stream {
     uint64_t distinct;   /* ids */
-    uint64_t pause_ms;   /* between runs at most, but for the longest */
+    uint64_t pause_ms;   /* between runs at most, except for the longest */
     uint64_t longest_ms; /* now and then */
     uint64_t back_ms;    /* by how much a clock goes back, now and then */
 };

@@ -49,7 +49,7 @@ struct lethe_index_thread {
     bool is_stopping;
 };
 
-/* With the lock: tells the user. */
+/* With the lock: reports it to the user. */
 static void report(lethe_index_thread *thread, lethe_status status) {
     if (thread->status == LETHE_OK) thread->status = status;
     atomic_store(&thread->has_news, true);
