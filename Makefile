@@ -107,7 +107,7 @@ help:
 	@echo "make run               build, and show Lethe at work on a generated stream"
 	@echo "make test              build the release and run the daily tests, in a few minutes"
 	@echo "make test-all          the rest: larger sizes, sanitizers, fuzzed inputs, clang, mutants"
-	@echo "make test-long         the tests that take hours"
+	@echo "make test-long         the slowest tests: three quarters of an hour on two idle cores"
 	@echo "make test-valkey       the module's tests in a Valkey server, fetched from Debian's backports"
 	@echo "make bench             run the benchmarks; ARGS='--json bloom' passes options to them"
 	@echo "make fuzz SECONDS=60   fuzz, each target for that long"

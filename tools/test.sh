@@ -5,7 +5,7 @@
 #   day    release only: every test, at its daily size
 #   all    what takes longer: larger sizes of the release's tests; the other builds and their tests;
 #          and the mutants, which show that the tests notice the mistakes they were written for
-#   long   the tests labelled "long", which take hours
+#   long   the tests labelled "long", the slowest ones
 #
 # The builds:
 #   release   gcc, as shipped
