@@ -134,8 +134,6 @@ void count_read_reporting(const struct arguments *arguments, struct counting *co
 
 /* Whether the inputs can be merged by the time of their events. */
 int count_check_merge(const struct inputs *inputs);
-/* Whether a list of late events could be opened; nothing is made. */
-int count_check_late(const char *path);
 /* Whether the files go together. folder, the store's own, may be NULL. */
 int count_check_files(const struct arguments *arguments, const char *folder, struct inputs *inputs);
 /* How many events a new store will get, roughly: what to prepare its window for. 0: unknown. */

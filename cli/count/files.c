@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "count/count.h"
-#include "output/output.h"
+#include "output/appended.h"
 #include "say/message.h"
 
 struct identity {
@@ -74,22 +74,6 @@ int count_check_merge(const struct inputs *inputs) {
     return EXIT_DONE;
 }
 
-int count_check_late(const char *path) {
-    errno = 0;
-    if (access(path, W_OK) == 0) return EXIT_DONE;
-    bool is_missing = errno == ENOENT;
-    bool has_no_reader;
-    if (is_missing) {
-        char *copy = strdup(path);
-        if (copy == NULL) return message_fail_memory();
-        char *slash = strrchr(copy, '/');
-        if (slash != NULL) slash[slash == copy] = '\0';
-        is_missing = access(slash != NULL ? copy : ".", W_OK | X_OK) == 0;
-        free(copy);
-    }
-    return is_missing ? EXIT_DONE : output_fail("open", path, &has_no_reader);
-}
-
 int count_check_files(const struct arguments *arguments, const char *folder,
                       struct inputs *inputs) {
     for (size_t i = 0; i < arguments->operand_count && folder != NULL; i++) {
@@ -110,5 +94,5 @@ int count_check_files(const struct arguments *arguments, const char *folder,
         return message_fail(EXIT_USAGE, "--late-out %s is %s; choose another file", late,
                             is_within(late, folder) ? "part of the store" : "one of the inputs");
     }
-    return count_check_late(late);
+    return appended_check(late);
 }

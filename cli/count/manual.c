@@ -98,6 +98,7 @@ static const struct option count_options[] = {
              "the id; the key is its type, unless `--fields` has another key"},
     {.name = "fields",
      .value = "SPEC",
+     .is_list = true,
      .help = "where the id, keys, deltas and time are, such as `id=1,key=2,delta=3,time=4`; see "
              "Fields"},
     {.name = "strict", .help = "a missing or empty delta is a mistake; without this it is 1"},
@@ -113,9 +114,16 @@ static const struct option count_options[] = {
          "the zone of times that do not say theirs: a name such as `Europe/Berlin`, or an "
          "offset such as `+01:00`; with `--per`, days and longer periods are those of this zone "
          "too"},
-    {.name = "per", .value = "PERIODS", .help = "count per period, `1h,1d,1mo`; see Periods"},
-    {.name = "keep", .value = "SPEC", .help = "how long to keep periods, `1h=90d`; see Periods"},
+    {.name = "per",
+     .value = "PERIODS",
+     .is_list = true,
+     .help = "count per period, `1h,1d,1mo`; see Periods"},
+    {.name = "keep",
+     .value = "SPEC",
+     .is_list = true,
+     .help = "how long to keep periods, `1h=90d`; see Periods"},
     {.name = "limit",
+     .is_list = true,
      .value = "MAX[/PERIOD]",
      .help = "skip events that would raise a counter above this; see Limits"},
     {.name = "max-future",
@@ -130,7 +138,8 @@ static const struct option count_options[] = {
              "events"},
     {.name = "late-out",
      .value = "FILE",
-     .help = "append the events that are older than the window to this file, as they were written; "
+     .help = "append the events that are older than the window to this file, as they were written, "
+             "but for line ends, which are a newline alone; "
              "each exactly once, even after a kill and a rerun, or with `--from-start`; see Late "
              "events",
      .completion = COMPLETE_FILES},
@@ -215,8 +224,8 @@ static const char *const count_events[] = {
     "quote holds back all that follows. Mend the file, and run the same command again: it "
     "continues there.",
     "A line of JSON is one object as in RFC 8259, in UTF-8, nested 1024 deep at most. Ids and keys "
-    "are strings, or whole numbers of any size, taken as they are written. Members that are asked "
-    "for must not repeat. What the others hold does not matter.",
+    "are strings, or whole numbers of any size, taken as they are written, except that -0 is 0. "
+    "Members that are asked for must not repeat. What the others hold does not matter.",
     "A line that cannot be read is reported with its number and not counted; see `--on-error`. An "
     "empty line is such a line, unless it is the last one of a file.",
     NULL,

@@ -154,7 +154,7 @@ static void report_json(const struct dedup *dedup, FILE *stream, double seconds)
 }
 
 static void report(const struct dedup *dedup, bool json, double seconds) {
-    if (dedup->output.has_no_reader) return;
+    if (dedup->output.has_failed) return; /* a message, or a signal, has said so */
     /* Standard output may be where the lines are. */
     if (json) report_json(dedup, dedup->output.path != NULL ? stdout : stderr, seconds);
     if (json || dedup->quiet) return;
@@ -289,6 +289,7 @@ int run_dedup(const struct arguments *arguments) {
     if (code == EXIT_DONE) code = operands_look(arguments, 0, &inputs);
     const char *out = arguments_text(arguments, "out");
     if (code == EXIT_DONE && out != NULL) code = inputs_check_output(&inputs, out);
+    if (code == EXIT_DONE && out != NULL) code = appended_check(out);
     if (code != EXIT_DONE) return code;
     dedup.inputs = &inputs;
     dedup.quiet = arguments_has(arguments, "quiet");

@@ -28,7 +28,9 @@ struct dedup_output {
     struct appended file;
 
     bool is_regular;
-    /* It is a pipe whose other end was closed. */
+    /* Lines could not be written: how many came out is not known. */
+    bool has_failed;
+    /* Because it is a pipe whose other end was closed. */
     bool has_no_reader;
     /* Of standard output that is a regular file. */
     struct behind behind;

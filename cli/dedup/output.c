@@ -17,11 +17,13 @@
 
 static int fail(struct dedup_output *output) {
     output_reported();
+    output->has_failed = true;
     return output_fail("write", "standard output", &output->has_no_reader);
 }
 
-/* Notes whether the reader of --out has left, and passes the code on. */
+/* Notes what became of --out, whether its reader has left, and passes the code on. */
 static int passed_on(struct dedup_output *output, int code) {
+    output->has_failed = output->has_failed || code != EXIT_DONE;
     output->has_no_reader = output->file.has_no_reader;
     return code;
 }
@@ -92,5 +94,6 @@ int dedup_output_sync(struct dedup_output *output) {
 
 int dedup_output_close(struct dedup_output *output, int code) {
     if (output->path == NULL) return code;
-    return passed_on(output, appended_close(&output->file, code));
+    int closed = appended_close(&output->file, code);
+    return code == EXIT_DONE ? passed_on(output, closed) : closed;
 }

@@ -119,6 +119,11 @@ static int take_option(struct arguments *arguments, size_t place, const char *be
     if (value[0] == '\0' && !option->may_be_empty) {
         return arguments_fail(arguments, "option --%s has an empty value", option->name);
     }
+    if (option->is_list && arguments->values[place] != NULL &&
+        strcmp(arguments->values[place], value) != 0) {
+        return arguments_fail(arguments, "option --%s is given twice; give all of it at once",
+                              option->name);
+    }
     if (option->repeats && arguments->values[place] != NULL) {
         if (arguments->earlier_count == EARLIER_LIMIT)
             return arguments_fail(arguments, "option --%s is given too often", option->name);

@@ -3,8 +3,9 @@
  * Options are long: --name value or --name=value; a few have a letter. They may stand before,
  * between and after the operands; "--" ends them. They are never abbreviated, so an option added
  * later cannot change what an old script means. If an option is given twice, its last value counts,
- * so that an alias can be overridden, unless its description says that it repeats. "-" alone is an
- * operand, and so is a negative number. */
+ * so that an alias can be overridden, unless its description says that it repeats. A list is
+ * refused then: who gives two limits wants both. "-" alone is an operand, and so is a negative
+ * number. */
 #ifndef LETHE_CLI_FRAME_ARGUMENTS_H
 #define LETHE_CLI_FRAME_ARGUMENTS_H
 

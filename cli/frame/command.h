@@ -31,6 +31,7 @@ struct option {
     bool hidden;         /* parsed, but not documented: for the build */
     bool may_be_empty;   /* its value: for texts that are passed on as they are */
     bool repeats;        /* each of its values counts, and not only the last (arguments_all) */
+    bool is_list;        /* of its values: given twice, the last alone would be too little */
     enum completion completion;
 };
 

@@ -52,13 +52,15 @@
          .help = "for a new store: how many digits after the point its values have; default 0"},   \
         {.name = "per",                                                                            \
          .value = "PERIODS",                                                                       \
+         .is_list = true,                                                                          \
          .help = "count per period as well, `1m,1mo`; later runs may leave it out; see "           \
                  "lethe-count(1)"},                                                                \
         {.name = "zone",                                                                           \
          .value = "ZONE",                                                                          \
          .help = "with a new `--per`: the zone of days and longer periods; default UTC"},          \
     {                                                                                              \
-        .name = "keep", .value = "SPEC", .help = "how long to keep periods, such as `1m=1h`"       \
+        .name = "keep", .value = "SPEC", .is_list = true,                                          \
+        .help = "how long to keep periods, such as `1m=1h`"                                        \
     }
 #define OPTION_WAIT                                                                       \
     {                                                                                     \

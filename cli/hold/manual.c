@@ -48,6 +48,7 @@ static const char *const hold_place_description[] = {
 static const struct option hold_place_options[] = {
     OPTION_DB("the folder of the store; created if it does not exist"),
     {.name = "limit",
+     .is_list = true,
      .value = "LIMIT",
      .help = "what value and held may not pass together, `100`; or the same of a period, `100/1h`"},
     {.name = "lease",

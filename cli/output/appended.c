@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/interrupt.h"
@@ -38,6 +39,24 @@ static int fail_inside_line(const struct appended *appended) {
                         "%s ends in the middle of a line that a killed run began and this run does "
                         "not continue; repeat that run, or remove or end the line yourself",
                         appended->path);
+}
+
+int appended_check(const char *path) {
+    struct stat status;
+    bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode), has_no_reader;
+    errno = 0;
+    if (!is_folder && access(path, W_OK) == 0) return EXIT_DONE;
+    bool is_missing = errno == ENOENT;
+    if (is_folder) errno = EISDIR;
+    if (is_missing) {
+        char *copy = strdup(path);
+        if (copy == NULL) return message_fail_memory();
+        char *slash = strrchr(copy, '/');
+        if (slash != NULL) slash[slash == copy] = '\0';
+        is_missing = access(slash != NULL ? copy : ".", W_OK | X_OK) == 0;
+        free(copy);
+    }
+    return is_missing ? EXIT_DONE : output_fail("open", path, &has_no_reader);
 }
 
 int appended_open(struct appended *appended, const char *path) {

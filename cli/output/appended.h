@@ -38,6 +38,9 @@ struct appended {
     size_t used, room;
 };
 
+/* Before anything else is made: refuses a path at which no file can be opened or made. Returns
+ * EXIT_DONE, or another code after saying why. */
+int appended_check(const char *path);
 /* Opens the file, or makes it. Like all these calls, returns EXIT_DONE, or another code after
  * saying why. */
 int appended_open(struct appended *appended, const char *path);

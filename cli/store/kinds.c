@@ -27,6 +27,22 @@ static bool is_filled(const char *folder) {
     return has_files;
 }
 
+/* Whether a folder has nothing but what `lethe dedup --db`, or a filter, makes first: its claim, and
+ * a manifest that is not complete. */
+static bool is_unmade(const char *folder) {
+    DIR *entries = opendir(folder);
+    bool has_claim = false, has_more = false;
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        bool is_claim = strcmp(name, "claim") == 0;
+        has_claim = has_claim || is_claim;
+        has_more = has_more || (!is_claim && strncmp(name, "manifest.", 9) != 0);
+    }
+    if (entries != NULL) closedir(entries);
+    return has_claim && !has_more;
+}
+
 static bool stop_at_first(void *context, const lethe_backup *backup) {
     *(bool *)context = true;
     (void)backup;
@@ -46,6 +62,12 @@ static int fail_kind(const char *folder) {
         return message_fail(EXIT_USAGE,
                             "%s is a file, and a store is a folder; for a filter or a sketch in a "
                             "file, use 'lethe filter info' or 'lethe freq info'",
+                            folder);
+    }
+    if (is_unmade(folder)) {
+        return message_fail(EXIT_ENVIRONMENT,
+                            "making what is to be in %s was interrupted, and nothing is in it yet; "
+                            "run the command that was making it once more",
                             folder);
     }
     if (is_of_backups(folder)) {

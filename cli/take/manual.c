@@ -46,10 +46,12 @@ static const struct option take_options[] = {
     OPTION_DB("the folder of the store; created if it does not exist"),
     OPTIONS_REDIS,
     {.name = "limit",
+     .is_list = true,
      .value = "LIMITS",
      .help = "what the counter may not be raised above, `100`; or its count per period, `100/1h`; "
              "several with commas between them, 8 at most"},
     {.name = "min",
+     .is_list = true,
      .value = "LIMITS",
      .help = "what the counter may not be lowered below, by a negative AMOUNT; likewise"},
     OPTIONS_LIMITS_STORE,

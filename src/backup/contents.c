@@ -234,25 +234,42 @@ static void sweep_content(void *context, const char *name) {
     if (name[HASH_DIGITS] == '-') sweep_file(context, name);
 }
 
-/* A list that was never completed. */
+/* A list that was never completed: backup-N.XXXXXX.tmp (os/file.c). */
 static void sweep_list(void *context, const char *name) {
     const struct sweeping *sweeping = context;
     char path[LETHE_OS_PATH_BYTES];
-    size_t size = strlen(name);
-    if (strncmp(name, "backup-", 7) != 0 || size < 11 || strcmp(name + size - 4, ".tmp") != 0)
-        return;
+    if (strncmp(name, "backup-", 7) != 0) return;
+    size_t digits = strspn(name + 7, "0123456789");
+    const char *rest = name + 7 + digits;
+    if (digits == 0 || *rest != '.' || strlen(rest) != 11 || strcmp(rest + 7, ".tmp") != 0) return;
     if (lethe_os_path(path, "%s/%s", sweeping->backups, name)) lethe_os_remove(path);
 }
 
-/* What backups of earlier versions had for themselves, and shared. */
+/* The ledger of a backup of an earlier version: ledger-N-M, where M has 16
+ * hexadecimal digits. */
+static void sweep_ledger(void *context, const char *name) {
+    const struct sweeping *sweeping = context;
+    char path[LETHE_OS_PATH_BYTES];
+    if (strncmp(name, "ledger-", 7) != 0) return;
+    size_t commit = strspn(name + 7, "0123456789");
+    if (commit == 0 || name[7 + commit] != '-') return;
+    size_t number = strspn(name + 8 + commit, "0123456789abcdef");
+    if (number != 16 || name[8 + commit + number] != '\0') return;
+    if (lethe_os_path(path, "%s/%s", sweeping->backups, name)) lethe_os_folder_remove(path);
+}
+
+/* What backups of earlier versions had for themselves, and shared. Where there never was one, files
+ * of these names are somebody else's. */
 static void sweep_earlier(struct sweeping *sweeping) {
     char path[LETHE_OS_PATH_BYTES];
+    if (!lethe_os_path(path, "%s/meta", sweeping->backups) || !lethe_os_exists(path)) return;
     sweeping->inner = "shared_checksum";
-    if (lethe_os_path(path, "%s/shared_checksum", sweeping->backups)) {
-        lethe_status status = lethe_os_folder_each(path, sweep_file, sweeping);
-        (void)status; /* there need not be one */
-    }
-    if (!sweeping->needed->has_earlier) lethe_os_folder_prune(sweeping->backups, "ledger-", "");
+    lethe_status status = LETHE_OK; /* there need not be one of these */
+    if (lethe_os_path(path, "%s/shared_checksum", sweeping->backups))
+        status = lethe_os_folder_each(path, sweep_file, sweeping);
+    if (!sweeping->needed->has_earlier)
+        status = lethe_os_folder_each(sweeping->backups, sweep_ledger, sweeping);
+    (void)status;
 }
 
 uint64_t lethe_contents_sweep(const char *backups) {

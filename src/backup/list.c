@@ -163,6 +163,20 @@ lethe_status lethe_backup_read(const char *backups, uint64_t number, lethe_backu
     return status;
 }
 
+bool lethe_backup_is_list(const char *backups, uint64_t number) {
+    char path[LETHE_OS_PATH_BYTES];
+    if (lethe_backup_list_path(backups, number, path)) {
+        lethe_file_info info = LETHE_INIT(lethe_file_info);
+        lethe_status status = lethe_file_peek(path, &info, NULL);
+        return (status == LETHE_OK || status == LETHE_EVERSION) && strcmp(info.type, type) == 0;
+    }
+    lethe_backup_contents contents = {.backup.size = sizeof contents.backup};
+    lethe_status status = lethe_backup_read_earlier(backups, number, &contents);
+    bool has_files = contents.count > 0; /* not all of them may be there */
+    lethe_backup_contents_free(&contents);
+    return status == LETHE_OK || has_files;
+}
+
 bool lethe_backup_file_path(const char *backups, const lethe_backup_file *file,
                             char out[LETHE_OS_PATH_BYTES]) {
     if (file->place[0] != '\0') return lethe_os_path(out, "%s/%s", backups, file->place);

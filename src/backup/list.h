@@ -69,6 +69,10 @@ LETHE_MUST_CHECK lethe_status lethe_backup_find(const char *backups, lethe_backu
 bool lethe_backup_list_path(const char *backups, uint64_t number, char out[LETHE_OS_PATH_BYTES]);
 bool lethe_backup_earlier_path(const char *backups, uint64_t number, char out[LETHE_OS_PATH_BYTES]);
 
+/* Whether what has the name of that list was written as one, by whatever version; a file that is
+ * named so by chance was not. */
+bool lethe_backup_is_list(const char *backups, uint64_t number);
+
 /* Where the content of a file is. */
 bool lethe_backup_file_path(const char *backups, const lethe_backup_file *file,
                             char out[LETHE_OS_PATH_BYTES]);

@@ -62,6 +62,25 @@ static lethe_status expect_sound(const char *backups, const lethe_backup_numbers
                              backups, reason.text);
 }
 
+/* Whether all that is named as a list of a backup is one: what is not is somebody else's, and would
+ * be removed, or kept in place of a backup. */
+static lethe_status expect_lists(const char *backups, const lethe_backup_numbers *numbers,
+                                 lethe_detail *detail) {
+    char path[LETHE_OS_PATH_BYTES];
+    for (size_t i = 0; i < numbers->count; i++) {
+        uint64_t number = numbers->all[i];
+        if (lethe_backup_is_list(backups, number)) continue;
+        bool is_there = lethe_backup_list_path(backups, number, path) ||
+                        lethe_backup_earlier_path(backups, number, path);
+        if (!is_there) continue; /* it was just removed */
+        return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                                 "%s is named as a backup is, and was not made by lethe, or is "
+                                 "damaged, so none was removed; move it elsewhere",
+                                 path);
+    }
+    return LETHE_OK;
+}
+
 static void remove_backup(const char *backups, uint64_t number) {
     char path[LETHE_OS_PATH_BYTES];
     if (lethe_backup_list_path(backups, number, path)) {
@@ -93,6 +112,7 @@ static lethe_status prune(const char *backups, uint64_t keep, lethe_backup_prune
     lethe_backup_numbers numbers;
     lethe_status status = find(backups, &numbers, detail);
     size_t removed = numbers.count > keep ? numbers.count - (size_t)keep : 0;
+    if (status == LETHE_OK) status = expect_lists(backups, &numbers, detail);
     if (status == LETHE_OK && removed > 0)
         status = expect_sound(backups, &numbers, removed, detail);
     if (status == LETHE_OK) {

@@ -84,25 +84,6 @@ void lethe_os_folder_remove_empty(const char *path) {
     (void)rmdir(path);
 }
 
-/* Which folders to remove. */
-struct pruning {
-    const char *path, *prefix, *kept;
-};
-
-static void prune_entry(void *context, const char *name) {
-    const struct pruning *pruning = context;
-    char path[LETHE_OS_PATH_BYTES];
-    if (strncmp(name, pruning->prefix, strlen(pruning->prefix)) != 0) return;
-    if (strcmp(name, pruning->kept) == 0) return;
-    if (lethe_os_path(path, "%s/%s", pruning->path, name)) lethe_os_folder_remove(path);
-}
-
-void lethe_os_folder_prune(const char *path, const char *prefix, const char *kept) {
-    struct pruning pruning = {.path = path, .prefix = prefix, .kept = kept};
-    lethe_status status = lethe_os_folder_each(path, prune_entry, &pruning);
-    (void)status; /* what stays is in nobody's way */
-}
-
 static void add_bytes(void *context, int folder, const char *name) {
     uint64_t *total = context;
     struct stat status;

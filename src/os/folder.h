@@ -30,8 +30,6 @@ LETHE_MUST_CHECK lethe_status lethe_os_folder_rename(const char *from, const cha
 void lethe_os_folder_remove(const char *path);
 /* Removes a folder if nothing is in it. */
 void lethe_os_folder_remove_empty(const char *path);
-/* Removes the folders in a folder whose names begin with prefix, except the one that is kept. */
-void lethe_os_folder_prune(const char *path, const char *prefix, const char *kept);
 
 /* The bytes of all files in a folder; 0 if it can't be read. */
 uint64_t lethe_os_folder_bytes(const char *path);

@@ -387,6 +387,33 @@ def test_a_companion_that_cannot_run(tmp_path):
     check_refused(result, ENVIRONMENT, "cannot run", "lethe-serve", "install it again")
 
 
+def test_the_server_alone():
+    """The program of `lethe serve` has no other command, and says what that one lacks."""
+    for words in [], ["serve"]:
+        result = subprocess.run([BINARIES / "lethe-serve", *words], check=False,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        check_refused(result, USAGE, "--db DIR is missing")
+    result = subprocess.run([BINARIES / "lethe-serve", "--db", "/dev/null", "--exact"], check=False,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check_refused(result, USAGE, "/dev/null is a file")
+
+
+def test_what_was_interrupted_before_it_had_anything(tmp_path, lethe):
+    """A store of dedup, or a cascade, of which there is only the claim, and half a manifest."""
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    for name in "claim", "manifest.a1b2c3.tmp":
+        (folder / name).write_bytes(b"")
+        for command in "stat", "check":
+            check_refused(lethe(command, "--db", "seen"), ENVIRONMENT, "interrupted", "once more")
+        check_refused(lethe("backup", "--db", "seen", "--to", "backups"), ENVIRONMENT, "interrupted")
+    (folder / "other").write_bytes(b"")
+    check_refused(lethe("check", "--db", "seen"), USAGE, "is not a store")
+    (folder / "other").unlink()
+    assert lethe("dedup", "-q", "--db", "seen", stdin=b"a\na\n").stdout == b"a\n"
+    assert lethe("check", "--db", "seen").returncode == DONE
+
+
 def start_build(folder, *options, **more):
     """A build that reads a pipe, and has read something."""
     build = subprocess.Popen([BINARIES / "lethe", "filter", "build", "--capacity", "1M", "--out", "f",

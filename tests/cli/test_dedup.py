@@ -347,6 +347,31 @@ def test_bad_places(tmp_path, lethe):
         assert answer.returncode == USAGE and answer.stderr == b"lethe: in is a file; name a folder\n"
 
 
+def test_what_is_refused_leaves_no_store(tmp_path, lethe):
+    (tmp_path / "in").write_bytes(b"a\n")
+    (tmp_path / "folder").mkdir()
+    for out in ("missing/out", "folder"):
+        answer = lethe("dedup", "--db", "seen", "--out", out, "in")
+        assert answer.returncode == ENVIRONMENT and b"cannot open " + out.encode() in answer.stderr
+        assert not (tmp_path / "seen").exists()
+
+
+@pytest.mark.parametrize("words", [[], ["--db", "seen"], ["--window", "1h"], ["--memory", "4MiB"]],
+                         ids=" ".join)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=" ".join)
+def test_lines_that_did_not_come_out_are_not_counted_as_printed(words, form, tmp_path, lethe):
+    """How many came out is not known then, so that no number is given."""
+    lines = b"".join(b"line %d\n" % number for number in range(300000))
+    (tmp_path / "in").write_bytes(lines)
+    for where in (["--out", "/dev/full"], []):
+        with open("/dev/full", "wb") as full:
+            answer = subprocess.run([BINARIES / "lethe", "dedup", *words, *form, *where, "in"],
+                                    stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+        assert answer.returncode == ENVIRONMENT
+        assert b"No space left on device" in answer.stderr and b"printed" not in answer.stderr
+        shutil.rmtree(tmp_path / "seen", ignore_errors=True)
+
+
 def test_a_damaged_store_is_refused(tmp_path, lethe):
     lines = text([b"%d" % i for i in range(200000)])
     assert lethe("dedup", "-q", "--db", "seen", "--memory", "4MiB", stdin=lines).returncode == DONE

@@ -109,3 +109,24 @@ def test_counting_under_a_limit(lethe):
     assert lethe("list", "--db", "d").stdout == b"all\t5\nx\t5\n"
     lethe("count", "--db", "e", "--per", "1h", "--scale", "1", "-q", "--limit", "2.5/1h", stdin=b"a\tx\t2.5\nb\tx\t0.1\n")
     assert lethe("list", "--db", "e").stdout == b"x\t2.5\n"
+
+
+@pytest.mark.parametrize("words", [
+    ["take", "--limit", "10", "--limit", "1000", "i", "k", "1"],
+    ["take", "--limit", "10", "--min", "0", "--min=-5", "i", "k", "1"],
+    ["take", "--limit", "10/1m", "--per", "1m", "--per", "1h", "i", "k", "1"],
+    ["count", "--limit", "10", "--limit", "1000"],
+    ["count", "--fields", "id=1,key=2", "--fields", "delta=3"],
+    ["count", "--per", "1h,1d", "--keep", "1h=1d", "--keep", "1d=2y"],
+    ["count", "--cloudevents", "--fields", "key=subject", "--fields", "delta=data.n"],
+    ["hold", "place", "--limit", "10", "--limit", "20", "i", "k", "1"]], ids=" ".join)
+def test_a_list_in_two_pieces(words, lethe, tmp_path):
+    """The second would take the place of the first, and what that asked for would not be done."""
+    result = lethe(*words, "--db", "d", stdin=b"")
+    assert result.returncode == 2 and b"is given twice; give all of it at once" in result.stderr
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_list_that_is_repeated(lethe):
+    result = lethe("take", "--db", "d", "--limit", "10", "--limit=10", "i", "k", "1")
+    assert result.returncode == 0, result.stderr

@@ -265,6 +265,36 @@ def test_older_ones_and_pruning(tmp_path):
     assert sum(path.stat().st_size for path in (backups / "contents").iterdir()) <= needed
 
 
+def test_files_of_others_stay(tmp_path):
+    """What is named as a backup is, or as something that an earlier version kept beside it, and was not made by lethe."""
+    store, backups = make_store(tmp_path, 100), tmp_path / "backups"
+    for name in "ledger-2024-12", "ledger-old", "shared_checksum", "private":
+        (backups / name).mkdir(parents=True)
+        (backups / name / "book").write_text("mine")
+    others = {"backup-notes.tmp", "backup-2.tmp", "backup-x.abcdef.tmp", "ledger-9"}
+    for name in others:
+        (backups / name).write_text("mine")
+    before = {name for name in names_of(backups)}
+    for number in range(1, 4):
+        run("backup", "-q", "--db", store, "--to", backups, "--keep", 1)
+        assert before | {"backups.lock", f"backup-{number}"} == {
+            name for name in names_of(backups) if not name.startswith("contents/")}
+    # Nothing is removed while one is named as a list of a backup is: neither it, nor a backup in its place.
+    run("backup", "-q", "--db", store, "--to", backups)
+    for name in "backup-2", "backup-20240101", "meta/7":
+        (backups / name).parent.mkdir(exist_ok=True)
+        (backups / name).write_text("mine")
+        errors = run("backup", "--prune", "--keep", 1, "--to", backups, code=DAMAGED)[2]
+        assert str(backups / name) in errors and "move it elsewhere" in errors
+        assert (backups / name).read_text() == "mine" and (backups / "backup-3").exists()
+        (backups / name).unlink()
+    (backups / "backup-1").mkdir()
+    errors = run("backup", "-q", "--db", store, "--to", backups, "--keep", 1, code=DAMAGED)[2]
+    assert str(backups / "backup-1") in errors and (backups / "backup-3").exists()
+    (backups / "backup-1").rmdir()
+    assert json.loads(run("backup", "--prune", "--keep", 1, "--json", "--to", backups)[1])["removed"] == 2
+
+
 def test_a_damaged_backup(tmp_path):
     """It is refused, and one that is sound is named; pruning does not take that one; the next backup mends what it
     shares."""
