@@ -130,8 +130,10 @@ static enum MHD_Result run(struct exchange *exchange) {
     struct server *server = exchange->http->server;
     exchange->has_run = true;
     links_stage(exchange->connection, LINK_ANSWERS, 0);
-    if (request->status == 0 && request->route->is_stream)
+    if (request->status == 0 && request->route->is_stream) {
+        body_free(request); /* a stream may last for days */
         return live_answer(exchange->http->live, exchange);
+    }
     if (request->status == 0 &&
         (request->route->is_slow || request->body.size > INLINE_BODY_BYTES ||
          request->header(exchange->connection, "Content-Encoding") != NULL)) {
