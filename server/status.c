@@ -34,9 +34,11 @@ static void add_totals(struct text *out, const struct view *view) {
     text_put(out, "},\"rate\":{");
     double seconds = view->now.at_s - view->before.at_s;
     for (unsigned i = 0; i < OUTCOMES; i++) {
-        uint64_t more = view->now.totals.by_outcome[i] - view->before.totals.by_outcome[i];
+        uint64_t now = view->now.totals.by_outcome[i], before = view->before.totals.by_outcome[i];
+        /* The store may be an older one than a second ago: a backup that took its place. */
+        double more = now > before ? (double)(now - before) : 0;
         text_format(out, "%s\"%s\":%.1f", i > 0 ? "," : "", outcome_name(i),
-                    seconds > 0 ? (double)more / seconds : 0.0);
+                    seconds > 0 ? more / seconds : 0.0);
     }
     text_put(out, "},");
 }
