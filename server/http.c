@@ -124,21 +124,34 @@ void http_has_run(struct request *request) {
     http_go_on(request);
 }
 
+/* Whether a request takes long, or may wait: events do if the disk is so slow that the store can
+ * take no more. If they waited here, nobody would be answered. */
+static bool needs_worker(const struct request *request) {
+    return request->route->is_slow || request->body.size > INLINE_BODY_BYTES ||
+           request->header(request->connection, "Content-Encoding") != NULL ||
+           (strcmp(request->route->method, "POST") == 0 &&
+            waiter_is_slow(&request->server->waiter));
+}
+
+/* All other workers may wait for the disk when figures are wanted. */
+static struct workers *workers_of(const struct request *request) {
+    const struct route *route = request->route;
+    bool is_figures = route->run == answer_status || route->run == answer_metrics;
+    return is_figures ? &request->server->figures : &request->server->workers;
+}
+
 /* Calls the function of the route, here or in another thread. */
 static enum MHD_Result run(struct exchange *exchange) {
     struct request *request = &exchange->request;
-    struct server *server = exchange->http->server;
     exchange->has_run = true;
     links_stage(exchange->connection, LINK_ANSWERS, 0);
     if (request->status == 0 && request->route->is_stream) {
         body_free(request); /* a stream may last for days */
         return live_answer(exchange->http->live, exchange);
     }
-    if (request->status == 0 &&
-        (request->route->is_slow || request->body.size > INLINE_BODY_BYTES ||
-         request->header(exchange->connection, "Content-Encoding") != NULL)) {
+    if (request->status == 0 && needs_worker(request)) {
         MHD_suspend_connection(exchange->connection); /* I1 */
-        if (workers_add(&server->workers, request)) return MHD_YES;
+        if (workers_add(workers_of(request), request)) return MHD_YES;
         refuse_late(request);
         http_go_on(request);
         return MHD_YES;

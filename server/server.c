@@ -183,7 +183,7 @@ static int learn(struct server *server) {
 static int begin_tables(struct server *server) {
     struct event_problem problem;
     (void)event_zone_set("+00:00", &server->moments.zone, &problem);
-    if (!workers_begin(&server->workers)) return message_fail_memory();
+    if (!workers_begin(&server->workers, WORKERS)) return message_fail_memory();
     server->tables = tables_begin(server, server->options->source);
     return server->tables != NULL ? EXIT_DONE : message_fail_memory();
 }
@@ -224,8 +224,8 @@ static int begin_store(struct server *server) {
     if (detail.text[0] != '\0') log_warn("store_notice", "%s", detail.text);
     int code = learn(server);
     if (code != EXIT_DONE) return code;
-    if (!waiter_begin(&server->waiter) || !workers_begin(&server->workers) ||
-        !watch_begin(&server->watch, server)) {
+    if (!waiter_begin(&server->waiter) || !workers_begin(&server->workers, WORKERS) ||
+        !workers_begin(&server->figures, 1) || !watch_begin(&server->watch, server)) {
         return message_fail_memory();
     }
     return EXIT_DONE;
@@ -248,6 +248,7 @@ static int end(struct server *server, int code) {
     if (server->http != NULL) http_drain(server->http);
     if (server->watch.server != NULL) watch_end(&server->watch);
     if (server->workers.last != NULL) workers_end(&server->workers);
+    if (server->figures.last != NULL) workers_end(&server->figures);
     tables_end(server->tables);
     if (server->waiter.has_thread) waiter_end(&server->waiter);
     http_end(server->http);
