@@ -159,6 +159,9 @@ def test_what_is_refused_makes_no_store(tmp_path):
     for place in (folder, f"{folder}/", tmp_path / "link/db/copies"):
         code, errors = run("serve", "--db", f"{folder}/", "--listen", "127.0.0.1:0", "--backups", place)
         assert code == 2 and "is in the store itself" in errors and not folder.exists(), errors
+    for other in ("--exact", "--check-payload"):
+        code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--forever", other)
+        assert code == 2 and "--forever cannot be used with --exact or --check-payload" in errors and not folder.exists(), errors
 
 
 def test_a_time_is_not_used_and_ignored(tmp_path):
