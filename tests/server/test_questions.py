@@ -94,6 +94,12 @@ def test_the_first_moment_of_1970_is_a_time(serve, tmp_path):
     for query in ("to=0", "to=1970-01-01", "from=0&to=0"):
         assert "to is not after from" in refused(server, f"/v1/usage?{query}"), query
     assert [row["value"] for row in server.get("/v1/usage?from=0&to=1970-01-01T01:00:00Z")[1]["usage"]] == ["5"]
+    server.post("/v1/events", {"id": "3", "key": "late", "delta": 9, "time": "1970-01-01T03:00:00Z"})
+    everything = server.get("/v1/usage?key=late")[1]
+    assert [row["value"] for row in everything["usage"]] == ["9"] and len(everything["rest"]) == 1
+    for beginning in ("0", "1970-01-01", "1", "1970-01-01T00:00:00Z"):
+        answer = server.get(f"/v1/usage?key=late&from={beginning}")[1]
+        assert [row["value"] for row in answer["usage"]] == ["0", "0", "0", "9"] and answer["rest"] == [], beginning
 
 
 def test_periods_that_came_later(serve, tmp_path):
