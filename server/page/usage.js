@@ -97,9 +97,12 @@ export class Usage {
     }
 
     address(entry) {
-        const from = (this.now_ms ?? Date.now()) - (MOST_BARS - 1) * lengthOf(this.by.value);
+        const now = this.now_ms ?? Date.now();
+        const [from, to] = [now - (MOST_BARS - 1) * lengthOf(this.by.value), now + 1].map(
+            (ms) => new Date(ms).toISOString());
+        /* With an end, the period that is running has a row even if it has nothing yet. */
         return `/v1/usage?by=${this.by.value}&key=${escaped(entry)}` +
-            `&from=${new Date(from).toISOString()}${this.query()}`;
+            `&from=${from}&to=${to}${this.query()}`;
     }
 
     async ask() {
@@ -189,7 +192,8 @@ export class Usage {
         if (length >= PERIOD_MS.y) return day.slice(0, 4);
         if (length >= PERIOD_MS.mo) return day.slice(0, 7);
         if (length >= PERIOD_MS.d) return full ? day : day.slice(5);
-        return full ? `${day} ${time.slice(0, 5)}` : time.slice(0, 5);
+        const clock = time.slice(0, length % PERIOD_MS.m === 0 ? 5 : 8);
+        return full ? `${day} ${clock}` : clock;
     }
 
     under(x) {

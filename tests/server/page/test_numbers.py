@@ -132,6 +132,20 @@ def test_hostile_keys_are_text(quiet, serve, pictures):
     quiet.screenshot(pictures / "hostile-phone.png")
 
 
+def test_the_last_bar_is_the_period_that_runs(quiet, serve):
+    """Also where nothing was counted for some time; and periods of seconds have names of their own."""
+    server = serve("--per", "1s")
+    server.count([("a", "k", 7)])
+    quiet.open(server.address)
+    quiet.wait("document.querySelector('#usage-text').textContent.endsWith('at most 7, now 0.')")
+    rows = quiet.evaluate("[...document.querySelectorAll('#usage-rows tr')].map((row) => "
+                          "[...row.children].map((one) => one.textContent))")
+    assert rows[0][1] == "0" and sum(int(value) for _, value in rows) == 7, rows
+    names = [name for name, _ in rows]
+    assert len(set(names)) == len(names), names
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name) for name in names), names
+
+
 TEXTS = [
     ("format", "exact('9223372036854775807')", "9,223,372,036,854,775,807"),
     ("format", "exact('-18446744073709551616.05')", "−18,446,744,073,709,551,616.05"),
