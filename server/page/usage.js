@@ -30,6 +30,11 @@ function lengthOf(period) {
     return Number(count) * (PERIOD_MS[unit] ?? PERIOD_MS.h);
 }
 
+/* Of decimal strings. */
+function largest(values) {
+    return values.reduce((top, one) => (whole(one, 18) > whole(top, 18) ? one : top));
+}
+
 export class Usage {
     /* token and query, what addresses end with, are functions. */
     constructor(token, query) {
@@ -157,12 +162,12 @@ export class Usage {
             return;
         }
         const values = this.rows.map((row) => String(row.value));
-        const most =
-            values.reduce((top, one) => (whole(one, 18) > whole(top, 18) ? one : top), "0");
-        const highest = roundUp(Number(most));
-        const scale = Number(most) > 0 ? highest / Number(most) : 1;
+        const sizes = values.map((one) => one.replace("-", ""));
+        const [most, tallest] = [largest(values), largest(sizes)];
+        const highest = roundUp(Number(tallest));
+        const scale = Number(tallest) > 0 ? highest / Number(tallest) : 1;
         const bars = this.rows.map((row, i) => ({
-            share: ratio(values[i].replace("-", ""), most) / scale,
+            share: ratio(sizes[i], tallest) / scale,
             below: values[i].startsWith("-"),
             last: i === this.rows.length - 1,
             label: this.name(row.from)

@@ -146,6 +146,14 @@ def test_the_last_bar_is_the_period_that_runs(quiet, serve):
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name) for name in names), names
 
 
+def test_bars_of_what_was_taken_away(quiet, serve):
+    server = serve("--per", "1h")
+    server.count([("a", "k", -9)])
+    quiet.open(server.address)
+    quiet.wait("document.querySelector('#usage-text').textContent.endsWith(', now −9.')")
+    assert quiet.evaluate("document.querySelector('#usage-chart .below').height.baseVal.value") > 50
+
+
 TEXTS = [
     ("format", "exact('9223372036854775807')", "9,223,372,036,854,775,807"),
     ("format", "exact('-18446744073709551616.05')", "−18,446,744,073,709,551,616.05"),
