@@ -2,6 +2,7 @@
  *
  * Numbers of 64 bits are strings: not every reader of JSON keeps them. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "frame/clock.h"
@@ -131,8 +132,11 @@ static void add_top(struct text *out, struct watch *watch) {
     pthread_mutex_lock(&watch->lock);
     watch->top_wanted_s = clock_seconds();
     text_add(out, watch->top.data, watch->top.size);
+    double since_s = watch->top_began_s > 0 ? watch->top_began_s - watch->started_s : NAN;
     pthread_mutex_unlock(&watch->lock);
-    text_put(out, "],");
+    text_put(out, "],\"top_uptime_s\":");
+    text_real(out, since_s);
+    text_put(out, ",");
 }
 
 void status_write(struct server *server, struct text *out) {

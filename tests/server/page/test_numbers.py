@@ -236,6 +236,21 @@ def check_verdict(quiet):
     assert verdict(window={"error_now": 0, "error_target": 0, "expected_lost": 0})["level"] == "ok"
 
 
+def check_speeds(quiet):
+    """A counter that gets ten a second, in a store whose counters are ranked every ten seconds, or every one."""
+    for every in (1, 10):
+        found = quiet.evaluate("""Promise.all([import('/page/model.js'), import('/page/format.js')]).then(([model, format]) => {
+            const [history, speeds] = [new model.History(), []];
+            for (let second = 0; second < 60; second++) {
+                const ranked = second - second % EVERY;
+                history.add({time_ms: 1e12 + 1000 * second, rate: {}, top_uptime_s: second < EVERY ? null : ranked + 0.5,
+                    top: second < EVERY ? [] : [{key: 'k', value: String(2n ** 62n + 10n * BigInt(ranked))}]});
+                speeds.push(model.growth(history, format.keyIdentity).get('tk') ?? null);
+            }
+            return speeds; })""".replace("EVERY", str(every)))
+        assert set(found[:2 * every]) == {None} and set(found[2 * every:]) == {10}, found
+
+
 @pytest.mark.parametrize("mode", ["--exact", "--forever"])
 def test_modes_that_promise_more(quiet, serve, pictures, mode):
     """Without an error, and with a ledger beside the window."""
@@ -259,6 +274,7 @@ def test_numbers_and_states_become_text_that_is_right(quiet, serve):
     quiet.open(serve().address)
     check_texts(quiet)
     check_verdict(quiet)
+    check_speeds(quiet)
 
 
 def test_what_is_held_is_shown_where_there_are_holds(quiet, serve):
