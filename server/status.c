@@ -78,8 +78,10 @@ static void add_window(struct text *out, const struct view *view) {
         text_put(out, "null,");
         return;
     }
-    text_format(out, "{\"ids\":\"%" PRIu64 "\",\"capacity\":\"%" PRIu64 "\",\"error_now\":",
+    text_format(out, "{\"ids\":\"%" PRIu64 "\",\"capacity\":\"%" PRIu64 "\",\"error_target\":",
                 stats->ledger.ids, stats->ledger.capacity);
+    text_real(out, stats->ledger.error_target);
+    text_put(out, ",\"error_now\":");
     text_real(out, stats->ledger.error_estimate);
     text_put(out, "},");
 }

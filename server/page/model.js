@@ -145,6 +145,9 @@ export function verdict(sample) {
     if (Number.isFinite(now) && Number.isFinite(target) && now > target) {
         return {level: "strain", title: "The error is above its target", text, note};
     }
+    const {error_now: ledger, error_target: planned} = sample.ledger ?? {};
+    if (ledger > planned)
+        return {level: "strain", title: "The ledger's error is above its target", text, note};
     if (lost >= 0.5) return {level: "strain", title: "Some events may be missing", text, note};
     const counted = many(String(total(sample, "applied")), "event");
     return {

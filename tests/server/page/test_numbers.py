@@ -7,10 +7,12 @@ hold, and every text that the page makes of numbers."""
 
 import json
 import re
+import subprocess
 import time
 
 import pytest
 
+from serving import BINARIES
 from sizes import sized
 
 READY = "document.querySelectorAll('#outcomes tr').length > 1 && !document.querySelector('#panels').hidden"
@@ -213,7 +215,8 @@ def in_module(expression):
 
 
 SAMPLE = {"totals": {"applied": "5", "duplicate": "0"}, "strain": [],
-          "window": {"error_now": 1e-13, "error_target": 1e-12, "expected_lost": 1e-9}}
+          "window": {"error_now": 1e-13, "error_target": 1e-12, "expected_lost": 1e-9},
+          "ledger": {"error_now": 1e-10, "error_target": 1e-9}}
 
 
 def check_verdict(quiet):
@@ -234,6 +237,8 @@ def check_verdict(quiet):
     assert verdict(strain=one * 2)["level"] == "strain"
     assert verdict(totals={"late": "3", "overflow": "1200"})["note"].endswith(": 3 late and 1,200 overflow.")
     assert verdict(window={"error_now": 0, "error_target": 0, "expected_lost": 0})["level"] == "ok"
+    assert verdict(ledger=None)["level"] == "ok"
+    assert verdict(ledger={"error_now": 2e-9})["title"] == "The ledger's error is above its target"
 
 
 def check_speeds(quiet):
@@ -249,6 +254,19 @@ def check_speeds(quiet):
             }
             return speeds; })""".replace("EVERY", str(every)))
         assert set(found[:2 * every]) == {None} and set(found[2 * every:]) == {10}, found
+
+
+def test_a_ledger_that_is_too_full_shows(quiet, serve, tmp_path):
+    events = b"".join(b"%d\tk\n" % number for number in range(200000))
+    subprocess.run([BINARIES / "lethe", "count", "-q", "--db", tmp_path / "db", "--forever", "--ledger-capacity", "1000",
+                    "--ledger-error", "1e-6"], input=events, check=True)
+    server = serve()
+    quiet.open(server.address)
+    quiet.wait(READY)
+    ledger = server.status()["ledger"]
+    assert ledger["error_now"] > ledger["error_target"] == 1e-6, ledger
+    assert quiet.text("#verdict-title") == "The ledger's error is above its target"
+    assert quiet.evaluate("document.querySelector('#verdict').dataset.level") == "strain"
 
 
 @pytest.mark.parametrize("mode", ["--exact", "--forever"])
