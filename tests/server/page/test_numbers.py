@@ -101,6 +101,9 @@ HOSTILE = {
     "שלום \u202egnp.exe": "שלום ⟨U+202E⟩gnp.exe",
     "🦊 emoji": None,
     "a\x01b\u200bc\td\n": "a⟨U+0001⟩b⟨U+200B⟩c⟨U+0009⟩d⟨U+000A⟩",
+    "zero\u200dwidth\ufe0f\U000e0100\u2800": "zero⟨U+200D⟩width⟨U+FE0F⟩⟨U+E0100⟩⟨U+2800⟩",
+    "👩\u200d🚀 👩🏽\u200d🚀 ❤\ufe0f\u200d🔥": None,
+    "two  blanks": None,
     "&amp; ${key} {{key}}": None,
     b"\xff\xfe\\<b>": r"\xff\xfe\x5c<b>",
 }
@@ -120,9 +123,10 @@ def test_hostile_keys_are_text(quiet, serve, pictures):
         expected.append([text if text is not None else key, f"{value:,}"])
     server = serve("--per", "1h", lines=b"".join(events))
     quiet.open(server.address)
-    quiet.wait("document.querySelectorAll('#counters tr').length >= 8")
+    quiet.wait("document.querySelectorAll('#counters tr').length >= 11")
     assert quiet.evaluate(COUNTERS) == expected
     assert quiet.evaluate("document.querySelectorAll('#counters script, #counters img, #counters b').length") == 0
+    assert "two  blanks" in quiet.evaluate("document.querySelector('#counters').innerText")
     for key in range(len(HOSTILE)):
         quiet.evaluate(f"""(() => {{ const key = document.querySelector('#usage-key');
             key.selectedIndex = {key}; key.dispatchEvent(new Event('change')); }})()""")
