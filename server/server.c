@@ -196,7 +196,7 @@ static bool resolve(const char *folder, char out[PATH_MAX]) {
     if (size >= sizeof there) return false;
     memcpy(there, folder, size + 1);
     while (realpath(size > 0 ? there : ".", out) == NULL) {
-        if (size == 0) return false;
+        if (size == 0 || (size == 1 && there[0] == '/')) return false;
         while (size > 0 && there[size - 1] != '/')
             size--;
         while (size > 1 && there[size - 1] == '/')
