@@ -149,17 +149,17 @@ def test_others_are_answered_while_the_disk_waits(tmp_path, ended):
     time.sleep(0.2)  # by now it takes long
     for number in range(2):
         post(b"/v1/events", b"".join(b'{"id":"%d/%d","key":"k"}\n' % (number, i) for i in range(80000)), b"application/x-ndjson")
-    for number in range(16):
+    for number in range(20):
         post(b"/v1/take", b'{"id":"t%d","key":"k","limit":1000000}' % number, b"application/json")
         post(b"/v1/events", b'{"id":"c%d","key":"k"}' % number, b"application/json")
-    time.sleep(0.5)
-    for path in ("/healthz", "/readyz", "/metrics", "/v1/status", "/"):
-        assert ask(server.port, "GET", path)[0] == 200, path
+        for path in ("/healthz", "/readyz", "/metrics", "/v1/status", "/"):
+            assert ask(server.port, "GET", path)[0] == 200, path
+        time.sleep(0.15)
     gate.unlink()
     for one in waiting:
         assert one.recv(12) == b"HTTP/1.1 200"
         one.close()
-    assert server.value("k") == 2 + 160000 + 32
+    assert server.value("k") == 2 + 160000 + 40
     server.stop()
     assert server.server.process.returncode == 0
 
