@@ -133,11 +133,13 @@ static bool needs_worker(const struct request *request) {
             waiter_is_slow(&request->server->waiter));
 }
 
-/* All other workers may wait for the disk when figures are wanted. */
+/* All other workers may wait for the disk when figures are wanted. In a reader they don't: there
+ * it is figures that take long, since each looks at what was written meanwhile. */
 static struct workers *workers_of(const struct request *request) {
     const struct route *route = request->route;
+    bool is_reader = request->server->options->read_only;
     bool is_figures = route->run == answer_status || route->run == answer_metrics;
-    return is_figures ? &request->server->figures : &request->server->workers;
+    return is_figures && !is_reader ? &request->server->figures : &request->server->workers;
 }
 
 /* Calls the function of the route, here or in another thread. */
