@@ -124,19 +124,36 @@ void http_has_run(struct request *request) {
     http_go_on(request);
 }
 
+/* Whether a request takes long, or may wait: events do if the disk is so slow that the store can
+ * take no more. If they waited here, nobody would be answered. */
+static bool needs_worker(const struct request *request) {
+    return request->route->is_slow || request->body.size > INLINE_BODY_BYTES ||
+           request->header(request->connection, "Content-Encoding") != NULL ||
+           (strcmp(request->route->method, "POST") == 0 &&
+            waiter_is_slow(&request->server->waiter));
+}
+
+/* All other workers may wait for the disk when figures are wanted. In a reader they don't: there
+ * it is figures that take long, since each looks at what was written meanwhile. */
+static struct workers *workers_of(const struct request *request) {
+    const struct route *route = request->route;
+    bool is_reader = request->server->options->read_only;
+    bool is_figures = route->run == answer_status || route->run == answer_metrics;
+    return is_figures && !is_reader ? &request->server->figures : &request->server->workers;
+}
+
 /* Calls the function of the route, here or in another thread. */
 static enum MHD_Result run(struct exchange *exchange) {
     struct request *request = &exchange->request;
-    struct server *server = exchange->http->server;
     exchange->has_run = true;
     links_stage(exchange->connection, LINK_ANSWERS, 0);
-    if (request->status == 0 && request->route->is_stream)
+    if (request->status == 0 && request->route->is_stream) {
+        body_free(request); /* a stream may last for days */
         return live_answer(exchange->http->live, exchange);
-    if (request->status == 0 &&
-        (request->route->is_slow || request->body.size > INLINE_BODY_BYTES ||
-         request->header(exchange->connection, "Content-Encoding") != NULL)) {
+    }
+    if (request->status == 0 && needs_worker(request)) {
         MHD_suspend_connection(exchange->connection); /* I1 */
-        if (workers_add(&server->workers, request)) return MHD_YES;
+        if (workers_add(workers_of(request), request)) return MHD_YES;
         refuse_late(request);
         http_go_on(request);
         return MHD_YES;
@@ -258,28 +275,45 @@ static enum MHD_Result may_connect(void *context, const struct sockaddr *address
 /* 1.2 and later, in the words of GnuTLS; the library does not change it. */
 static char tls_versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
+/* What a daemon is told of TLS: nothing without a certificate. */
+struct tls_options {
+    struct MHD_OptionItem items[4];
+};
+
+static struct tls_options tls_options_of(const struct http *http) {
+    if (http->certificate == NULL) return (struct tls_options){{{MHD_OPTION_END, 0, NULL}}};
+    return (struct tls_options){{
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, http->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, http->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, tls_versions},
+        {MHD_OPTION_END, 0, NULL},
+    }};
+}
+
+bool http_try_certificate(struct http *http) {
+    struct tls_options tls = tls_options_of(http);
+    if (http->certificate == NULL) return true;
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_TLS | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, http,
+                         MHD_OPTION_ARRAY, tls.items, MHD_OPTION_END);
+    if (daemon != NULL) MHD_stop_daemon(daemon);
+    return daemon != NULL;
+}
+
 /* poll, and not epoll: with epoll, libmicrohttpd 0.9.75 takes the listening socket out of its set
  * both in MHD_quiesce_daemon and in its own threads, and ends the process when one comes after the
  * other. */
 struct MHD_Daemon *http_start_daemon(struct http *http, struct links *links, int listener) {
     const struct server *server = http->server;
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, http->certificate},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, http->key},
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, tls_versions},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    if (http->certificate != NULL)
-        flags |= MHD_USE_TLS;
-    else
-        tls[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    struct tls_options tls = tls_options_of(http);
+    if (http->certificate != NULL) flags |= MHD_USE_TLS;
     return MHD_start_daemon(
         flags, 0, may_connect, http, on_request, http, MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_THREAD_POOL_SIZE, server->threads, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)server->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_SECONDS,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, links_notify,
-        links, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, tls,
+        links, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, tls.items,
         MHD_OPTION_END);
 }

@@ -13,8 +13,11 @@
 struct server;
 struct http;
 
-/* Listens and serves. Returns NULL with a message in problem. */
-struct http *http_begin(struct server *server, char *problem, size_t size);
+/* Takes the address and reads the certificate, which may be wrong: before there is a store, since a
+ * new one would stay. Answers nobody yet. Returns NULL with a message in problem. */
+struct http *http_prepare(struct server *server, char *problem, size_t size);
+/* Listens and serves. Returns false with a message in problem. */
+bool http_begin(struct http *http, char *problem, size_t size);
 /* The port that it listens at. */
 unsigned http_port(const struct http *http);
 /* New connections use what certificate and key files have now. Old ones go on as they are. */
@@ -23,7 +26,8 @@ bool http_reload(struct http *http, char *problem, size_t size);
 void http_check_streams(struct http *http);
 /* Ends connections whose senders or readers are too slow. Once a second. */
 void http_tick(struct http *http);
-/* Takes no new connections, and waits for requests under way, for some time at most. */
+/* Takes no new connections, and waits for requests under way, for some time at most. Does nothing
+ * if it did not begin. */
 void http_drain(struct http *http);
 /* When no request waits for anything any more. Takes NULL. */
 void http_end(struct http *http);

@@ -104,6 +104,8 @@ void live_end(struct live *live);
 
 /* Starts a daemon of the library with a listening socket, which it owns from then on. */
 struct MHD_Daemon *http_start_daemon(struct http *http, struct links *links, int listener);
+/* Whether a daemon could use the certificate and its key. */
+bool http_try_certificate(struct http *http);
 
 /* http_headers.c: answers what can be read in two ways with a problem. Returns false if the end of
  * the body cannot be known; otherwise *size is the body's, UINT64_MAX if it comes in pieces. */

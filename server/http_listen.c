@@ -66,17 +66,14 @@ static int open_socket(const struct addrinfo *address) {
                                     address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
     (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 &&
-        listen(descriptor, BACKLOG) == 0) {
-        return descriptor;
-    }
+    if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0) return descriptor;
     int error = errno;
     close(descriptor);
     errno = error;
     return -1;
 }
 
-static bool begin_listening(struct http *http, const char *where, char *problem, size_t size) {
+static bool take_address(struct http *http, const char *where, char *problem, size_t size) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
     char host[256], service[16];
     const char *port;
@@ -132,7 +129,12 @@ static struct carrier *begin_carrier(struct http *http) {
     return NULL;
 }
 
-struct http *http_begin(struct server *server, char *problem, size_t size) {
+static void say_unusable(const struct http *http, char *problem, size_t size) {
+    snprintf(problem, size, "cannot start to serve%s",
+             http->certificate != NULL ? ": check the certificate and its key" : "");
+}
+
+struct http *http_prepare(struct server *server, char *problem, size_t size) {
     struct http *http = calloc(1, sizeof *http);
     if (http == NULL) {
         snprintf(problem, size, "memory is short");
@@ -141,20 +143,24 @@ struct http *http_begin(struct server *server, char *problem, size_t size) {
     http->server = server;
     http->listener = -1;
     bool fine = read_certificate(server->options, &http->certificate, &http->key, problem, size) &&
-                begin_listening(http, server->options->listen, problem, size);
-    if (fine) {
-        http->live = live_begin(server);
-        http->linger = linger_begin();
-        if (http->live != NULL && http->linger != NULL) http->carrier = begin_carrier(http);
-        fine = http->carrier != NULL;
-        if (!fine) {
-            snprintf(problem, size, "cannot start to serve%s",
-                     http->certificate != NULL ? ": check the certificate and its key" : "");
-        }
-    }
-    if (fine) return http;
+                take_address(http, server->options->listen, problem, size);
+    if (fine && http_try_certificate(http)) return http;
+    if (fine) say_unusable(http, problem, size);
     http_end(http);
     return NULL;
+}
+
+bool http_begin(struct http *http, char *problem, size_t size) {
+    if (listen(http->listener, BACKLOG) != 0) { /* another program has taken it meanwhile */
+        snprintf(problem, size, "cannot listen at %s: %s", http->server->options->listen,
+                 strerror(errno));
+        return false;
+    }
+    http->live = live_begin(http->server);
+    http->linger = linger_begin();
+    if (http->live != NULL && http->linger != NULL) http->carrier = begin_carrier(http);
+    if (http->carrier == NULL) say_unusable(http, problem, size);
+    return http->carrier != NULL;
 }
 
 unsigned http_port(const struct http *http) {
@@ -250,6 +256,7 @@ void http_tick(struct http *http) {
 void http_drain(struct http *http) {
     double until = clock_seconds() + DRAIN_SECONDS;
     struct timespec pause = {.tv_nsec = 5000000};
+    if (http->carrier == NULL) return;
     atomic_store(&http->is_draining, true);
     quiesce(http->carrier->daemon);
     live_stop(http->live);

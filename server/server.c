@@ -183,25 +183,44 @@ static int learn(struct server *server) {
 static int begin_tables(struct server *server) {
     struct event_problem problem;
     (void)event_zone_set("+00:00", &server->moments.zone, &problem);
-    if (!workers_begin(&server->workers)) return message_fail_memory();
+    if (!workers_begin(&server->workers, WORKERS)) return message_fail_memory();
     server->tables = tables_begin(server, server->options->source);
     return server->tables != NULL ? EXIT_DONE : message_fail_memory();
 }
 
-/* Whether a folder, which need not be there yet, is the store's or below it. */
-static bool is_within(const char *folder, const char *store) {
-    char outer[PATH_MAX], inner[PATH_MAX], rest[PATH_MAX];
-    if (strlen(folder) >= sizeof rest || realpath(store, outer) == NULL) return false;
-    snprintf(rest, sizeof rest, "%s", folder);
-    while (realpath(rest, inner) == NULL) { /* what is there of it */
-        char *slash = strrchr(rest, '/');
-        bool is_gone = strcmp(rest, ".") == 0; /* even the working folder */
-        if (slash == rest || is_gone) return false;
-        if (slash != NULL)
-            *slash = '\0';
-        else
-            snprintf(rest, sizeof rest, ".");
+/* The path of a folder, which need not be there yet: what is there of it without links, and then
+ * the rest. False if not even the working folder is there. */
+static bool resolve(const char *folder, char out[PATH_MAX]) {
+    char there[PATH_MAX];
+    size_t size = strlen(folder);
+    if (size >= sizeof there) return false;
+    memcpy(there, folder, size + 1);
+    while (realpath(size > 0 ? there : ".", out) == NULL) {
+        if (size == 0 || (size == 1 && there[0] == '/')) return false;
+        while (size > 0 && there[size - 1] != '/')
+            size--;
+        while (size > 1 && there[size - 1] == '/')
+            size--;
+        there[size] = '\0';
     }
+    const char *rest = folder + size;
+    size_t used = strlen(out), left = strlen(rest);
+    while (left > 0 && rest[left - 1] == '/')
+        left--;
+    while (left > 0 && *rest == '/') {
+        rest++;
+        left--;
+    }
+    if (left == 0) return true;
+    const char *slash = out[used - 1] == '/' ? "" : "/";
+    return used + 1 + left < PATH_MAX &&
+           snprintf(out + used, PATH_MAX - used, "%s%.*s", slash, (int)left, rest) > 0;
+}
+
+/* Whether a folder is the store's or below it. Neither need be there yet. */
+static bool is_within(const char *folder, const char *store) {
+    char outer[PATH_MAX], inner[PATH_MAX];
+    if (!resolve(store, outer) || !resolve(folder, inner)) return false;
     size_t size = strlen(outer);
     return strncmp(inner, outer, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
 }
@@ -212,20 +231,20 @@ static int begin_store(struct server *server) {
     struct event_problem problem;
     /* A store that was made, and then not served, would keep what it was made with. */
     if (!make_formats(server, &problem)) return message_fail(EXIT_USAGE, "%s", problem.text);
-    lethe_status status = door_open(&server->door, options->folder, options->store, &detail);
-    if (status != LETHE_OK)
-        return options->fail(status, "open the store", options->folder, &detail);
     if (options->backups != NULL && is_within(options->backups, options->folder)) {
         return message_fail(EXIT_USAGE,
                             "--backups %s is in the store itself; name another folder, best on "
                             "another disk",
                             options->backups);
     }
+    lethe_status status = door_open(&server->door, options->folder, options->store, &detail);
+    if (status != LETHE_OK)
+        return options->fail(status, "open the store", options->folder, &detail);
     if (detail.text[0] != '\0') log_warn("store_notice", "%s", detail.text);
     int code = learn(server);
     if (code != EXIT_DONE) return code;
-    if (!waiter_begin(&server->waiter) || !workers_begin(&server->workers) ||
-        !watch_begin(&server->watch, server)) {
+    if (!waiter_begin(&server->waiter) || !workers_begin(&server->workers, WORKERS) ||
+        !workers_begin(&server->figures, 1) || !watch_begin(&server->watch, server)) {
         return message_fail_memory();
     }
     return EXIT_DONE;
@@ -236,10 +255,12 @@ static int begin(struct server *server) {
     char problem[PROBLEM_BYTES] = "";
     if (!access_init(&server->access, options->token_file, problem, sizeof problem))
         return message_fail(EXIT_ENVIRONMENT, "%s", problem);
+    server->http = http_prepare(server, problem, sizeof problem);
+    if (server->http == NULL) return message_fail(EXIT_ENVIRONMENT, "%s", problem);
     int code = options->source != NULL ? begin_tables(server) : begin_store(server);
     if (code != EXIT_DONE) return code;
-    server->http = http_begin(server, problem, sizeof problem);
-    return server->http != NULL ? EXIT_DONE : message_fail(EXIT_ENVIRONMENT, "%s", problem);
+    bool has_begun = http_begin(server->http, problem, sizeof problem);
+    return has_begun ? EXIT_DONE : message_fail(EXIT_ENVIRONMENT, "%s", problem);
 }
 
 /* I1 */
@@ -248,6 +269,7 @@ static int end(struct server *server, int code) {
     if (server->http != NULL) http_drain(server->http);
     if (server->watch.server != NULL) watch_end(&server->watch);
     if (server->workers.last != NULL) workers_end(&server->workers);
+    if (server->figures.last != NULL) workers_end(&server->figures);
     tables_end(server->tables);
     if (server->waiter.has_thread) waiter_end(&server->waiter);
     http_end(server->http);

@@ -24,7 +24,8 @@ struct server {
     struct access access;
     struct door door;
     struct waiter waiter;
-    struct workers workers;
+    /* The second is for figures alone, which are wanted most while all others wait for the disk. */
+    struct workers workers, figures;
     struct watch watch;
     struct batches batches;
     struct bodies bodies;

@@ -2,6 +2,7 @@
  *
  * Numbers of 64 bits are strings: not every reader of JSON keeps them. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "frame/clock.h"
@@ -34,9 +35,11 @@ static void add_totals(struct text *out, const struct view *view) {
     text_put(out, "},\"rate\":{");
     double seconds = view->now.at_s - view->before.at_s;
     for (unsigned i = 0; i < OUTCOMES; i++) {
-        uint64_t more = view->now.totals.by_outcome[i] - view->before.totals.by_outcome[i];
+        uint64_t now = view->now.totals.by_outcome[i], before = view->before.totals.by_outcome[i];
+        /* The store may be an older one than a second ago: a backup that took its place. */
+        double more = now > before ? (double)(now - before) : 0;
         text_format(out, "%s\"%s\":%.1f", i > 0 ? "," : "", outcome_name(i),
-                    seconds > 0 ? (double)more / seconds : 0.0);
+                    seconds > 0 ? more / seconds : 0.0);
     }
     text_put(out, "},");
 }
@@ -75,8 +78,10 @@ static void add_window(struct text *out, const struct view *view) {
         text_put(out, "null,");
         return;
     }
-    text_format(out, "{\"ids\":\"%" PRIu64 "\",\"capacity\":\"%" PRIu64 "\",\"error_now\":",
+    text_format(out, "{\"ids\":\"%" PRIu64 "\",\"capacity\":\"%" PRIu64 "\",\"error_target\":",
                 stats->ledger.ids, stats->ledger.capacity);
+    text_real(out, stats->ledger.error_target);
+    text_put(out, ",\"error_now\":");
     text_real(out, stats->ledger.error_estimate);
     text_put(out, "},");
 }
@@ -129,8 +134,11 @@ static void add_top(struct text *out, struct watch *watch) {
     pthread_mutex_lock(&watch->lock);
     watch->top_wanted_s = clock_seconds();
     text_add(out, watch->top.data, watch->top.size);
+    double since_s = watch->top_began_s > 0 ? watch->top_began_s - watch->started_s : NAN;
     pthread_mutex_unlock(&watch->lock);
-    text_put(out, "],");
+    text_put(out, "],\"top_uptime_s\":");
+    text_real(out, since_s);
+    text_put(out, ",");
 }
 
 void status_write(struct server *server, struct text *out) {

@@ -218,6 +218,7 @@ static void rank(struct tables *tables, const struct table *ranked) {
         if (is_read && !text.has_failed) {
             struct text old = table->top;
             table->top = text;
+            table->top_began_s = began_s;
             text = old;
         }
         table->top_at_s = ended_s;

@@ -28,9 +28,10 @@ struct table {
     size_t size;
     struct source_table now;
     struct table_sample before, latest;
-    /* The largest counters, as JSON, and when somebody last asked for them. */
+    /* The largest counters, as JSON, of the time when they were last ranked (0: never); and when
+     * somebody last asked for them. */
     struct text top;
-    double top_wanted_s, top_at_s, top_took_s;
+    double top_began_s, top_wanted_s, top_at_s, top_took_s;
     /* The look in which it was last there. */
     uint64_t look;
 };

@@ -4,6 +4,7 @@
  * The figures of the table have the names that those of a store have (status.c), so one page shows
  * both. What a table does not have is null: disk, commits, folds. 64-bit numbers are strings. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "frame/clock.h"
@@ -95,7 +96,7 @@ static void add_meters(struct text *out, const char *per) {
     text_put(out, "],\"zone\":\"UTC\"}");
 }
 
-static void add_table(struct text *out, struct table *table) {
+static void add_table(struct text *out, struct table *table, double started_s) {
     const struct source_table *now = &table->now;
     table->top_wanted_s = clock_seconds();
     text_put(out, ",\"table\":{");
@@ -113,7 +114,9 @@ static void add_table(struct text *out, struct table *table) {
     add_strain(out, table_strain(now));
     text_put(out, "\"top\":[");
     text_add(out, table->top.data, table->top.size);
-    text_put(out, "],");
+    text_put(out, "],\"top_uptime_s\":");
+    text_real(out, table->top_began_s > 0 ? table->top_began_s - started_s : NAN);
+    text_put(out, ",");
     add_meters(out, now->per);
 }
 
@@ -144,7 +147,7 @@ void tables_write(struct tables *tables, lethe_bytes name, struct text *out) {
                 clock_seconds() - tables->started_s);
     add_redis(out, tables);
     if (table != NULL)
-        add_table(out, table);
+        add_table(out, table, tables->started_s);
     else
         text_put(out, ",\"table\":null");
     pthread_mutex_unlock(&tables->lock);

@@ -104,6 +104,8 @@ bool usage_arguments(struct request *request, struct usage_asked *out) {
         request_problem(request, 400, "Bad argument", "to is not after from");
         return false;
     }
+    /* Nor would 0 be a beginning. */
+    if (query->from_ms == 0 && request_has_argument(request, "from")) query->from_ms = 1;
     if (out->key.size == 0) return true;
     query->keys = &out->key;
     query->key_count = 1;

@@ -11,6 +11,9 @@
 #include "server/http.h"
 #include "server/request.h"
 
+/* A commit that takes longer than this is no usual one. */
+#define LONG_SECONDS 0.1
+
 /* The least ticket of those that wait. */
 static uint64_t least_ticket(const struct waiter *waiter) {
     uint64_t least = UINT64_MAX;
@@ -68,10 +71,12 @@ static void *wait_for_all(void *context) {
         }
         uint64_t ticket = least_ticket(waiter);
         lethe_store *store = waiter->first->store;
+        waiter->since_s = clock_seconds();
         pthread_mutex_unlock(&waiter->lock);
         lethe_status status = lethe_store_wait(store, ticket);
         double now = clock_seconds();
         pthread_mutex_lock(&waiter->lock);
+        waiter->since_s = 0;
         struct request *done = take_done(waiter, ticket, status != LETHE_OK);
         for (const struct request *at = done; at != NULL; at = at->next) {
             measure(&waiter->latency, now - at->submitted_s);
@@ -109,6 +114,13 @@ struct latency waiter_latency(struct waiter *waiter) {
     struct latency latency = waiter->latency;
     pthread_mutex_unlock(&waiter->lock);
     return latency;
+}
+
+bool waiter_is_slow(struct waiter *waiter) {
+    pthread_mutex_lock(&waiter->lock);
+    double since_s = waiter->since_s;
+    pthread_mutex_unlock(&waiter->lock);
+    return since_s > 0 && clock_seconds() - since_s > LONG_SECONDS;
 }
 
 void waiter_end(struct waiter *waiter) {

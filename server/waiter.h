@@ -27,6 +27,8 @@ struct waiter {
     pthread_t thread;
     struct request *first;
     struct latency latency;
+    /* Since when a commit is waited for; 0: none is. */
+    double since_s;
     bool stops, has_thread;
 };
 
@@ -35,6 +37,8 @@ bool waiter_begin(struct waiter *waiter);
  * false if the server ends. */
 bool waiter_add(struct waiter *waiter, struct request *request);
 struct latency waiter_latency(struct waiter *waiter);
+/* Whether the commit that is waited for takes long. */
+bool waiter_is_slow(struct waiter *waiter);
 /* When no request is left. */
 void waiter_end(struct waiter *waiter);
 

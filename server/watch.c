@@ -166,6 +166,7 @@ static void rank(struct watch *watch) {
     if (status == LETHE_OK && !list.text.has_failed) {
         struct text old = watch->top;
         watch->top = list.text;
+        watch->top_began_s = began;
         list.text = old;
     }
     watch->top_at_s = clock_seconds();

@@ -52,9 +52,10 @@ struct watch {
     /* Fresh events that were probably taken for duplicates since the server started. */
     double expected_lost;
 
-    /* The largest counters, as JSON, and when somebody last asked for them. */
+    /* The largest counters, as JSON, of the time when they were last ranked (0: never); and when
+     * somebody last asked for them. */
     struct text top;
-    double top_wanted_s, top_at_s, top_took_s;
+    double top_began_s, top_wanted_s, top_at_s, top_took_s;
     /* Answers by the first digit of their status. */
     uint64_t answers[6];
 };

@@ -25,15 +25,15 @@ static void *work(void *context) {
     return NULL;
 }
 
-bool workers_begin(struct workers *workers) {
+bool workers_begin(struct workers *workers, size_t count) {
     *workers = (struct workers){.last = &workers->first};
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->changed, NULL);
-    while (workers->thread_count < WORKERS &&
+    while (workers->thread_count < count &&
            pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0) {
         workers->thread_count++;
     }
-    return workers->thread_count == WORKERS;
+    return workers->thread_count == count;
 }
 
 bool workers_add(struct workers *workers, struct request *request) {

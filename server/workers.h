@@ -19,7 +19,8 @@ struct workers {
     bool stops;
 };
 
-bool workers_begin(struct workers *workers);
+/* Starts so many threads, WORKERS at most. */
+bool workers_begin(struct workers *workers, size_t count);
 /* Has the function of the request's route called by one of the threads. Returns false if the server
  * ends. */
 bool workers_add(struct workers *workers, struct request *request);

@@ -34,6 +34,12 @@ static int check_place(const struct arguments *arguments) {
     }
     if (arguments_has(arguments, "event-time") && arguments_has(arguments, "ignore-time"))
         return arguments_fail(arguments, "--event-time and --ignore-time cannot be used together");
+    if (arguments_has(arguments, "forever") &&
+        (arguments_has(arguments, "exact") || arguments_has(arguments, "check-payload"))) {
+        return arguments_fail(arguments,
+                              "--forever cannot be used with --exact or --check-payload: "
+                              "a ledger cannot be searched exactly");
+    }
     return EXIT_DONE;
 }
 

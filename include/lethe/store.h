@@ -157,7 +157,8 @@ LETHE_API bool lethe_store_is_done(const lethe_store *store, uint64_t ticket);
 LETHE_API bool lethe_store_announce(lethe_store *store, const lethe_operation *operations,
                                     size_t count);
 
-/* Stores why the last call failed; an empty text if none did. Does nothing where detail is NULL. */
+/* Stores why the last call failed: the last one of this thread, if one of its calls did; an empty
+ * text if none did. Does nothing where detail is NULL. */
 LETHE_API void lethe_store_explain(const lethe_store *store, lethe_detail *detail);
 
 /* Sets counters to values, or deletes them, whatever they hold; durable on return. A call that is

@@ -118,12 +118,14 @@ export function list(words) {
 }
 
 /* Controls, and marks that turn the direction of text or take no room, are named by their number.
- * What stays is text that can be read in one way only. */
-const HIDDEN =
-    new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5" +
-            "\\u180b-\\u180e\\u200b\\u200c\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164" +
-            "\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]",
-        "gu");
+ * What stays is text that can be read in one way only. Where a joiner or a selector belongs to a
+ * picture, it is seen. */
+const PICTURE = "\\p{Extended_Pictographic}";
+const HIDDEN = new RegExp(
+    `(?<!${PICTURE}\\ufe0f?|\\p{Emoji_Modifier})\\u200d|\\u200d(?!${PICTURE})|` +
+        `(?<!${PICTURE})[\\ufe0e\\ufe0f]|(?![\\u200d\\ufe0e\\ufe0f])` +
+        "[\\p{Default_Ignorable_Code_Point}\\p{Cc}\\u2028\\u2029\\u2800\\ufff9-\\ufffb]",
+    "gu");
 
 function written(character) {
     const code = character.codePointAt(0);

@@ -22,23 +22,26 @@ export const OUTCOMES = [
 ];
 export const NOT_COUNTED = OUTCOMES.slice(2).map((outcome) => outcome.name);
 
-/* So many of the last samples are kept as they came; of those before, only what charts show. */
-const WHOLE = 8;
+/* How fast a counter grows is over this at least. */
+const SPEED_S = 5;
 
+/* Of a sample, what charts show. */
 function slim({time_ms, rate, memory_bytes, disk_bytes, commit}) {
     return {time_ms, rate, memory_bytes, disk_bytes, commit};
 }
 
 export class History {
     constructor() {
-        this.entries = [];
+        this.clear();
     }
 
     clear() {
         this.entries = [];
+        this.rankings = [];
     }
 
     gap() {
+        this.rankings = [];
         const last = this.entries[this.entries.length - 1];
         if (last !== undefined && last.sample !== null) {
             this.entries.push({time_ms: last.time_ms, sample: null});
@@ -49,12 +52,22 @@ export class History {
     add(sample) {
         const last = this.entries[this.entries.length - 1];
         if (last !== undefined && sample.time_ms < last.time_ms) this.clear();
-        this.entries.push({time_ms: sample.time_ms, sample});
-        const older = this.entries[this.entries.length - 1 - WHOLE];
-        if (older !== undefined && older.sample !== null) older.sample = slim(older.sample);
+        this.entries.push({time_ms: sample.time_ms, sample: slim(sample)});
+        this.rank(sample);
         const first =
             this.entries.findIndex((entry) => entry.time_ms >= sample.time_ms - HISTORY_MS);
         this.entries.splice(0, Math.max(first - 1, 0));
+    }
+
+    /* Where there are many counters the server ranks them rarely, and shows the last ranking in
+     * between. So rankings have times of their own: kept are the last one, the one before it, and
+     * as many as make SPEED_S. */
+    rank({top_uptime_s: at_s, top}) {
+        const last = this.rankings[this.rankings.length - 1];
+        if (!Number.isFinite(at_s) || at_s === last?.at_s) return;
+        this.rankings.push({at_s, top: top ?? []});
+        while (this.rankings.length > 2 && this.rankings[1].at_s <= at_s - SPEED_S)
+            this.rankings.shift();
     }
 
     /* The samples that have numbers, oldest first. */
@@ -132,6 +145,9 @@ export function verdict(sample) {
     if (Number.isFinite(now) && Number.isFinite(target) && now > target) {
         return {level: "strain", title: "The error is above its target", text, note};
     }
+    const {error_now: ledger, error_target: planned} = sample.ledger ?? {};
+    if (ledger > planned)
+        return {level: "strain", title: "The ledger's error is above its target", text, note};
     if (lost >= 0.5) return {level: "strain", title: "Some events may be missing", text, note};
     const counted = many(String(total(sample, "applied")), "event");
     return {
@@ -142,16 +158,15 @@ export function verdict(sample) {
     };
 }
 
-/* How fast each counter of the last sample grows, by its identity: the difference to a sample of
+/* How fast each counter of the last ranking grows, by its identity: the difference to a ranking of
  * some seconds ago, in units of the value. BigInt, because values are. */
-export function growth(history, identity) {
-    const samples = history.last(5000);
+export function growth({rankings}, identity) {
     const speeds = new Map();
-    if (samples.length < 2) return speeds;
-    const [first, last] = [samples[0], samples[samples.length - 1]];
-    const before = new Map((first.top ?? []).map((entry) => [identity(entry), entry.value]));
-    const seconds = (last.time_ms - first.time_ms) / 1000;
-    for (const entry of last.top ?? []) {
+    if (rankings.length < 2) return speeds;
+    const [first, last] = [rankings[0], rankings[rankings.length - 1]];
+    const before = new Map(first.top.map((entry) => [identity(entry), entry.value]));
+    const seconds = last.at_s - first.at_s;
+    for (const entry of last.top) {
         const old = before.get(identity(entry));
         if (old !== undefined && seconds > 0) {
             speeds.set(identity(entry), difference(entry.value, old) / seconds);

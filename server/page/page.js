@@ -168,7 +168,13 @@ byId("forget-token").addEventListener("click", () => {
 });
 byId("ask-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    token = byId("token").value.trim();
+    const given = byId("token").value.trim();
+    if (!/^[!-~]+$/.test(given)) { /* a header could not carry it */
+        put("ask-problem", "A token has letters, digits and signs of ASCII, and nothing else.");
+        byId("token").focus();
+        return;
+    }
+    token = given;
     if (byId("keep").checked) sessionStorage.setItem(KEPT, token);
     byId("token").value = "";
     byId("content").focus();

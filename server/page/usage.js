@@ -30,6 +30,11 @@ function lengthOf(period) {
     return Number(count) * (PERIOD_MS[unit] ?? PERIOD_MS.h);
 }
 
+/* Of decimal strings. */
+function largest(values) {
+    return values.reduce((top, one) => (whole(one, 18) > whole(top, 18) ? one : top));
+}
+
 export class Usage {
     /* token and query, what addresses end with, are functions. */
     constructor(token, query) {
@@ -97,9 +102,12 @@ export class Usage {
     }
 
     address(entry) {
-        const from = (this.now_ms ?? Date.now()) - (MOST_BARS - 1) * lengthOf(this.by.value);
+        const now = this.now_ms ?? Date.now();
+        const [from, to] = [now - (MOST_BARS - 1) * lengthOf(this.by.value), now + 1].map(
+            (ms) => new Date(ms).toISOString());
+        /* With an end, the period that is running has a row even if it has nothing yet. */
         return `/v1/usage?by=${this.by.value}&key=${escaped(entry)}` +
-            `&from=${new Date(from).toISOString()}${this.query()}`;
+            `&from=${from}&to=${to}${this.query()}`;
     }
 
     async ask() {
@@ -154,12 +162,12 @@ export class Usage {
             return;
         }
         const values = this.rows.map((row) => String(row.value));
-        const most =
-            values.reduce((top, one) => (whole(one, 18) > whole(top, 18) ? one : top), "0");
-        const highest = roundUp(Number(most));
-        const scale = Number(most) > 0 ? highest / Number(most) : 1;
+        const sizes = values.map((one) => one.replace("-", ""));
+        const [most, tallest] = [largest(values), largest(sizes)];
+        const highest = roundUp(Number(tallest));
+        const scale = Number(tallest) > 0 ? highest / Number(tallest) : 1;
         const bars = this.rows.map((row, i) => ({
-            share: ratio(values[i].replace("-", ""), most) / scale,
+            share: ratio(sizes[i], tallest) / scale,
             below: values[i].startsWith("-"),
             last: i === this.rows.length - 1,
             label: this.name(row.from)
@@ -189,7 +197,8 @@ export class Usage {
         if (length >= PERIOD_MS.y) return day.slice(0, 4);
         if (length >= PERIOD_MS.mo) return day.slice(0, 7);
         if (length >= PERIOD_MS.d) return full ? day : day.slice(5);
-        return full ? `${day} ${time.slice(0, 5)}` : time.slice(0, 5);
+        const clock = time.slice(0, length % PERIOD_MS.m === 0 ? 5 : 8);
+        return full ? `${day} ${clock}` : clock;
     }
 
     under(x) {

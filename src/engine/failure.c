@@ -1,12 +1,27 @@
 /* engine/failure.c - what went wrong, kept until it is asked for.
  *
  * I1      After the first failure of a commit or a fold the store accepts nothing more. What is on
- *         disk stays a prefix of what was decided; opening the store again shows how much. */
+ *         disk stays a prefix of what was decided; opening the store again shows how much.
+ * I2      A thread that asks is given the words of its own call, whatever calls of others fail or
+ *         succeed in between: each thread keeps the last words that it caused. */
 #include "core/detail.h"
 #include "engine/store.h"
 
+/* I2. Of which opening of a store the words are; 0: there are none. */
+static _Thread_local struct {
+    uint64_t opening;
+    lethe_detail detail;
+} own;
+
 void lethe_engine_remark(lethe_store *store, const lethe_detail *detail) {
+    own.opening = store->opening;
+    own.detail = *detail;
     if (store->failed == LETHE_OK) store->failure = *detail;
+}
+
+void lethe_engine_forget_remark(lethe_store *store) {
+    lethe_detail_clear(&store->failure);
+    if (own.opening == store->opening) own.opening = 0;
 }
 
 void lethe_engine_remark_late(lethe_store *store, lethe_status status, const lethe_detail *detail) {
@@ -45,6 +60,7 @@ void lethe_store_explain(const lethe_store *store, lethe_detail *detail) {
     if (store == NULL) return;
     lethe_store *shared = (lethe_store *)(uintptr_t)store; /* only its lock changes */
     lethe_engine_enter(shared);
-    *detail = store->failure;
+    bool is_own = store->failed == LETHE_OK && own.opening == store->opening;
+    *detail = is_own ? own.detail : store->failure;
     lethe_engine_leave(shared);
 }

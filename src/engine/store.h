@@ -81,7 +81,9 @@ static inline void lethe_engine_leave(lethe_store *store) {
 /* failure.c: with the lock. */
 /* Keeps what went wrong with a call for lethe_store_explain. */
 void lethe_engine_remark(lethe_store *store, const lethe_detail *detail);
-/* The same without the lock, unless status is LETHE_OK. */
+/* A new call begins: there is nothing to explain. */
+void lethe_engine_forget_remark(lethe_store *store);
+/* The same as remark without the lock, unless status is LETHE_OK. */
 void lethe_engine_remark_late(lethe_store *store, lethe_status status, const lethe_detail *detail);
 /* Says why an argument is refused: LETHE_EINVAL. A refusal without words would leave those of an
  * earlier call to be taken for its own. Takes NULL. Without the lock. */

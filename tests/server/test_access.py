@@ -203,6 +203,17 @@ def test_streams_have_a_cap_and_end_with_the_server(serve):
         one.close()
 
 
+def test_a_stream_keeps_no_body(serve):
+    """Bodies that were sent with streams would take, as long as these last, the memory of all others."""
+    server = serve("--max-bodies", "1MiB")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as one:
+        one.sendall(b"GET /v1/live?interval=60000 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + bytes(1000000))
+        assert one.recv(12) == b"HTTP/1.1 200"
+        assert "lethe_http_body_bytes 0\n" in ask(server.port, "GET", "/metrics")[2].decode()
+        lines = "".join(f'{{"id":"{i}","key":"k"}}\n' for i in range(2000))
+        assert server.post("/v1/events", lines, "application/x-ndjson")[0] == 200
+
+
 def raw(port, text):
     """All that is answered to these bytes, until the server ends the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as one:

@@ -7,6 +7,7 @@ emptied again. Clients send again what was not answered with 200. A certificate 
 import json
 import os
 import pathlib
+import shutil
 import socket
 import ssl
 import subprocess
@@ -121,6 +122,28 @@ def test_a_store_that_is_moved_away_and_back(serve, tmp_path):
     send_until_answered(server, 1, statuses)
     send_until_answered(server, 0, statuses)
     assert server.value("k") == 2
+
+
+def test_an_older_store_that_takes_the_place_has_no_rates(serve, tmp_path):
+    """A backup that was restored while the server runs: its totals are less than those of a moment ago."""
+    server, statuses = serve(), set()
+    send_until_answered(server, 0, statuses, count=10)
+    server.stop()
+    shutil.copytree(tmp_path / "db", tmp_path / "copy")
+    server.start()
+    send_until_answered(server, 1, statuses, count=1000)
+    while (status := server.status())["totals"]["applied"] != "1010" or status["rate"]["applied"] > 0:
+        time.sleep(0.05)
+    (tmp_path / "db").rename(tmp_path / "away")
+    assert server.post("/v1/events", {"id": "e2", "key": "k"})[0] == 503
+    if (tmp_path / "db").exists():
+        shutil.rmtree(tmp_path / "db")
+    (tmp_path / "copy").rename(tmp_path / "db")
+    end = time.monotonic() + 30
+    while (status := server.status())["totals"]["applied"] != "10":
+        assert time.monotonic() < end
+    assert max(status["rate"].values()) < 1e6, status["rate"]
+    assert server.value("k") == 10
 
 
 def certificate(folder, name):

@@ -3,6 +3,7 @@
 Method: real servers; wrong and contradictory arguments at every address that reads; stores that have dropped periods, that
 got them late, that are damaged or in use; the words of the answers, and of the command line beside them."""
 
+import socket
 import subprocess
 
 import pytest
@@ -93,6 +94,12 @@ def test_the_first_moment_of_1970_is_a_time(serve, tmp_path):
     for query in ("to=0", "to=1970-01-01", "from=0&to=0"):
         assert "to is not after from" in refused(server, f"/v1/usage?{query}"), query
     assert [row["value"] for row in server.get("/v1/usage?from=0&to=1970-01-01T01:00:00Z")[1]["usage"]] == ["5"]
+    server.post("/v1/events", {"id": "3", "key": "late", "delta": 9, "time": "1970-01-01T03:00:00Z"})
+    everything = server.get("/v1/usage?key=late")[1]
+    assert [row["value"] for row in everything["usage"]] == ["9"] and len(everything["rest"]) == 1
+    for beginning in ("0", "1970-01-01", "1", "1970-01-01T00:00:00Z"):
+        answer = server.get(f"/v1/usage?key=late&from={beginning}")[1]
+        assert [row["value"] for row in answer["usage"]] == ["0", "0", "0", "9"] and answer["rest"] == [], beginning
 
 
 def test_periods_that_came_later(serve, tmp_path):
@@ -140,6 +147,27 @@ def test_fields_that_make_no_sense_make_no_store(option, tmp_path):
     count(folder, "--scale", "2", lines=b"1\tk\t1.50\n")
     code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--fields", "id=id,key=key,delta=:1.234")
     assert code == 2 and "--fields: " in errors and "1.234" in errors, errors
+
+
+def test_what_is_refused_makes_no_store(tmp_path):
+    """It would keep what it was made with, and somebody may mean another folder."""
+    folder, wrong = tmp_path / "db", tmp_path / "wrong.pem"
+    wrong.write_text("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n")
+    (tmp_path / "link").symlink_to(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        cases = [([], taken.getsockname()[1], 4, "Address already in use"),
+                 (["--tls-cert", wrong, "--tls-key", wrong], 0, 4, "check the certificate"),
+                 (["--tls-cert", tmp_path / "none", "--tls-key", wrong], 0, 4, "No such file"),
+                 (["--backups", folder / "a" / "b"], 0, 2, "is in the store itself")]
+        for words, port, expected, message in cases:
+            code, errors = run("serve", "--db", folder, "--listen", f"127.0.0.1:{port}", *words)
+            assert code == expected and message in errors and not folder.exists(), errors
+    for place in (folder, f"{folder}/", tmp_path / "link/db/copies"):
+        code, errors = run("serve", "--db", f"{folder}/", "--listen", "127.0.0.1:0", "--backups", place)
+        assert code == 2 and "is in the store itself" in errors and not folder.exists(), errors
+    for other in ("--exact", "--check-payload"):
+        code, errors = run("serve", "--db", folder, "--listen", "127.0.0.1:0", "--forever", other)
+        assert code == 2 and "--forever cannot be used with --exact or --check-payload" in errors and not folder.exists(), errors
 
 
 def test_a_time_is_not_used_and_ignored(tmp_path):

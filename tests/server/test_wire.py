@@ -126,6 +126,44 @@ def test_figures_come_while_the_disk_waits(tmp_path, ended):
     assert server.server.process.returncode == 0
 
 
+@pytest.mark.skipif(not FAULTS.exists(), reason="the disk that waits is not built")
+def test_others_are_answered_while_the_disk_waits(tmp_path, ended):
+    """However many requests wait, and though the store takes no more events until then."""
+    (tmp_path / "db").mkdir()
+    gate = tmp_path / "gate"
+    server = Asked(ended(Faulty(tmp_path, LD_PRELOAD=str(FAULTS), LETHE_FAULT_FOLDER=str(tmp_path / "db"),
+                                LETHE_FAULT_GATE=str(gate))))
+    assert server.post("/v1/events", EVENT)[0] == 200
+    gate.touch()
+    waiting = []
+
+    def post(path, body, kind):
+        one = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        waiting.append(one)
+        one.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+                    % (path, kind, len(body), body))
+
+    post(b"/v1/events", b'{"id":"b","key":"k"}', b"application/json")
+    while not (tmp_path / "gate.met").exists():
+        time.sleep(0.02)
+    time.sleep(0.2)  # by now it takes long
+    for number in range(2):
+        post(b"/v1/events", b"".join(b'{"id":"%d/%d","key":"k"}\n' % (number, i) for i in range(80000)), b"application/x-ndjson")
+    for number in range(20):
+        post(b"/v1/take", b'{"id":"t%d","key":"k","limit":1000000}' % number, b"application/json")
+        post(b"/v1/events", b'{"id":"c%d","key":"k"}' % number, b"application/json")
+        for path in ("/healthz", "/readyz", "/metrics", "/v1/status", "/"):
+            assert ask(server.port, "GET", path)[0] == 200, path
+        time.sleep(0.15)
+    gate.unlink()
+    for one in waiting:
+        assert one.recv(12) == b"HTTP/1.1 200"
+        one.close()
+    assert server.value("k") == 2 + 160000 + 40
+    server.stop()
+    assert server.server.process.returncode == 0
+
+
 def test_backups_in_the_store_are_refused(tmp_path, serve):
     serve().stop()
     (tmp_path / "link").symlink_to(tmp_path / "db")

@@ -198,6 +198,43 @@ static void a_moved_store_is_opened_again(void **state) {
     test_folder_remove(&folder);
 }
 
+/* Another thread's calls, of which one fails and one does not. */
+static void *call_and_fail(void *context) {
+    lethe_store *store = context;
+    uint8_t outcome;
+    assert_int_equal(lethe_store_wait(store, UINT64_MAX), LETHE_EINVAL);
+    assert_int_equal(test_store_try_apply(store, "a", "k", 1, START_MS, &outcome), LETHE_OK);
+    assert_int_equal(lethe_store_usage(store, NULL, NULL, NULL), LETHE_EINVAL);
+    return NULL;
+}
+
+/* Calls of two threads that fail at the same time have words of their own. */
+static void each_thread_is_given_its_own_words(void **state) {
+    (void)state;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual), *other;
+    lethe_detail detail;
+    pthread_t thread;
+    assert_int_equal(lethe_store_wait(store, UINT64_MAX), LETHE_EINVAL);
+    assert_int_equal(pthread_create(&thread, NULL, call_and_fail, store), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    lethe_store_explain(store, &detail);
+    assert_non_null(strstr(detail.text, "no such ticket"));
+    /* A call that succeeds has none. */
+    assert_int_equal(test_store_apply(store, "b", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    lethe_store_explain(store, &detail);
+    assert_string_equal(detail.text, "");
+    /* Nor are words those of another store. */
+    assert_int_equal(lethe_store_wait(store, UINT64_MAX), LETHE_EINVAL);
+    test_store_close(store);
+    other = test_store_open(folder.path, usual);
+    lethe_store_explain(other, &detail);
+    assert_string_equal(detail.text, "");
+    test_store_close(other);
+    test_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_writer_is_refused),
@@ -206,6 +243,7 @@ int main(void) {
         cmocka_unit_test(racing_duplicates_are_applied_once),
         cmocka_unit_test(a_process_may_change_its_folder),
         cmocka_unit_test(a_moved_store_is_opened_again),
+        cmocka_unit_test(each_thread_is_given_its_own_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

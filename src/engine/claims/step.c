@@ -135,7 +135,7 @@ lethe_status lethe_claims_run(lethe_store *store, size_t operations, lethe_claim
     lethe_engine_enter(store);
     lethe_status status = store->failed;
     if (status == LETHE_OK) {
-        lethe_detail_clear(&store->failure); /* a remark of an earlier call */
+        lethe_engine_forget_remark(store);
         status = lethe_engine_make_room(store, operations > 0 ? operations : 1);
     }
     if (status == LETHE_OK) {

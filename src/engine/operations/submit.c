@@ -147,7 +147,7 @@ static lethe_status submit(lethe_store *store, const lethe_operation *operations
     lethe_engine_enter(store);
     lethe_status status = store->failed;
     if (status == LETHE_OK) {
-        lethe_detail_clear(&store->failure); /* a remark of an earlier call */
+        lethe_engine_forget_remark(store);
         if (mark_count > 0) status = lethe_engine_make_room(store, count); /* I1 */
         bool was_empty = lethe_group_is_empty(lethe_log_filling(&store->log));
         uint64_t filling = store->log.filling;

@@ -7,10 +7,12 @@ hold, and every text that the page makes of numbers."""
 
 import json
 import re
+import subprocess
 import time
 
 import pytest
 
+from serving import BINARIES
 from sizes import sized
 
 READY = "document.querySelectorAll('#outcomes tr').length > 1 && !document.querySelector('#panels').hidden"
@@ -99,6 +101,9 @@ HOSTILE = {
     "שלום \u202egnp.exe": "שלום ⟨U+202E⟩gnp.exe",
     "🦊 emoji": None,
     "a\x01b\u200bc\td\n": "a⟨U+0001⟩b⟨U+200B⟩c⟨U+0009⟩d⟨U+000A⟩",
+    "zero\u200dwidth\ufe0f\U000e0100\u2800": "zero⟨U+200D⟩width⟨U+FE0F⟩⟨U+E0100⟩⟨U+2800⟩",
+    "👩\u200d🚀 👩🏽\u200d🚀 ❤\ufe0f\u200d🔥": None,
+    "two  blanks": None,
     "&amp; ${key} {{key}}": None,
     b"\xff\xfe\\<b>": r"\xff\xfe\x5c<b>",
 }
@@ -118,9 +123,10 @@ def test_hostile_keys_are_text(quiet, serve, pictures):
         expected.append([text if text is not None else key, f"{value:,}"])
     server = serve("--per", "1h", lines=b"".join(events))
     quiet.open(server.address)
-    quiet.wait("document.querySelectorAll('#counters tr').length >= 8")
+    quiet.wait("document.querySelectorAll('#counters tr').length >= 11")
     assert quiet.evaluate(COUNTERS) == expected
     assert quiet.evaluate("document.querySelectorAll('#counters script, #counters img, #counters b').length") == 0
+    assert "two  blanks" in quiet.evaluate("document.querySelector('#counters').innerText")
     for key in range(len(HOSTILE)):
         quiet.evaluate(f"""(() => {{ const key = document.querySelector('#usage-key');
             key.selectedIndex = {key}; key.dispatchEvent(new Event('change')); }})()""")
@@ -130,6 +136,28 @@ def test_hostile_keys_are_text(quiet, serve, pictures):
     quiet.resize(390, 844, True)
     quiet.wait("innerWidth === 390 && document.documentElement.scrollWidth === 390")
     quiet.screenshot(pictures / "hostile-phone.png")
+
+
+def test_the_last_bar_is_the_period_that_runs(quiet, serve):
+    """Also where nothing was counted for some time; and periods of seconds have names of their own."""
+    server = serve("--per", "1s")
+    server.count([("a", "k", 7)])
+    quiet.open(server.address)
+    quiet.wait("document.querySelector('#usage-text').textContent.endsWith('at most 7, now 0.')")
+    rows = quiet.evaluate("[...document.querySelectorAll('#usage-rows tr')].map((row) => "
+                          "[...row.children].map((one) => one.textContent))")
+    assert rows[0][1] == "0" and sum(int(value) for _, value in rows) == 7, rows
+    names = [name for name, _ in rows]
+    assert len(set(names)) == len(names), names
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name) for name in names), names
+
+
+def test_bars_of_what_was_taken_away(quiet, serve):
+    server = serve("--per", "1h")
+    server.count([("a", "k", -9)])
+    quiet.open(server.address)
+    quiet.wait("document.querySelector('#usage-text').textContent.endsWith(', now −9.')")
+    assert quiet.evaluate("document.querySelector('#usage-chart .below').height.baseVal.value") > 50
 
 
 TEXTS = [
@@ -191,7 +219,8 @@ def in_module(expression):
 
 
 SAMPLE = {"totals": {"applied": "5", "duplicate": "0"}, "strain": [],
-          "window": {"error_now": 1e-13, "error_target": 1e-12, "expected_lost": 1e-9}}
+          "window": {"error_now": 1e-13, "error_target": 1e-12, "expected_lost": 1e-9},
+          "ledger": {"error_now": 1e-10, "error_target": 1e-9}}
 
 
 def check_verdict(quiet):
@@ -212,6 +241,36 @@ def check_verdict(quiet):
     assert verdict(strain=one * 2)["level"] == "strain"
     assert verdict(totals={"late": "3", "overflow": "1200"})["note"].endswith(": 3 late and 1,200 overflow.")
     assert verdict(window={"error_now": 0, "error_target": 0, "expected_lost": 0})["level"] == "ok"
+    assert verdict(ledger=None)["level"] == "ok"
+    assert verdict(ledger={"error_now": 2e-9})["title"] == "The ledger's error is above its target"
+
+
+def check_speeds(quiet):
+    """A counter that gets ten a second, in a store whose counters are ranked every ten seconds, or every one."""
+    for every in (1, 10):
+        found = quiet.evaluate("""Promise.all([import('/page/model.js'), import('/page/format.js')]).then(([model, format]) => {
+            const [history, speeds] = [new model.History(), []];
+            for (let second = 0; second < 60; second++) {
+                const ranked = second - second % EVERY;
+                history.add({time_ms: 1e12 + 1000 * second, rate: {}, top_uptime_s: second < EVERY ? null : ranked + 0.5,
+                    top: second < EVERY ? [] : [{key: 'k', value: String(2n ** 62n + 10n * BigInt(ranked))}]});
+                speeds.push(model.growth(history, format.keyIdentity).get('tk') ?? null);
+            }
+            return speeds; })""".replace("EVERY", str(every)))
+        assert set(found[:2 * every]) == {None} and set(found[2 * every:]) == {10}, found
+
+
+def test_a_ledger_that_is_too_full_shows(quiet, serve, tmp_path):
+    events = b"".join(b"%d\tk\n" % number for number in range(200000))
+    subprocess.run([BINARIES / "lethe", "count", "-q", "--db", tmp_path / "db", "--forever", "--ledger-capacity", "1000",
+                    "--ledger-error", "1e-6"], input=events, check=True)
+    server = serve()
+    quiet.open(server.address)
+    quiet.wait(READY)
+    ledger = server.status()["ledger"]
+    assert ledger["error_now"] > ledger["error_target"] == 1e-6, ledger
+    assert quiet.text("#verdict-title") == "The ledger's error is above its target"
+    assert quiet.evaluate("document.querySelector('#verdict').dataset.level") == "strain"
 
 
 @pytest.mark.parametrize("mode", ["--exact", "--forever"])
@@ -237,6 +296,7 @@ def test_numbers_and_states_become_text_that_is_right(quiet, serve):
     quiet.open(serve().address)
     check_texts(quiet)
     check_verdict(quiet)
+    check_speeds(quiet)
 
 
 def test_what_is_held_is_shown_where_there_are_holds(quiet, serve):

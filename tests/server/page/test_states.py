@@ -113,9 +113,14 @@ def test_a_token_is_asked_for_and_travels_in_a_header_only(quiet, serve, tmp_pat
     assert quiet.evaluate("document.activeElement.id") == "token"
     assert quiet.text("#ask-problem") == ""
     quiet.screenshot(pictures / "token.png")
+    quiet.type("a token with a blank and “quotes”")
+    quiet.press("Enter")
+    quiet.wait("document.querySelector('#ask-problem').textContent.startsWith('A token has letters')")
+    assert quiet.evaluate(STATE) == "token" and quiet.evaluate("document.activeElement.id") == "token"
+    quiet.evaluate("document.querySelector('#token').value = ''")
     quiet.type("a-token-that-nobody-knows")
     quiet.press("Enter")
-    quiet.wait("document.querySelector('#ask-problem').textContent !== ''")
+    quiet.wait("document.querySelector('#ask-problem').textContent === 'The server does not know this token.'")
     assert quiet.evaluate("document.activeElement.id") == "token"
     quiet.screenshot(pictures / "token-wrong.png", whole=False)
     quiet.type(TOKEN)
