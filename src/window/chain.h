@@ -59,9 +59,10 @@ typedef struct lethe_chain {
     uint64_t fresh, duplicates, refused;
     uint64_t peak_memory_bytes;
 
-    /* Set when no room could be made: the following period, and the ids alive at that time.
-     * Before that period, and with at least as many ids alive, trying again is useless. */
-    uint64_t full_until, full_alive;
+    /* When no room could be made: that moment, plus 1, and the arrivals then; 0: not known. Until
+     * time passes, or an id is added or removed, trying again is useless. No longer than that: what
+     * is not saved must not decide, and a forecast falls while no ids arrive. */
+    uint64_t full_at_ms, full_arrivals;
 
     /* Before this period, an id may have entries in more than one part. */
     uint64_t repeats_until;

@@ -342,6 +342,35 @@ def test_partial_resynchronisation(pair):
     assert master.client.info("stats")["sync_full"] == full
 
 
+def test_what_a_reloaded_master_takes_its_replica_takes(timed_pair, clock):
+    """A table at its cap, in the middle of a period: what has not been saved must not decide."""
+    master, replica = timed_pair
+    period_ms, ids = 2000, iter(range(100000))
+    def next_period():
+        clock.pass_time(period_ms - int(table_info(master.client)["clock_ms"]) % period_ms + 100)
+    def add(count):
+        return master.call("ONCE.ADD", "t", *[next(ids) for _ in range(count)])
+    master.call("ONCE.CREATE", "t", "WINDOW", 30 * period_ms, "ERROR", "1e-6", "MAXMEMORY", 43000)
+    add(3000)
+    clock.pass_time(65 * period_ms)
+    for _ in range(20):
+        next_period()
+        add(200)
+    next_period()
+    while not isinstance(add(1)[0], redis.ResponseError):
+        pass
+    master.call("DEBUG", "RELOAD")
+    clock.pass_time(1700)
+    assert master.call("ONCE.INCRBY", "t", "new", "n", 1) == [1, 1]
+    replica.catch_up_with(master)
+    assert replica.call("ONCE.SEEN", "t", "new") == [1]
+    same_digest(master, replica)
+    master.kill()
+    replica.call("REPLICAOF", "NO", "ONE")
+    clock.pass_time(period_ms)
+    assert replica.call("ONCE.INCRBY", "t", "new", "n", 1) == [0, 1]
+
+
 def test_a_change_that_asks_no_window_moves_its_clock(start):
     """A window that was loaded meanwhile is at the same time afterwards as the one that was there all along."""
     master, replica = start(), start()
