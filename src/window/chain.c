@@ -257,6 +257,7 @@ lethe_status lethe_chain_remove(lethe_chain *chain, lethe_hash id, uint64_t now_
         all += matches[i];
     }
     if (all == 0) return LETHE_ENOTFOUND;
+    chain->full_at_ms = 0;
     /* If the id cannot have several entries, all matches except one are entries of other ids,
      * and nothing shows which. Then all stay: removing the wrong one would break P1 for another id,
      * and this id matches the other entries anyway. If it can have several, then at most one per
@@ -354,5 +355,6 @@ void lethe_chain_merge(lethe_chain *chain, lethe_chain *other) {
     chain->duplicates += other->duplicates;
     chain->refused += other->refused;
     chain->is_sweeping = true;
+    chain->full_at_ms = 0;
     lethe_chain_note_peak(chain);
 }

@@ -59,9 +59,10 @@ typedef struct lethe_chain {
     uint64_t fresh, duplicates, refused;
     uint64_t peak_memory_bytes;
 
-    /* Set when no room could be made: the following period, and the ids alive at that time.
-     * Before that period, and with at least as many ids alive, trying again is useless. */
-    uint64_t full_until, full_alive;
+    /* When no room could be made: that moment, plus 1, and the arrivals then; 0: not known. Until
+     * time passes, or an id is added or removed, trying again is useless. No longer than that: what
+     * is not saved must not decide, and a forecast falls while no ids arrive. */
+    uint64_t full_at_ms, full_arrivals;
 
     /* Before this period, an id may have entries in more than one part. */
     uint64_t repeats_until;
@@ -157,9 +158,11 @@ LETHE_MUST_CHECK lethe_status lethe_chain_can_merge(const lethe_chain *chain,
 void lethe_chain_merge(lethe_chain *chain, lethe_chain *other);
 
 /* Saving: the length of the payload, and the payload itself. Loading: into a chain that init
- * made with the saved options, from a frame of any version. On error the chain is dropped. */
+ * made with the saved options, from a frame of any version. *may_list is how many slabs the file may
+ * still list. On error the chain is dropped. */
 uint64_t lethe_chain_saved_bytes(const lethe_chain *chain);
 void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder);
-LETHE_MUST_CHECK lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder);
+LETHE_MUST_CHECK lethe_status lethe_chain_decode(lethe_chain *chain, uint64_t *may_list,
+                                                 lethe_decoder *decoder);
 
 #endif

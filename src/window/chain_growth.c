@@ -291,17 +291,18 @@ static void choose_size(const lethe_chain *chain, uint64_t *capacity, double *ou
 }
 
 lethe_status lethe_chain_make_room(lethe_chain *chain) {
-    uint64_t capacity, alive = alive_in_all(chain);
-    if (chain->period < chain->full_until && alive >= chain->full_alive) return LETHE_EFULL;
+    bool is_known = chain->full_at_ms == chain->clock_ms + 1;
+    if (is_known && chain->full_arrivals == chain->arrivals) return LETHE_EFULL;
+    uint64_t capacity;
     double share;
     choose_size(chain, &capacity, &share);
     lethe_status status = open_part(chain, capacity, share);
     if (status == LETHE_EFULL) status = reopen_part(chain);
     if (status == LETHE_EFULL && chain->is_refilling)
-        status = lethe_chain_open_beyond(chain, alive, share);
+        status = lethe_chain_open_beyond(chain, alive_in_all(chain), share);
     if (status == LETHE_EFULL) {
-        chain->full_until = chain->period + 1;
-        chain->full_alive = alive;
+        chain->full_at_ms = chain->clock_ms + 1;
+        chain->full_arrivals = chain->arrivals;
     }
     return status;
 }

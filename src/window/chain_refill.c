@@ -112,5 +112,6 @@ lethe_status lethe_chain_refill(lethe_chain *chain, uint64_t ids) {
                             lethe_part_planned_bytes(&shape) > chain->options.max_memory_bytes);
     }
     chain->is_refilling = ids > 0;
+    chain->full_at_ms = 0;
     return LETHE_OK;
 }

@@ -96,6 +96,36 @@ def test_a_replica_repeats_refusals_for_lack_of_memory(pair, kind):
     assert refused > 0 or kind == "forgetful" # which counts what its cap refused
 
 
+def test_what_time_needs_is_not_limited(timed_pair, clock):
+    """A small window follows when the ids of a large one have expired, on a master whose table may not grow as on its replica."""
+    master, replica = timed_pair
+    for server in timed_pair:
+        server.client.config_set("lethe.tick-ms", 60000)
+    time.sleep(0.3) # the timers have come for the last time
+    master.call("ONCE.CREATE", "t", "WINDOW", 3000)
+    for step in range(20):
+        master.call("ONCE.ADD", "t", *range(1000 * step, 1000 * (step + 1)))
+    for step in range(10):
+        clock.pass_time(500)
+        master.client.config_set("lethe.largest-value", 10000)
+        master.call("ONCE.DEL", "t", "none")
+        master.client.config_set("lethe.largest-value", 4 << 30)
+        replica.catch_up_with(master)
+        assert master.digest() == replica.digest(), step
+    assert table_info(master.client)["memory_bytes"] < 30000
+
+
+def test_a_digest_is_not_limited(server):
+    """Or all tables would have the same one."""
+    server.call("ONCE.ADD", "t", "a")
+    before = server.digest()
+    server.client.config_set("lethe.largest-value", 1000)
+    try:
+        assert server.digest() == before
+    finally:
+        server.client.config_set("lethe.largest-value", 4 << 30)
+
+
 def test_the_digest_tells_every_difference(server):
     server.call("ONCE.CREATE", "t", "SEED", 1)
     server.call("ONCE.INCRBY", "t", "a", "x", 1)
@@ -340,6 +370,35 @@ def test_partial_resynchronisation(pair):
     load(master, chance, 200)
     same_digest(master, replica)
     assert master.client.info("stats")["sync_full"] == full
+
+
+def test_what_a_reloaded_master_takes_its_replica_takes(timed_pair, clock):
+    """A table at its cap, in the middle of a period: what has not been saved must not decide."""
+    master, replica = timed_pair
+    period_ms, ids = 2000, iter(range(100000))
+    def next_period():
+        clock.pass_time(period_ms - int(table_info(master.client)["clock_ms"]) % period_ms + 100)
+    def add(count):
+        return master.call("ONCE.ADD", "t", *[next(ids) for _ in range(count)])
+    master.call("ONCE.CREATE", "t", "WINDOW", 30 * period_ms, "ERROR", "1e-6", "MAXMEMORY", 43000)
+    add(3000)
+    clock.pass_time(65 * period_ms)
+    for _ in range(20):
+        next_period()
+        add(200)
+    next_period()
+    while not isinstance(add(1)[0], redis.ResponseError):
+        pass
+    master.call("DEBUG", "RELOAD")
+    clock.pass_time(1700)
+    assert master.call("ONCE.INCRBY", "t", "new", "n", 1) == [1, 1]
+    replica.catch_up_with(master)
+    assert replica.call("ONCE.SEEN", "t", "new") == [1]
+    same_digest(master, replica)
+    master.kill()
+    replica.call("REPLICAOF", "NO", "ONE")
+    clock.pass_time(period_ms)
+    assert replica.call("ONCE.INCRBY", "t", "new", "n", 1) == [0, 1]
 
 
 def test_a_change_that_asks_no_window_moves_its_clock(start):

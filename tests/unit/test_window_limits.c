@@ -240,8 +240,48 @@ static void counters_are_exact(void **state) {
     }
 }
 
+/* Two windows that are asked the same, one of which may have been saved and loaded meanwhile. */
+static lethe_answer ask_both(lethe_window *const windows[2], uint64_t id, uint64_t now_ms) {
+    lethe_answer answers[2];
+    for (int i = 0; i < 2; i++)
+        (void)!lethe_window_add_and_test(windows[i], hash_of(id), now_ms, &answers[i]);
+    assert_int_equal(answers[0], answers[1]);
+    return answers[0];
+}
+
+/* At its cap a window refuses for as long as a burst lets it expect too many ids. A copy, which was
+ * not there when it refused, must take the next one at the same moment. */
+static void a_copy_at_the_cap_decides_as_its_original(void **state) {
+    (void)state;
+    enum { PERIOD_MS = 2000, EARLY_MS = 100, LATE_MS = 1900 };
+    unsigned later = 0;
+    for (uint64_t cap_bytes = 30000; cap_bytes < 50000; cap_bytes += 1000) {
+        lethe_window *windows[2];
+        for (int i = 0; i < 2; i++)
+            windows[i] = test_window_make(&LETHE_OPTIONS(
+                lethe_window_options, .window_ms = 30 * PERIOD_MS, .max_memory_bytes = cap_bytes));
+        uint64_t id = 0, period = 500;
+        while (id < 3000)
+            (void)ask_both(windows, id++, period * PERIOD_MS);
+        /* One part of 4096 is left, and fills slowly up to the last burst. */
+        for (period += 65; period < 585; period++) {
+            for (int i = 0; i < 200; i++)
+                (void)ask_both(windows, id++, period * PERIOD_MS + EARLY_MS);
+        }
+        while (ask_both(windows, id++, period * PERIOD_MS + EARLY_MS) != LETHE_ANSWER_REFUSED)
+            continue;
+        test_window_reload(&windows[1]);
+        later += ask_both(windows, id, period * PERIOD_MS + LATE_MS) == LETHE_ANSWER_FRESH;
+        test_window_assert_same(windows[0], windows[1]);
+        lethe_window_free(windows[0]);
+        lethe_window_free(windows[1]);
+    }
+    assert_true(later > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_at_the_cap_decides_as_its_original),
         cmocka_unit_test(counters_are_exact),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(zero_is_the_default),
