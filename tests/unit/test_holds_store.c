@@ -238,7 +238,7 @@ static void wait_for_fold(lethe_store *store) {
  * that ends then gives counters up, and moves the others. */
 static void a_settlement_that_does_not_fit_is_in_its_group(void **state) {
     (void)state;
-    enum { ROUNDS = 30 };
+    enum { ROUNDS = 8 };
     lethe_store_options options = usual;
     options.counters_memory_bytes = 1; /* each commit is followed by such a fold */
     lethe_store *store = test_store_open(folder.path, options);
