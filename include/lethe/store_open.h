@@ -73,7 +73,8 @@ typedef struct lethe_store_options {
     /* 0: commit whenever the disk is idle. Otherwise an operation waits this long for others, to be
      * committed together with them; it is acknowledged after that; at most 10,000. */
     uint64_t commit_interval_ms;
-    /* How far the time of an event may be ahead of the wall clock; 0 -> 60,000. */
+    /* How far the time of an event may be ahead of the wall clock; 0 -> 60,000. Whatever it is, a
+     * time after the year 9999 is too far ahead. */
     uint64_t max_future_ms;
     /* Commit when this many operations are waiting, or a quarter as many if the disk is idle; 0 ->
      * 32,768; at most 65,536. */

@@ -135,6 +135,7 @@ static lethe_status keep_all(struct adding *adding, const lethe_set *set, lethe_
                                      &contents->backup.copied_bytes);
         contents->backup.bytes += set->files[i].size_bytes;
     }
+    if (status == LETHE_OK) status = lethe_contents_sync(adding->backups);
     return lethe_detail_of_file(detail, status, "write to", adding->backups);
 }
 

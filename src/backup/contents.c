@@ -30,6 +30,11 @@ lethe_status lethe_contents_prepare(const char *backups) {
     return folder_of(backups, path) ? lethe_os_folder_make(path) : LETHE_EIO;
 }
 
+lethe_status lethe_contents_sync(const char *backups) {
+    char path[LETHE_OS_PATH_BYTES];
+    return folder_of(backups, path) ? lethe_os_sync_folder(path) : LETHE_EIO;
+}
+
 /* Bytes that are read, hashed, and perhaps written. */
 struct passing {
     const lethe_set_file *from;

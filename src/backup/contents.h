@@ -16,6 +16,10 @@ LETHE_MUST_CHECK lethe_status lethe_contents_keep(const char *backups, uint64_t 
                                                   const lethe_set_file *file,
                                                   lethe_backup_file *out, uint64_t *copied_bytes);
 
+/* After the last of them: also those that were there are durable. Who wrote them may have been
+ * killed before their names were. Errors: LETHE_EIO. */
+LETHE_MUST_CHECK lethe_status lethe_contents_sync(const char *backups);
+
 /* Reads every file of a backup and compares it with the list. Of a backup of an earlier version it
  * only looks whether all files are there. Errors: LETHE_ECORRUPT, LETHE_EIO, LETHE_ENOMEM; detail
  * names the file. */

@@ -210,6 +210,12 @@ static lethe_status name_another(const lethe_backup_kind *kind, const char *back
                              (unsigned long long)number, reason.text);
 }
 
+/* Whether all of it is in its place, also if that could not be made durable: no remains then. */
+static bool has_root(const lethe_backup_kind *kind, const char *folder) {
+    char path[LETHE_OS_PATH_BYTES];
+    return lethe_os_path(path, "%s/%s", folder, kind->root) && lethe_os_exists(path);
+}
+
 static lethe_status restore(const lethe_backup_kind *kind, const char *backups,
                             const lethe_backup_contents *contents, const char *folder,
                             lethe_detail *detail) {
@@ -221,9 +227,9 @@ static lethe_status restore(const lethe_backup_kind *kind, const char *backups,
     if (status != LETHE_OK) return status;
     status = fill(kind, backups, contents, half, detail);
     if (status == LETHE_OK) status = move_all(kind, half, folder, detail);
-    if (status == LETHE_OK) {
+    if (status == LETHE_OK || has_root(kind, folder)) {
         remove_half(folder);
-        return LETHE_OK;
+        return status;
     }
     (void)remove_remains(folder); /* the next restore meets it again */
     if (was_missing) lethe_os_folder_remove(folder);

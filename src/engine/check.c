@@ -121,7 +121,7 @@ static lethe_status examine_records(lethe_disk *disk, struct examination *examin
             examine(disk, parts[i].family, parts[i].what, parts[i].record, examination, detail);
     }
     if (status == LETHE_OK)
-        status = lethe_claims_examine(disk, &examination->health->claims,
+        status = lethe_claims_examine(disk, &examination->state, &examination->health->claims,
                                       &examination->health->holds, detail);
     if (status != LETHE_OK || !lethe_disk_has(disk, LETHE_FAMILY_BUCKETS)) return status;
     status = examine(disk, LETHE_FAMILY_BUCKETS, "bucket", examine_bucket, examination, detail);

@@ -201,7 +201,7 @@ lethe_status lethe_engine_read(lethe_store *store, lethe_detail *detail) {
     resolve_settings(store);
     status = open_values(store, detail);
     if (status == LETHE_OK) status = lethe_log_replay(store, detail);
-    if (status == LETHE_OK) status = lethe_claims_expect(store->disk, detail);
+    if (status == LETHE_OK) status = lethe_claims_expect(store->disk, &store->state, detail);
     if (status != LETHE_OK) return status;
     return lethe_claims_open(&store->claims, store->disk, store->allocator, detail);
 }

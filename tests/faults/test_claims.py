@@ -104,6 +104,22 @@ def test_killed_at_each_write_and_sync(claims, tmp_path, command, power):
         assert reply == ("one" if answer["answer"] == "done" else "two")
 
 
+def test_a_manifest_that_lost_its_end(claims, tmp_path):
+    """RocksDB forgets a family whose beginning its manifest has lost, and passes over its records in the log."""
+    (tmp_path / "events").write_text("id\tkey\t1\n")
+    assert claims.store.count(str(tmp_path / "events"))[0] == 0
+    assert claims.ask("begin", "--lease", "1h", "--token", "a", "work")["answer"] == "new"
+    for lost in range(1, 120, sized(17, 5, 1)):
+        trial = Claims(claims.store.copy_to(tmp_path / "trial"))
+        (manifest,) = trial.folder.glob("data/MANIFEST*")
+        os.truncate(manifest, manifest.stat().st_size - lost)
+        for command in ("check", "list"):
+            code, _, errors = trial.store.lethe(command)
+            assert code == 3 and "restore a backup" in errors, (lost, command, errors)
+        code, output, errors = trial.run("begin", "--token", "b", "work")
+        assert code == 3 and "restore a backup" in errors, (lost, output, errors)
+
+
 def test_many_run_it_once(claims, tmp_path):
     script = f"echo x >> {tmp_path}/ran; echo result; exit 7"
     processes = [claims.start("run", "--wait", "100s", "--busy-code", "99", "job", "--", "sh", "-c", script) for _ in range(6)]

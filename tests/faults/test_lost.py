@@ -71,6 +71,51 @@ def test_of_a_store(mode, place):
         assert lethe("list", "--db", place / "store")[1] == output, f"at {at}"
 
 
+def test_of_a_backup_that_was_killed(place):
+    """What it has copied is there, and its name may not be on disk: the next backup, which finds it, must not rely on it."""
+    events, count = place.parent / "events", place.parent / "count"
+    events.write_text("".join(f"id-{number}\tkey-{number % 7}\t1\n" for number in range(60)))
+    faults = {"LD_PRELOAD": str(PRELOAD), "LETHE_FAULT_FOLDER": str(place), "LETHE_FAULT_ON": "sync"}
+    words = ["backup", "-q", "--db", place / "store", "--to", place / "backups"]
+    assert lethe("count", "-q", "--db", place / "store", events)[0] == 0
+    shutil.copytree(place / "store", place.parent / "store")
+    assert lethe(*words, faults={**faults, "LETHE_FAULT_COUNT": str(count)})[0] == 0
+    total = int(count.read_text())
+    for at in range(total, 0, -1)[:sized(5, total, total)]:
+        shutil.rmtree(place)
+        shutil.copytree(place.parent / "store", place / "store")
+        synced = shadow.begin(place, place.parent / "shadow")
+        code, _, errors = lethe(*words, faults={**faults, **synced, "LETHE_FAULT_ACTION": "kill", "LETHE_FAULT_AT": str(at)})
+        assert code == -9, errors
+        code, _, errors = lethe(*words, faults={**faults, **synced})
+        assert code == 0, errors
+        shadow.cut_power(place, place.parent / "shadow")
+        code, _, errors = lethe("restore", "-q", "--from", place / "backups", "--db", place / "restored")
+        assert code == 0, f"at {at}: {errors}"
+        code, output, errors = lethe("list", "--db", place / "restored")
+        assert sum(int(line.split("\t")[1]) for line in output.splitlines()) == 60, f"at {at}: {errors}"
+
+
+def test_of_the_name_of_what_is_restored(place):
+    """All of it is in its place when the last sync fails: what is there is a store, and not what a restore has left of one."""
+    events, count = place.parent / "events", place.parent / "count"
+    events.write_text("".join(f"id-{number}\tkey-{number % 7}\t1\n" for number in range(60)))
+    mode = ["--forever", "--ledger-memory", "4MiB", "--ledger-capacity", "1M"]
+    assert lethe("count", "-q", "--db", place / "store", *mode, events)[0] == 0
+    assert lethe("backup", "-q", "--db", place / "store", "--to", place / "backups")[0] == 0
+    words = ["restore", "-q", "--from", place / "backups", "--db"]
+    faults = {"LD_PRELOAD": str(PRELOAD), "LETHE_FAULT_FOLDER": str(place), "LETHE_FAULT_ON": "sync"}
+    assert lethe(*words, place / "first", faults={**faults, "LETHE_FAULT_COUNT": str(count)})[0] == 0
+    code, _, errors = lethe(*words, place / "second", faults={**faults, "LETHE_FAULT_ACTION": "eio", "LETHE_FAULT_TIMES": "1",
+                                                              "LETHE_FAULT_AT": count.read_text()})
+    assert code == ENVIRONMENT, errors
+    assert sorted(path.name for path in (place / "second").iterdir()) == ["acknowledged", "data", "ledger"]
+    code, _, errors = lethe("check", "--db", place / "second")
+    assert code == 0, errors
+    assert lethe("count", "-q", "--db", place / "second", events)[0] == 0
+    assert lethe("list", "--db", place / "second")[1] == lethe("list", "--db", place / "store")[1]
+
+
 def test_of_a_list_of_late_events(place):
     events = place.parent / "events"
     late = [f"id-{number}-late\tk\t{1600000000000 - number}\n" for number in range(40)]

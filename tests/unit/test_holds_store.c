@@ -8,8 +8,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/claims/record.h"
+#include "engine/store.h"
 #include "lethe/holds.h"
 #include "support/heap.h"
 #include "support/refusals.h"
@@ -194,6 +196,75 @@ static void sums_that_do_not_fit_are_answered_so(void **state) {
     test_store_close(store);
 }
 
+/* While a hold's end is not recorded on disk, others are placed in its room: all of them together
+ * may be more than fits, and the store opens all the same. */
+static void lapsed_holds_are_not_added_up(void **state) {
+    (void)state;
+    enum { LAPSING = 8 };
+    lethe_hold_answer answer;
+    lethe_store *store = test_store_open(folder.path, usual);
+    for (unsigned i = 0; i < LAPSING; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%u", i);
+        lethe_hold hold = hold_of(id, "k", INT64_MAX / LAPSING, INT64_MAX);
+        hold.lease_ms = 400;
+        assert_ok(lethe_hold_place(store, &hold, &answer, NULL));
+        assert_int_equal(answer, LETHE_HOLD_HELD);
+    }
+    while (stats_of(store).open > 0)
+        usleep(1000);
+    assert_int_equal(place(store, "large", INT64_MAX, INT64_MAX), LETHE_HOLD_HELD);
+    test_store_close(store);
+    store = test_store_open(folder.path, usual);
+    assert_int_equal(stats_of(store).open, 1);
+    assert_int_equal(stats_of(store).held, INT64_MAX);
+    assert_int_equal(place(store, "more", 1, INT64_MAX), LETHE_HOLD_LIMITED);
+    assert_int_equal(settle(store, "0", 1), LETHE_HOLD_LIMITED); /* a new take */
+    assert_int_equal(settle(store, "large", 7), LETHE_HOLD_SETTLED);
+    assert_int_equal(settle(store, "0", 1), LETHE_HOLD_SETTLED);
+    assert_int_equal(test_store_value(store, "k"), 8);
+    assert_int_equal(stats_of(store).ended, LAPSING + 1);
+    test_store_close(store);
+}
+
+static void wait_for_fold(lethe_store *store) {
+    lethe_engine_enter(store);
+    while (store->fold.running || store->fold.wanted)
+        lethe_os_condition_wait(&store->log.done, &store->lock);
+    lethe_engine_leave(store);
+}
+
+/* A settlement that does not fit has listed its counter in a group that nothing else is in. A fold
+ * that ends then gives counters up, and moves the others. */
+static void a_settlement_that_does_not_fit_is_in_its_group(void **state) {
+    (void)state;
+    enum { ROUNDS = 8 };
+    lethe_store_options options = usual;
+    options.counters_memory_bytes = 1; /* each commit is followed by such a fold */
+    lethe_store *store = test_store_open(folder.path, options);
+    set(store, "k", 0);
+    assert_int_equal(place(store, "d", 5, 100), LETHE_HOLD_HELD);
+    set(store, "k", INT64_MAX);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct test_folder killed;
+        char id[16], key[32];
+        snprintf(id, sizeof id, "%u", i);
+        snprintf(key, sizeof key, "key-%u", i);
+        wait_for_fold(store);
+        assert_int_equal(test_store_apply(store, id, key, 1, 0), LETHE_OUTCOME_APPLIED);
+        assert_int_equal(settle(store, "d", 1), LETHE_HOLD_OVERFLOW);
+        wait_for_fold(store);
+        test_store_kill(&folder, &killed);
+        lethe_store *copy = test_store_open(killed.path, usual);
+        assert_int_equal(test_store_value(copy, "k"), INT64_MAX);
+        assert_int_equal(test_store_value(copy, key), 1);
+        assert_int_equal(test_store_stats(copy).counters, i + 2);
+        test_store_close(copy);
+        test_folder_remove(&killed);
+    }
+    test_store_close(store);
+}
+
 /* --- threads --- */
 
 struct worker {
@@ -317,6 +388,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(wrong_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(some_stores_have_none, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_that_do_not_fit_are_answered_so, setup, teardown),
+        cmocka_unit_test_setup_teardown(lapsed_holds_are_not_added_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_settlement_that_does_not_fit_is_in_its_group, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_limit_holds_among_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(failed_allocations_change_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_found, setup, teardown),

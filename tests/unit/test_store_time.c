@@ -44,6 +44,29 @@ static void time_is_judged(void **state) {
     test_folder_remove(&folder);
 }
 
+/* Goal:   whatever the caller allows, sums of a time and W do not leave 64 bits: the next opening
+ *         would forget what was just applied. */
+static void no_time_is_near_the_end_of_all(void **state) {
+    (void)state;
+    const uint64_t last_ms = UINT64_C(253402300799999);
+    struct test_folder folder;
+    lethe_store_options any = usual;
+    any.max_future_ms = UINT64_MAX;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, any);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, UINT64_MAX - 5), LETHE_OUTCOME_FUTURE);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, last_ms + 1), LETHE_OUTCOME_FUTURE);
+    assert_int_equal(test_store_apply(store, "a", "k", 1, last_ms), LETHE_OUTCOME_APPLIED);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(test_store_apply(store, "a", "k", 1, last_ms), LETHE_OUTCOME_DUPLICATE);
+        test_store_close(store);
+        store = test_store_open(folder.path, any);
+    }
+    assert_int_equal(test_store_value(store, "k"), 1);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 static void another_window_takes_effect(void **state) {
     (void)state;
     struct test_folder folder;
@@ -112,6 +135,7 @@ static void the_clock_goes_on_without_commits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_judged),
+        cmocka_unit_test(no_time_is_near_the_end_of_all),
         cmocka_unit_test(another_window_takes_effect),
         cmocka_unit_test(the_wall_clock_goes_on),
         cmocka_unit_test(the_clock_goes_on_without_commits),

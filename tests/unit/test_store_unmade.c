@@ -6,6 +6,7 @@
  *         meanwhile; and kills at each step of taking a store back. */
 #include "support/test.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/disk/internal.h"
+#include "os/file.h"
 #include "os/folder.h"
 #include "support/store.h"
 
@@ -248,6 +250,28 @@ static void lost_data_are_not_made_anew(void **state) {
     }
 }
 
+/* Goal:   what is acknowledged does not rest on a name that a power cut may take: the process that
+ *         gave the database its name may have been killed before the folder was synced. */
+static int fail_syncs(lethe_os_operation operation) {
+    return operation == LETHE_OS_SYNC ? EIO : 0;
+}
+
+static void who_finds_a_store_syncs_its_name(void **state) {
+    (void)state;
+    lethe_store_options options = {.create = true};
+    lethe_detail detail = {""};
+    lethe_store *store = test_store_open(path, options);
+    test_store_close(store);
+    lethe_os_set_fault_hook(fail_syncs);
+    lethe_status status = test_store_try_open(path, options, &store, &detail);
+    lethe_os_set_fault_hook(NULL);
+    assert_int_equal(status, LETHE_EIO);
+    assert_non_null(strstr(detail.text, "cannot open"));
+    store = test_store_open(path, options);
+    test_store_close(store);
+    test_folder_remove_tree(path);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -257,6 +281,7 @@ int main(void) {
         TEST(a_folder_that_was_there_stays),
         TEST(making_that_was_interrupted_is_told),
         TEST(lost_data_are_not_made_anew),
+        TEST(who_finds_a_store_syncs_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

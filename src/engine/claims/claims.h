@@ -14,6 +14,7 @@
 
 #include "engine/buffer.h"
 #include "engine/claims/record.h"
+#include "engine/log/state.h"
 
 /* The cap of all replies in a new store. */
 #define LETHE_CLAIMS_REPLIES_BYTES (UINT64_C(256) << 20)
@@ -218,12 +219,14 @@ LETHE_MUST_CHECK lethe_status lethe_claim_keep(lethe_store *store, const lethe_c
 
 /* --- expect.c --- */
 
-/* Whether all claims and holds are there that the record about them counts. Cost: 1 microsecond for
- * each.
+/* Whether all claims and holds are there that the record about them counts, and that record if the
+ * state says that there is one. Cost: 1 microsecond for each.
  * Errors: LETHE_ECORRUPT, LETHE_EVERSION, LETHE_ENOMEM, those of the disk. */
-LETHE_MUST_CHECK lethe_status lethe_claims_expect(lethe_disk *disk, lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_claims_expect(lethe_disk *disk, const lethe_state *state,
+                                                  lethe_detail *detail);
 /* Reads every record of CLAIMS, and that they agree with each other. Counts claims and holds. */
-LETHE_MUST_CHECK lethe_status lethe_claims_examine(lethe_disk *disk, uint64_t *claims,
-                                                   uint64_t *holds, lethe_detail *detail);
+LETHE_MUST_CHECK lethe_status lethe_claims_examine(lethe_disk *disk, const lethe_state *state,
+                                                   uint64_t *claims, uint64_t *holds,
+                                                   lethe_detail *detail);
 
 #endif

@@ -5,7 +5,8 @@
  *         missing, or is there as it was at another time, changes the sum.
  * WHY     A database whose manifest lost its end opens without an error, and a reader may meet the
  *         tables of one moment and the log of another. Neither may show a claim as it was: its work
- *         would be done again. */
+ *         would be done again. Such a manifest may lack the whole family, whose records in the log
+ *         RocksDB then passes over. So the state says that there is one. */
 #include <string.h>
 
 #include "core/bytes.h"
@@ -78,12 +79,22 @@ static lethe_status compare(const lethe_claims_record *record, const struct tall
                              has_claims ? "holds" : "claims");
 }
 
-lethe_status lethe_claims_expect(lethe_disk *disk, lethe_detail *detail) {
+/* Reads the record about all; LETHE_ENOTFOUND if there is none, and need not be. */
+static lethe_status load_record(lethe_disk *disk, const lethe_state *state,
+                                lethe_claims_record *out, lethe_detail *detail) {
+    lethe_status status = lethe_claims_load(disk, out, detail);
+    if (status != LETHE_ENOTFOUND || !state->has_claims) return status;
+    return lethe_detail_fill(detail, LETHE_ECORRUPT,
+                             "the claims and holds that the store's state counts are missing; "
+                             "restore a backup");
+}
+
+lethe_status lethe_claims_expect(lethe_disk *disk, const lethe_state *state, lethe_detail *detail) {
     struct tally tally = {0};
     lethe_claims_record record;
-    if (!lethe_disk_has(disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
-    lethe_status status = lethe_claims_load(disk, &record, detail);
+    lethe_status status = load_record(disk, state, &record, detail);
     if (status != LETHE_OK && status != LETHE_ENOTFOUND) return status;
+    if (!lethe_disk_has(disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
     status = count_kind(disk, LETHE_CLAIM_BY_ID, &tally, detail);
     if (status == LETHE_OK) status = count_kind(disk, LETHE_HOLD_BY_ID, &tally, detail);
     return status == LETHE_OK ? compare(&record, &tally, detail) : status;
@@ -149,14 +160,14 @@ static uint64_t length_of(lethe_claim_range range) {
     return range.next - range.first;
 }
 
-lethe_status lethe_claims_examine(lethe_disk *disk, uint64_t *claims, uint64_t *holds,
-                                  lethe_detail *detail) {
+lethe_status lethe_claims_examine(lethe_disk *disk, const lethe_state *state, uint64_t *claims,
+                                  uint64_t *holds, lethe_detail *detail) {
     struct tally tally = {0};
     lethe_claims_record record;
     *claims = *holds = 0;
-    if (!lethe_disk_has(disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
-    lethe_status status = lethe_claims_load(disk, &record, detail);
+    lethe_status status = load_record(disk, state, &record, detail);
     if (status != LETHE_OK && status != LETHE_ENOTFOUND) return status;
+    if (!lethe_disk_has(disk, LETHE_FAMILY_CLAIMS)) return LETHE_OK;
     status = walk_all(disk, &record, &tally, detail);
     if (status == LETHE_OK) status = compare(&record, &tally, detail);
     if (status != LETHE_OK) return status;

@@ -21,6 +21,8 @@
  * I5      RocksDB knows files by their paths, and the claim is on the folder that was opened. So
  *         before each step that may write, lethe_disk_check_place compares the two. A store whose
  *         folder was moved, removed or replaced writes nothing more, and RocksDB removes nothing.
+ * I6      Before a writer opens the database, its name is on disk. Whoever gave it that name, or
+ *         restored it, may have ended before the folder was synced, or that sync may have failed.
  * WHY     Refusing every damaged end would refuse a store after any power cut. Accepting it, as
  *         RocksDB does by itself, would lose acknowledged commits without an error when a disk goes
  *         bad.
@@ -343,6 +345,14 @@ static void remove_diary(lethe_disk *disk) {
     lethe_os_temporary_remove(&disk->temporary);
 }
 
+/* I6. */
+static lethe_status sync_name(const lethe_disk *disk, lethe_detail *detail) {
+    lethe_status status = lethe_os_sync_folder(disk->folder);
+    return status == LETHE_OK ? LETHE_OK
+                              : lethe_detail_fill(detail, status, "cannot open %s: %s",
+                                                  disk->folder, strerror(errno));
+}
+
 /* Has what is there inspected, without changing it. */
 static lethe_status inspect_first(lethe_disk *disk, lethe_disk_inspector inspect,
                                   lethe_detail *detail) {
@@ -367,6 +377,7 @@ static lethe_status open_prepared(lethe_disk *disk, bool create, lethe_disk_insp
     if (status != LETHE_OK) return status;
     if (disk->mode == LETHE_DISK_WRITE && !is_new) {
         status = inspect_first(disk, inspect, detail);
+        if (status == LETHE_OK) status = sync_name(disk, detail);
         if (status != LETHE_OK) return status;
     }
     if (is_new) status = make_database(disk, detail);

@@ -156,7 +156,8 @@ static lethe_status decide_place(struct call *call, lethe_detail *detail) {
 
 /* --- settle and release --- */
 
-/* Adds what was settled to the counter, and to its buckets of the hold's moment. */
+/* Adds what was settled to the counter, and to its buckets of the hold's moment. The group lists
+ * these records then, also if they end up as they were, so it has something to commit. */
 static lethe_status book(struct call *call, const lethe_hold_record *hold, bool *overflows,
                          lethe_detail *detail) {
     lethe_values *values = &call->store->values;
@@ -167,6 +168,7 @@ static lethe_status book(struct call *call, const lethe_hold_record *hold, bool 
     if (hold->actual == 0) return LETHE_OK;
     lethe_group *group = lethe_log_filling(&call->store->log);
     lethe_log_open_group(group);
+    if (lethe_group_is_empty(group)) group->operations = 1;
     lethe_values_fetch(values, &operation, NULL, 1, &outcome);
     values->buckets.wall_ms = hold->wall_ms;
     lethe_status status = lethe_values_change(values, group, &operation, 0, overflows, detail);

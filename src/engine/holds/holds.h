@@ -37,7 +37,8 @@ typedef struct lethe_holds {
     /* By id, where each is: the value of a record is an address. */
     lethe_tally *by_id;
     uint64_t gone; /* records without one */
-    /* Those whose lease has ended, in that order: of these nothing is held. */
+    /* Those whose lease has ended, in that order; before them, those whose lease had ended when the
+     * store was opened. Of these nothing is held. */
     lethe_hold_open *lapsed, **lapsed_end;
     uint64_t bytes;
     /* The sum of what the heap has, in two words. */

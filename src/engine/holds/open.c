@@ -197,13 +197,21 @@ void lethe_holds_drop_lapsed(lethe_store *store) {
 
 /* --- opening and closing --- */
 
-/* Takes one from disk. What has lapsed meanwhile does so when the first call asks. */
-static lethe_status take_in(lethe_store *store, lethe_bytes key, lethe_bytes value) {
+/* Takes one from disk. Of one whose lease has ended nothing is held, whether or not a call has
+ * recorded that: others may have been placed since, and the sum of all need not fit. */
+static lethe_status take_in(lethe_store *store, lethe_bytes key, lethe_bytes value,
+                            uint64_t now_ms) {
     lethe_hold_record hold;
+    lethe_hold_open *lapsed;
     lethe_status status = lethe_hold_load(value, &hold);
     if (status != LETHE_OK || hold.state != LETHE_HOLD_IS_OPEN) return status;
     if (hold.place > store->values.meters.count) return LETHE_ECORRUPT;
     lethe_bytes id = {.data = (const char *)key.data + 1, .size = key.size - 1};
+    if (hold.deadline_ms < now_ms) {
+        status = make(store, id, &hold, &lapsed);
+        if (status == LETHE_OK) append_lapsed(&store->holds, lapsed);
+        return status;
+    }
     status = lethe_holds_add(store, id, &hold);
     return status == LETHE_EFULL ? LETHE_ECORRUPT : status;
 }
@@ -213,6 +221,7 @@ lethe_status lethe_holds_open(lethe_store *store, lethe_detail *detail) {
     if (!store->claims.exist || store->claims.record.holds.placed == 0) return LETHE_OK;
     if (store->values.kind != &lethe_counters_values)
         return lethe_explain_damage("a hold", LETHE_ECORRUPT, detail);
+    uint64_t now_ms = lethe_claims_now(&store->claims);
     lethe_walk *walk;
     lethe_status status = lethe_walk_begin(store->disk, LETHE_FAMILY_CLAIMS,
                                            (lethe_bytes){.data = &first, .size = 1}, &walk);
@@ -220,7 +229,7 @@ lethe_status lethe_holds_open(lethe_store *store, lethe_detail *detail) {
     lethe_bytes key, value;
     while (status == LETHE_OK && lethe_walk_next(walk, &key, &value) && key.size > 1 &&
            *(const char *)key.data == LETHE_HOLD_BY_ID)
-        status = take_in(store, key, value);
+        status = take_in(store, key, value, now_ms);
     lethe_status ended = lethe_walk_end(walk, detail);
     return status == LETHE_OK ? ended : lethe_explain_damage("a hold", status, detail);
 }

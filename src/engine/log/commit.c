@@ -88,8 +88,8 @@ static void set_state(lethe_store *store, lethe_group *group) {
     if (state->boot_ms - store->ids.measured_ms >= MEASURE_EVERY_MS)
         lethe_ids_measure(&store->ids, state);
     lethe_meters_seal(&store->values.meters, state->clock_ms, &group->meters);
+    state->has_claims = group->has_claims = store->claims.exist;
     group->state = *state;
-    group->has_claims = store->claims.exist;
     if (!group->has_claims) return;
     lethe_claims_stamp(&store->claims);
     group->claims_after = store->claims.record;

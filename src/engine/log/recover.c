@@ -80,7 +80,7 @@ lethe_status lethe_log_inspect(lethe_disk *disk, lethe_detail *detail) {
         segments++;
     status = lethe_walk_end(walk, detail);
     if (status == LETHE_OK) status = expect_values(disk, &state, segments, detail);
-    return status == LETHE_OK ? lethe_claims_expect(disk, detail) : status;
+    return status == LETHE_OK ? lethe_claims_expect(disk, &state, detail) : status;
 }
 
 /* What to do with a segment of ids; the walk is the same. */

@@ -36,7 +36,15 @@ enum {
 static const char TYPE[] = "CNTR";
 static const lethe_bytes KEY = {.data = "state", .size = 5};
 
-enum { HAS_INDEX = 1, EXACT = 2, CHECK_PAYLOAD = 4, EVENT_TIME = 8, FOREVER = 16, FORGETFUL = 32 };
+enum {
+    HAS_INDEX = 1,
+    EXACT = 2,
+    CHECK_PAYLOAD = 4,
+    EVENT_TIME = 8,
+    FOREVER = 16,
+    FORGETFUL = 32,
+    HAS_CLAIMS = 64
+};
 
 bool lethe_state_is_record(lethe_bytes key) {
     return key.size == KEY.size && memcmp(key.data, KEY.data, KEY.size) == 0;
@@ -45,7 +53,8 @@ bool lethe_state_is_record(lethe_bytes key) {
 static uint32_t flags_of(const lethe_state *state) {
     return (state->has_index ? HAS_INDEX : 0) | (state->exact ? EXACT : 0) |
            (state->check_payload ? CHECK_PAYLOAD : 0) | (state->event_time ? EVENT_TIME : 0) |
-           (state->forever ? FOREVER : 0) | (state->forgetful ? FORGETFUL : 0);
+           (state->forever ? FOREVER : 0) | (state->forgetful ? FORGETFUL : 0) |
+           (state->has_claims ? HAS_CLAIMS : 0);
 }
 
 static unsigned version_of(const lethe_state *state) {
@@ -140,6 +149,7 @@ static void decode(lethe_decoder *decoder, lethe_state *out) {
     out->event_time = (flags & EVENT_TIME) != 0;
     out->forever = (flags & FOREVER) != 0;
     out->forgetful = (flags & FORGETFUL) != 0;
+    out->has_claims = (flags & HAS_CLAIMS) != 0;
     if (lethe_decoder_version(decoder) >= SKETCH_VERSION) {
         out->sketch_top = lethe_decoder_get_u32(decoder);
         out->sketch_bytes = lethe_decoder_get_u64(decoder);

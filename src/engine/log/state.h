@@ -45,6 +45,9 @@ typedef struct lethe_state {
     bool has_index;
     /* The window is of the forgetful kind. It never changes. */
     bool forgetful;
+    /* There is the family of claims, with the record about them. Earlier versions leave this out,
+     * and drop it. */
+    bool has_claims;
 
     /* Ids in IDS. */
     uint64_t log_ids;

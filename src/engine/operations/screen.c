@@ -51,9 +51,12 @@ static bool is_older(uint64_t time_ms, uint64_t clock_ms, uint64_t by_ms) {
     return time_ms < clock_ms && clock_ms - time_ms > by_ms;
 }
 
+/* However far ahead an event may be: the ends of windows after it must not be beyond 64 bits, or
+ * what was applied just now would be old. */
 static bool is_ahead(const lethe_store *store, uint64_t time_ms, uint64_t wall_ms) {
     return time_ms > store->state.clock_ms &&
-           is_older(wall_ms, time_ms, store->options.max_future_ms);
+           (time_ms > LETHE_LAST_MOMENT_MS ||
+            is_older(wall_ms, time_ms, store->options.max_future_ms));
 }
 
 /* Whether nobody knows if it was applied: it is older than W, or older than what the store has
