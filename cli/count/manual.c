@@ -139,9 +139,8 @@ static const struct option count_options[] = {
     {.name = "late-out",
      .value = "FILE",
      .help = "append the events that are older than the window to this file, as they were written, "
-             "but for line ends, which are a newline alone; "
-             "each exactly once, even after a kill and a rerun, or with `--from-start`; see Late "
-             "events",
+             "except that lines end with a newline alone; each exactly once, even after a kill and "
+             "a rerun, or with `--from-start`; see Late events",
      .completion = COMPLETE_FILES},
     {.name = "on-error",
      .value = "WHAT",
