@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 
 import pytest
 from conftest import BINARIES, PRELOAD
@@ -40,6 +41,17 @@ def test_time_that_passes_while_nobody_writes(way, tmp_path):
         clocks = {"wall_ms": HOUR_MS, "boot_id": tmp_path / "boot"}
     assert HOUR_MS - 1000 <= clock_of(tmp_path, **clocks) - before <= HOUR_MS + SLOW_MS
     assert re.search(r"^\s+1:0\d:\d\d\s+1  ####", run(tmp_path, "stat", "--db", "d", **clocks), re.MULTILINE)
+
+
+def test_a_period_that_is_added_by_a_clock_that_was_set_ahead(tmp_path):
+    """The wall clock says which day it is, and so on which days something was counted before the store counted per day."""
+    ahead = {"wall_ms": 30 * HOUR_MS}
+    run(tmp_path, "count", "--db", "d", stdin=b"a\tk\t1\n")
+    run(tmp_path, "count", "--db", "d", stdin=b"b\tk\t1\n", **ahead)
+    before = time.time()
+    run(tmp_path, "count", "--db", "d", "--per", "1d", stdin=b"c\tk\t1\n", **ahead)
+    day = time.strftime("%Y-%m-%d", time.gmtime(before + 30 * 3600))
+    assert run(tmp_path, "usage", "--db", "d", "--by", "1d", "--from", day, "k", **ahead).splitlines()[-1] == "rest\tk\t2"
 
 
 def test_a_wall_clock_that_is_set_makes_nothing_older(tmp_path):

@@ -22,8 +22,9 @@ typedef struct lethe_meter {
     uint64_t keep_ms;
     /* Buckets with lower labels were dropped, and none is made. */
     uint64_t kept_from;
-    /* The store's time when it got the resolution, if it had counted before; otherwise 0. Periods
-     * that began by then lack what was counted before. */
+    /* The store's time when it got the resolution, or the wall clock's if that is later and decides
+     * the period, if it had counted before; otherwise 0. Periods that began by then lack what was
+     * counted before. */
     uint64_t added_ms;
 
     /* In memory only. A bucket with this label or a higher one that is not in memory is not on disk

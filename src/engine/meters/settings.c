@@ -8,6 +8,7 @@
 
 #include "core/detail.h"
 #include "engine/meters/meters.h"
+#include "os/clock.h"
 
 /* Used for a share of a text between commas. */
 struct word {
@@ -200,11 +201,21 @@ static lethe_status refuse_missing(const lethe_meters *meters, lethe_detail *det
                              texts.per);
 }
 
-static lethe_status add_resolutions(lethe_meters *meters, const char *per, const lethe_state *state,
-                                    bool has_counted, lethe_detail *detail) {
+/* Nothing was counted in a later moment than this so far. Where events have no time of their own,
+ * the wall clock chose their periods, and it may be ahead of the store's. */
+static uint64_t counted_until_ms(const lethe_store_options *options, const lethe_state *state) {
+    uint64_t until_ms = state->clock_ms;
+    uint64_t wall_ms = options->event_time == LETHE_SWITCH_ON ? 0 : lethe_os_wall_ms();
+    if (wall_ms > until_ms) until_ms = wall_ms;
+    return until_ms < LETHE_LAST_MOMENT_MS ? until_ms : LETHE_LAST_MOMENT_MS;
+}
+
+static lethe_status add_resolutions(lethe_meters *meters, const lethe_store_options *options,
+                                    const lethe_state *state, bool has_counted,
+                                    lethe_detail *detail) {
     lethe_resolution asked[LETHE_METERS_LIMIT];
     uint32_t count, found = 0;
-    lethe_status status = parse_per(per, asked, &count, detail);
+    lethe_status status = parse_per(options->per, asked, &count, detail);
     if (status != LETHE_OK) return status;
     for (uint32_t i = 0; i < count; i++)
         found += place_of(meters, asked[i]) < LETHE_METERS_LIMIT;
@@ -212,10 +223,8 @@ static lethe_status add_resolutions(lethe_meters *meters, const char *per, const
     if (meters->count == 0) meters->since = state->commit + 1;
     for (uint32_t i = 0; i < count; i++) {
         if (place_of(meters, asked[i]) < LETHE_METERS_LIMIT) continue;
-        uint64_t added_ms =
-            state->clock_ms < LETHE_LAST_MOMENT_MS ? state->clock_ms : LETHE_LAST_MOMENT_MS;
-        meters->all[meters->count++] =
-            (lethe_meter){.resolution = asked[i], .added_ms = has_counted ? added_ms : 0};
+        meters->all[meters->count++] = (lethe_meter){
+            .resolution = asked[i], .added_ms = has_counted ? counted_until_ms(options, state) : 0};
         meters->is_changed = true;
     }
     return LETHE_OK;
@@ -272,8 +281,7 @@ lethe_status lethe_meters_resolve(lethe_meters *meters, const lethe_store_option
     bool had_none = meters->count == 0;
     lethe_status status = LETHE_OK;
     if (!has_counted) keep_from_the_beginning(meters);
-    if (options->per != NULL)
-        status = add_resolutions(meters, options->per, state, has_counted, detail);
+    if (options->per != NULL) status = add_resolutions(meters, options, state, has_counted, detail);
     if (status == LETHE_OK) status = set_zone(meters, options, had_none, detail);
     if (status == LETHE_OK && options->keep != NULL)
         status = set_keep(meters, options->keep, detail);
