@@ -22,7 +22,8 @@
  *         only makes room where its master refused an id or did not add it.
  * I5      A window refuses an id at its cap, which a replica's has too, or because no memory could
  *         be had, and nothing is changed then. So a replica gets no memory either while it repeats
- *         a refusal, and counts the same.
+ *         a refusal, and counts the same. Only the beginning of a period gets what it needs, on
+ *         both: so time passes before an id is asked about.
  * WHY     A duplicate sends a T as well. It changes nothing, but it moves the replication
  *         offset: a client that gets "duplicate" and then waits for replicas (WAIT) waits for
  *         the original too, which came before. Otherwise the original could still be lost with
@@ -34,6 +35,11 @@
 #include "server/scratch.h"
 
 /* --- Changing */
+
+/* A window of the forgetful kind allocates nothing only because time passes. */
+static void follow(struct once *table) {
+    if (!table->is_forgetful) once_follow(table);
+}
 
 static void ask_batch(struct once *table, const lethe_hash *ids, size_t count, uint8_t *answers) {
     (void)!lethe_window_add_and_test_batch(table->window, ids, count, table->head.clock_ms,
@@ -68,11 +74,13 @@ static void note_try(struct effect *effect, const lethe_hash *ids, size_t count,
 
 void once_try(struct once *table, struct effect *effect, const lethe_hash *ids, size_t count,
               uint8_t *answers) {
+    follow(table);
     ask_window(table, ids, count, answers);
     note_try(effect, ids, count, answers);
 }
 
 lethe_status once_forget(struct once *table, struct effect *effect, lethe_hash id) {
+    follow(table);
     lethe_status status = lethe_window_remove(table->window, id, table->head.clock_ms);
     effect_u8(effect, 'F');
     effect_hash(effect, id);
@@ -182,6 +190,7 @@ static void settle(struct once *table, lethe_hash id, uint8_t wanted, uint8_t go
 /* Repeats that the master's window refused an id (I4, I5). */
 static void repeat_refusal(struct once *table, lethe_hash id, bool is_single) {
     uint8_t answer = LETHE_ANSWER_REFUSED;
+    follow(table);
     limits_deny(true);
     if (table->is_forgetful) {
         (void)!lethe_window_make_room(table->window, id, table->head.clock_ms);

@@ -75,6 +75,9 @@ lethe_status once_save(const void *value, lethe_sink sink);
 lethe_status once_load(void *value, lethe_source source);
 uint32_t once_version(const void *value);
 
+/* Moves the window to the table's time: table.c. */
+void once_follow(struct once *table);
+
 /* --- Opening: open.c */
 
 /* A change of a table by operations. While the server is out of memory, or the table is as large

@@ -12,6 +12,7 @@
 #include "once/once.h"
 
 #include "command/options.h"
+#include "server/limits.h"
 #include "types.h"
 #include "value/registry.h"
 
@@ -29,14 +30,22 @@ static lethe_window_stats window_stats(const lethe_window *window, uint64_t now_
 /* How many records that are over are released after a change, and by the timer. */
 enum { GIVEN_BACK_PER_CHANGE = 4, GIVEN_BACK_PER_TICK = 1000 };
 
-/* After every effect, here and on replicas (I1). Many effects have the same time, and no second one
- * moves the window's clock. */
+/* Many effects have the same time, and no second one moves the window's clock. What a period's
+ * beginning allocates is not what a client asks for, and no limit holds for it: none does on
+ * replicas, and their windows would differ. */
+void once_follow(struct once *table) {
+    bool more;
+    if (table->window_clock_ms == table->head.clock_ms) return;
+    limits_lift();
+    (void)lethe_window_work(table->window, table->head.clock_ms, 0, &more);
+    limits_restore();
+    table->window_clock_ms = table->head.clock_ms;
+}
+
+/* After every effect, here and on replicas (I1). */
 static void complete(void *value) {
     struct once *table = value;
-    bool more;
-    if (table->window_clock_ms != table->head.clock_ms)
-        (void)lethe_window_work(table->window, table->head.clock_ms, 0, &more);
-    table->window_clock_ms = table->head.clock_ms;
+    once_follow(table);
     table->last_set = NULL;
     if (once_has_records(table)) sections_give_back(table, GIVEN_BACK_PER_CHANGE);
 }

@@ -5,6 +5,7 @@
  * loaded (transfer.c) is saved as the pieces that have come so far. */
 #include <string.h>
 
+#include "server/limits.h"
 #include "server/redis_api.h"
 #include "value/registry.h"
 #include "value/value.h"
@@ -197,7 +198,9 @@ static lethe_status hash_saved(void *context, const void *data, size_t size) {
 void digest_saved(lethe_status (*save)(const void *, lethe_sink), const void *value,
                   redis_digest *digest) {
     struct hashing hashing = {.buffer = redis.Alloc(HASHED_BYTES)};
+    limits_lift();
     lethe_status status = save(value, (lethe_sink){.context = &hashing, .write = hash_saved});
+    limits_restore();
     hash_buffer(&hashing);
     redis.Free(hashing.buffer);
     redis.DigestAddLongLong(digest, status);

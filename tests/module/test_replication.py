@@ -96,6 +96,36 @@ def test_a_replica_repeats_refusals_for_lack_of_memory(pair, kind):
     assert refused > 0 or kind == "forgetful" # which counts what its cap refused
 
 
+def test_what_time_needs_is_not_limited(timed_pair, clock):
+    """A small window follows when the ids of a large one have expired, on a master whose table may not grow as on its replica."""
+    master, replica = timed_pair
+    for server in timed_pair:
+        server.client.config_set("lethe.tick-ms", 60000)
+    time.sleep(0.3) # the timers have come for the last time
+    master.call("ONCE.CREATE", "t", "WINDOW", 3000)
+    for step in range(20):
+        master.call("ONCE.ADD", "t", *range(1000 * step, 1000 * (step + 1)))
+    for step in range(10):
+        clock.pass_time(500)
+        master.client.config_set("lethe.largest-value", 10000)
+        master.call("ONCE.DEL", "t", "none")
+        master.client.config_set("lethe.largest-value", 4 << 30)
+        replica.catch_up_with(master)
+        assert master.digest() == replica.digest(), step
+    assert table_info(master.client)["memory_bytes"] < 30000
+
+
+def test_a_digest_is_not_limited(server):
+    """Or all tables would have the same one."""
+    server.call("ONCE.ADD", "t", "a")
+    before = server.digest()
+    server.client.config_set("lethe.largest-value", 1000)
+    try:
+        assert server.digest() == before
+    finally:
+        server.client.config_set("lethe.largest-value", 4 << 30)
+
+
 def test_the_digest_tells_every_difference(server):
     server.call("ONCE.CREATE", "t", "SEED", 1)
     server.call("ONCE.INCRBY", "t", "a", "x", 1)
