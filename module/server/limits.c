@@ -5,7 +5,9 @@
  *         single number makes a filter of any size. So the planned size of a new value, and
  *         every large block that an old one asks for when it grows, must fit into what maxmemory
  *         leaves, and no value may be larger than lethe.largest-value.
- * GROWTH  Where a value grows in pieces, each is added to its size while it is watched. The
+ * GROWTH  Where a value grows in pieces, each is added to its size while it is watched, and after
+ *         every 16 MiB that one command takes, the memory that is left is looked at: each piece
+ *         alone is small, but an id may need one, and a command has many ids. The
  *         timer (registry.c) adds the memory of counters' names, and corrects for what was given
  *         back without a change.
  * I1      All of this binds clients only. What a master has done is repeated, and what was saved
@@ -22,7 +24,7 @@
 
 enum {
     PLANNED_BYTES = 1 << 20, /* smaller values are not checked */
-    /* Smaller blocks are not compared with the memory that is left: the server's own check is
+    /* Less than that is not compared with the memory that is left: the server's own check is
      * enough. */
     GROWTH_BYTES = 16 << 20,
     EVICTABLE_SHARE = 4 /* where keys may be evicted, one value may displace a quarter of all */
@@ -37,6 +39,8 @@ static bool has_refused;
 static struct value *watched;
 static _Thread_local bool is_main_thread;
 static bool has_stopped_growth;
+/* What the change under way has taken, and how much of it since memory was last looked at. */
+static uint64_t grown, grown_unseen;
 
 void limits_start(void) {
     is_main_thread = true;
@@ -60,15 +64,18 @@ static uint64_t field(redis_server_info *info, const char *name) {
     return problem == REDIS_OK ? found : 0;
 }
 
-/* What maxmemory leaves. A server that evicts is always full: there it is a share of the whole. */
-static uint64_t memory_left(void) {
+/* What maxmemory leaves. A server that evicts is always full: there it is a share of the whole, of
+ * which so much has been taken. */
+static uint64_t memory_left(uint64_t taken) {
     redis_server_info *info = redis.GetServerInfo(NULL, "memory");
     uint64_t most = field(info, "maxmemory"), used = field(info, "used_memory");
     redis.FreeServerInfo(NULL, info);
     if (most == 0) return UINT64_MAX;
     uint64_t left = used < most ? most - used : 0;
     bool may_evict = (redis.GetContextFlags(NULL) & REDIS_FLAG_EVICT) != 0;
-    return may_evict && left < most / EVICTABLE_SHARE ? most / EVICTABLE_SHARE : left;
+    uint64_t share = most / EVICTABLE_SHARE;
+    if (!may_evict || left >= share) return left;
+    return share > taken ? share - taken : 0;
 }
 
 static uint64_t largest(void) {
@@ -76,12 +83,22 @@ static uint64_t largest(void) {
     return bytes > 0 ? bytes : UINT64_MAX;
 }
 
+/* Adds a block to what is watched. */
+static void grow(size_t size, bool is_seen) {
+    watched->bytes += size;
+    grown += size;
+    grown_unseen = is_seen ? 0 : grown_unseen + size;
+}
+
 bool limits_allow_block(size_t size) {
     if (is_denied) return false;
     uint64_t taken = watched != NULL ? watched->bytes : 0;
-    has_refused = lifted == 0 && (taken > largest() || size > largest() - taken ||
-                                  (size >= GROWTH_BYTES && size > memory_left()));
-    if (watched != NULL && !has_refused) watched->bytes += size;
+    bool is_seen = size >= GROWTH_BYTES || (watched != NULL && grown_unseen + size >= GROWTH_BYTES);
+    /* Once a change was refused a block it gets no other: memory is not looked at again. */
+    bool is_over = watched != NULL && has_stopped_growth;
+    has_refused = lifted == 0 && (is_over || taken > largest() || size > largest() - taken ||
+                                  (is_seen && size > memory_left(watched != NULL ? grown : 0)));
+    if (watched != NULL && !has_refused) grow(size, is_seen && lifted == 0);
     has_stopped_growth = has_stopped_growth || (watched != NULL && has_refused);
     return !has_refused;
 }
@@ -94,6 +111,7 @@ void limits_note_release(size_t size) {
 void limits_watch(struct value *value) {
     watched = value->type->grows_in_pieces ? value : NULL;
     has_stopped_growth = false;
+    grown = grown_unseen = 0;
 }
 
 void limits_unwatch(void) {
@@ -114,7 +132,7 @@ bool limits_allow_value(redis_context *context, const struct value_type *type,
                         const void *options) {
     uint64_t planned = type->planned_bytes(type, options);
     if (planned < PLANNED_BYTES) return true;
-    uint64_t most = largest(), left = memory_left();
+    uint64_t most = largest(), left = memory_left(0);
     if (planned <= most && planned <= left) return true;
     char text[200];
     if (planned > most) {

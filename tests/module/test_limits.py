@@ -80,6 +80,40 @@ def test_what_may_grow_grows_as_far_as_it_may(limited):
     assert limited.call("QF.MTEST", "q", 1, filled, filled + 1)[:2] == [1, 1]
 
 
+def room_taken(server, before, *words):
+    """How many of so many ids a table takes, what the others were told, and the memory that was used."""
+    answers = server.call("ONCE.ADD", *words)
+    refused = {str(answer) for answer in answers if answer not in (0, 1)}
+    assert all("maxmemory" in text for text in refused)
+    return answers.count(1), bool(refused), server.client.info("memory")["used_memory"] - before
+
+
+@pytest.mark.parametrize("policy", ["noeviction", "allkeys-lru"])
+def test_one_command_takes_no_more_than_is_left(limited, policy):
+    """A thousand ids may each need a new piece of a large window: of a table that fitted when it was made, and of one that was
+    loaded, of which nobody asked whether it fits."""
+    limited.client.config_set("maxmemory-policy", policy)
+    before = limited.client.info("memory")["used_memory"]
+    share = 200 * MIB if policy == "noeviction" else 50 * MIB
+    tables = ["t", "u"]
+    for key in tables:
+        limited.call("ONCE.CREATE", key, "CAPACITY", share // 7)
+    taken = [room_taken(limited, before, key, *range(2000)) for key in tables]
+    assert taken[0][:2] == (2000, False) and share // 2 < taken[0][2] < share
+    if policy == "noeviction":
+        assert taken[1][0] < 2000 and taken[1][1] and taken[1][2] < 225 * MIB
+    limited.client.flushall()
+    limited.client.config_set("maxmemory", 0)
+    limited.call("ONCE.CREATE", "t", "CAPACITY", 600000000)
+    piece = limited.call("ONCE.DUMP", "t", 0)
+    limited.client.flushall()
+    limited.client.config_set("maxmemory", before + 200 * MIB)
+    limited.call("ONCE.LOAD", "t", *piece)
+    count, is_refused, used = room_taken(limited, before, "t", *range(5000))
+    assert 10 < count < 5000 and is_refused and used < 225 * MIB
+    assert limited.call("ONCE.SEEN", "t", *range(5000)).count(1) == count
+
+
 FILL = """for i = 1, 1000 do
               local ids = {}
               for j = 1, 1000 do ids[j] = i * 1000 + j end
