@@ -77,7 +77,7 @@ static int64_t start_of(const struct once *table, uint32_t resolution, const str
     return period_start(table->resolutions.each[resolution].period_ms, hold->wall_ms);
 }
 
-static void add_held(struct once *table, const struct hold *hold) {
+void holds_add_up(struct once *table, const struct hold *hold) {
     struct counters *held = &table->holds.held;
     if (held->count == 0) held->resolutions = table->resolutions.count;
     struct counter *counter = counters_add(held, hold->counter, hold->counter_size);
@@ -142,13 +142,18 @@ void holds_take_out(struct once *table, struct hold *hold) {
     redis.Free(hold);
 }
 
-void holds_put(struct once *table, const struct hold_facts *facts) {
+const struct hold *holds_keep(struct once *table, const struct hold_facts *facts) {
     struct holds *holds = &table->holds;
     struct hold *hold = make(facts);
     hold->head.due_ms = due_ms(table, hold);
     records_replace(table, &hold_kind, facts->id, &hold->head);
     holds->bytes += redis.MallocSize(hold);
-    if (hold->state == HOLD_OPEN) add_held(table, hold);
+    return hold;
+}
+
+void holds_put(struct once *table, const struct hold_facts *facts) {
+    const struct hold *hold = holds_keep(table, facts);
+    if (hold->state == HOLD_OPEN) holds_add_up(table, hold);
 }
 
 void holds_set(struct once *table, struct effect *effect, const struct hold_facts *facts) {

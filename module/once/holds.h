@@ -89,6 +89,10 @@ extern const struct once_section holds_section;
 
 /* Without an effect, for what is repeated or loaded. */
 void holds_put(struct once *table, const struct hold_facts *facts);
+/* Its two steps: the record, under an id that has no open one, and, of one that is open, what it
+ * holds. */
+const struct hold *holds_keep(struct once *table, const struct hold_facts *facts);
+void holds_add_up(struct once *table, const struct hold *hold);
 /* Ends the lease of one that is open. */
 void holds_expire(struct once *table, struct hold *hold);
 void holds_take_out(struct once *table, struct hold *hold);

@@ -6,14 +6,16 @@
  *         table has how often FORCE has passed a limit, 8, and the number of its holds, 8, first.
  * I1      A hold that is over is not saved (sections.c, I2). A loader takes none that commands
  *         could not have left. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "change/effect.h"
 #include "once/holds.h"
 #include "once/once.h"
 
-/* How many leases the timer ends at once. */
-enum { ENDED_PER_TICK = 1000 };
+/* How many leases the timer ends at once, and for how long: to end one costs more where many
+ * buckets of its counter hold something. */
+enum { ENDED_PER_TICK = 1000, ENDING_US = 1000, LOOKS_AFTER = 32 };
 
 enum { HEAD_BYTES = 65, BODY_HEAD_BYTES = 16 };
 
@@ -81,11 +83,13 @@ static void place(struct hold_facts *facts, const char *data) {
     facts->counter.data = data + facts->id.size;
 }
 
+static bool has_period(const struct once *table, const struct hold_facts *facts) {
+    return facts->period_ms == 0 || resolutions_find(&table->resolutions, facts->period_ms) >= 0;
+}
+
 /* Whether it belongs into the table. */
 static bool fits(const struct once *table, const struct hold_facts *facts) {
-    bool has_period =
-        facts->period_ms == 0 || resolutions_find(&table->resolutions, facts->period_ms) >= 0;
-    return has_period &&
+    return has_period(table, facts) &&
            (facts->state != HOLD_OPEN || holds_can_add(table, facts->counter, facts->amount));
 }
 
@@ -124,9 +128,35 @@ static bool is_possible(const struct once *table, const unsigned char *head) {
 static bool load_hold(struct once *table, const unsigned char *head, const char *body) {
     struct hold_facts facts = read_head(head);
     place(&facts, body);
-    if (!fits(table, &facts) || holds_find(table, facts.id) != NULL) return false;
-    holds_put(table, &facts);
+    if (!has_period(table, &facts) || holds_find(table, facts.id) != NULL) return false;
+    holds_keep(table, &facts);
     return true;
+}
+
+static int compare_walls(const void *one, const void *other) {
+    int64_t a = (*(struct hold *const *)one)->wall_ms, b = (*(struct hold *const *)other)->wall_ms;
+    return (a > b) - (a < b);
+}
+
+/* The holds come in any order. To add up what is held by the order of time appends each bucket;
+ * otherwise one could move all that are there. False if a sum does not fit into 64 bits. */
+static bool add_up(struct once *table) {
+    const struct records *records = &table->holds.records;
+    size_t count = 0, all = records_count(records);
+    struct hold **open = redis.Alloc((all + 1) * sizeof *open);
+    for (size_t i = 0; i < all; i++) {
+        struct hold *hold = (struct hold *)records->heap[i];
+        if (hold->state == HOLD_OPEN) open[count++] = hold;
+    }
+    qsort(open, count, sizeof(struct hold *), compare_walls);
+    bool fit = true;
+    for (size_t i = 0; i < count && fit; i++) {
+        struct slice counter = {open[i]->counter, open[i]->counter_size};
+        fit = holds_can_add(table, counter, open[i]->amount);
+        if (fit) holds_add_up(table, open[i]);
+    }
+    redis.Free(open);
+    return fit;
 }
 
 static lethe_status load(struct once *table, struct chunk_reader *reader, uint64_t bytes) {
@@ -136,7 +166,8 @@ static lethe_status load(struct once *table, struct chunk_reader *reader, uint64
     lethe_status status = source.read(source.context, &table->holds.forced, 8);
     if (status == LETHE_OK) status = source.read(source.context, &count, sizeof count);
     if (status == LETHE_OK && count == 0 && table->holds.forced == 0) return LETHE_ECORRUPT;
-    return status == LETHE_OK ? records_load(table, &hold_kind, count, reader) : status;
+    if (status == LETHE_OK) status = records_load(table, &hold_kind, count, reader);
+    return status == LETHE_OK && !add_up(table) ? LETHE_ECORRUPT : status;
 }
 
 static void take_out(struct once *table, struct record *record) {
@@ -216,7 +247,9 @@ static bool repeat(struct once *table, uint8_t code, struct effect_reader *reade
 /* What is over is in the way of what is due. */
 static void end_due(struct once *table, struct effect *effect) {
     struct record *record;
+    uint64_t end_us = redis.MonotonicMicroseconds() + ENDING_US;
     for (unsigned i = 0; i < ENDED_PER_TICK; i++) {
+        if (i % LOOKS_AFTER == LOOKS_AFTER - 1 && redis.MonotonicMicroseconds() >= end_us) return;
         record = records_due(&table->holds.records, table->head.clock_ms);
         if (record == NULL) return;
         struct hold *hold = (struct hold *)record;

@@ -575,6 +575,40 @@ def test_hostile_payloads(server):
     assert server.client.ping()
 
 
+def pieces_of(library, body):
+    """A saved value as ONCE.LOAD takes it: number, whether it is the last, data."""
+    pieces = [body[at:at + (1 << 20)] for at in range(0, len(body), 1 << 20)]
+    checksum = 0
+    for piece in pieces:
+        checksum = library.XXH3_128bits_withSeed(piece, len(piece), checksum).low
+    pieces[-1] += struct.pack("<Q", checksum)
+    return [(number, int(number + 1 == len(pieces)), piece) for number, piece in enumerate(pieces)]
+
+
+def test_holds_in_any_order_are_loaded_as_fast(server):
+    """Each in a bucket of its own; the latest first would move all others."""
+    library = xxhash()
+    if library is None:
+        pytest.skip("no libxxhash here")
+    count = 120_000
+    server.call("ONCE.CREATE", "t", "PER", 100, "WINDOW", 1_000_000)
+    hold(server, "a", 1, 10, lease=1_000_000_000)
+    body = server.call("ONCE.DUMP", "t", 0)[2][:-8]
+    section = body.rindex(b"\x01\x02" + struct.pack("<Q", 16 + 65 + 2)) + 2
+    head = struct.unpack_from("<BqqQqQQqII", body, section + 24)
+    def load(key, periods):
+        rows = b"".join(struct.pack("<BqqQqQQqII", *head[:4], 100 * period, *head[5:8], 4, 1) + struct.pack("<I", i) + b"k"
+                        for i, period in enumerate(periods))
+        changed = body[:section] + struct.pack("<QQQ", 16 + len(rows), 0, count) + rows
+        before = server.client.info("cpu")["used_cpu_user_main_thread"]
+        for piece in pieces_of(library, changed):
+            server.call("ONCE.LOAD", key, *piece)
+        return server.client.info("cpu")["used_cpu_user_main_thread"] - before
+    in_one, last_first = load("u", [0] * count), load("v", range(count, 0, -1))
+    assert server.call("ONCE.PEEK", "v", "k", "LIMIT", 2 * count) == [0, count, -1]
+    assert last_first < 4 * in_one + 0.1
+
+
 def test_a_saved_table_of_this_version_stays_readable(server):
     """tests/golden/once-holds-v4.bin: holds in every state, and a claim."""
     server.call("ONCE.LOAD", "t", 0, 1, (SOURCE / "tests/golden/once-holds-v4.bin").read_bytes())
