@@ -104,7 +104,8 @@ static lethe_status decode_slabs(lethe_part *part, uint64_t count, lethe_decoder
     return lethe_decoder_status(decoder);
 }
 
-static lethe_status decode_part(lethe_chain *chain, lethe_decoder *decoder, lethe_part **out) {
+static lethe_status decode_part(lethe_chain *chain, uint64_t *may_list, lethe_decoder *decoder,
+                                lethe_part **out) {
     *out = NULL;
     struct lethe_part_shape shape = {0};
     lethe_status status = decode_shape(decoder, chain, &shape);
@@ -115,8 +116,9 @@ static lethe_status decode_part(lethe_chain *chain, lethe_decoder *decoder, leth
     bool valid = period == chain->period && sweep_block <= shape.slabs * shape.blocks &&
                  allocated <= shape.slabs &&
                  /* the list of slabs must be in proportion to the data too */
-                 shape.slabs / 8 <= lethe_decoder_left(decoder);
+                 shape.slabs / 8 <= lethe_decoder_left(decoder) && shape.slabs <= *may_list;
     if (!valid) return LETHE_ECORRUPT;
+    *may_list -= shape.slabs;
     lethe_part *part = lethe_part_new(&shape, period, chain->options.allocator);
     if (part == NULL) return LETHE_ENOMEM;
     part->sweep_block = sweep_block;
@@ -140,7 +142,7 @@ static lethe_status decode_repeats(lethe_chain *chain, lethe_decoder *decoder) {
     return chain->repeats_until <= latest ? LETHE_OK : LETHE_ECORRUPT;
 }
 
-lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder) {
+lethe_status lethe_chain_decode(lethe_chain *chain, uint64_t *may_list, lethe_decoder *decoder) {
     uint64_t clock_ms = lethe_decoder_get_u64(decoder);
     chain->arrivals = lethe_decoder_get_u64(decoder);
     chain->arrivals_before = lethe_decoder_get_u64(decoder);
@@ -162,7 +164,7 @@ lethe_status lethe_chain_decode(lethe_chain *chain, lethe_decoder *decoder) {
         status = decode_repeats(chain, decoder);
     }
     for (uint64_t i = 0; i < count && status == LETHE_OK; i++) {
-        status = decode_part(chain, decoder, &chain->parts[chain->part_count]);
+        status = decode_part(chain, may_list, decoder, &chain->parts[chain->part_count]);
         if (status == LETHE_OK) chain->part_count++;
     }
     chain->is_sweeping = true;

@@ -10,6 +10,11 @@
 
 enum { VERSION = 2, FIELD_BYTES = 72 };
 
+/* A slab that holds nothing takes a bit of a file, and a pointer in memory: 64 times as much. So a
+ * file may list as many slabs as one part may have, and 64 more for each that it brings. */
+#define MOST_LISTED (UINT64_C(1) << 22)
+#define BYTES_A_LISTED (UINT64_C(1) << 15)
+
 /* A forgetful stripe has a frame of its own inside the window's. One sink counts its bytes and
  * another writes it to the window's encoder. */
 static lethe_status count_bytes(void *context, const void *data, size_t size) {
@@ -125,7 +130,8 @@ static bool belongs(const lethe_window *window, const lethe_forgetful *forgetful
 }
 
 static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stripe *stripe,
-                                  const lethe_window_options *share, lethe_decoder *decoder) {
+                                  const lethe_window_options *share, uint64_t *may_list,
+                                  lethe_decoder *decoder) {
     uint64_t size = lethe_decoder_get_u64(decoder), left = lethe_decoder_left(decoder);
     if (lethe_decoder_status(decoder) != LETHE_OK) return lethe_decoder_status(decoder);
     if (size > left) return LETHE_ECORRUPT;
@@ -143,7 +149,7 @@ static lethe_status decode_stripe(lethe_window *window, struct lethe_window_stri
         status = lethe_chain_init(&stripe->chain, &empty);
         if (status == LETHE_OK) {
             stripe->chain.options = *share;
-            status = lethe_chain_decode(&stripe->chain, decoder);
+            status = lethe_chain_decode(&stripe->chain, may_list, decoder);
         }
     }
     if (status == LETHE_OK && left - lethe_decoder_left(decoder) != size) return LETHE_ECORRUPT;
@@ -159,8 +165,9 @@ static lethe_status decode_window(lethe_decoder *decoder, const lethe_allocator 
     if (status != LETHE_OK) return status == LETHE_EINVAL ? LETHE_ECORRUPT : status;
     lethe_window *window = *out;
     lethe_window_options share = lethe_window_stripe_options(window);
+    uint64_t may_list = MOST_LISTED + lethe_decoder_left(decoder) / BYTES_A_LISTED;
     for (uint32_t i = 0; i < window->stripe_count && status == LETHE_OK; i++)
-        status = decode_stripe(window, &window->stripes[i], &share, decoder);
+        status = decode_stripe(window, &window->stripes[i], &share, &may_list, decoder);
     return status;
 }
 

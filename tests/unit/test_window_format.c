@@ -268,12 +268,44 @@ static void allocation_is_bounded_by_the_file(void **state) {
     (void)size;
 }
 
+/* A bit of the file for each slab that is not there, and a pointer in memory: of one part that is
+ * little, but a file may have many. */
+static void lists_are_bounded_together(void **state) {
+    (void)state;
+    enum { MOST_PARTS = 4, PART_BYTES = MAP - BITS };
+    const uint64_t slabs = UINT64_C(1) << 22, allocated = 0, blocks = 32768,
+                   capacity = UINT64_C(1) << 36, part_bytes = PART_BYTES + slabs / 8;
+    unsigned char *payload;
+    size_t size = sample_payload(&payload), peak_bytes;
+    unsigned char *forged = calloc(1, BITS + MOST_PARTS * part_bytes);
+    assert_non_null(forged);
+    memcpy(forged, payload, BITS);
+    memcpy(payload + SLABS, &slabs, 8);
+    memcpy(payload + BLOCKS, &blocks, 8);
+    memcpy(payload + PART_CAPACITY, &capacity, 8);
+    memcpy(payload + ALLOCATED, &allocated, 8);
+    for (uint64_t parts = 1; parts <= MOST_PARTS; parts++) {
+        memcpy(forged + BITS + (parts - 1) * part_bytes, payload + BITS, PART_BYTES);
+        memcpy(forged + PARTS, &parts, 8);
+        size_t forged_size = BITS + parts * part_bytes;
+        uint64_t stripe_size = forged_size - CLOCK;
+        memcpy(forged + STRIPE_SIZE, &stripe_size, 8);
+        lethe_status status = load_payload(forged, forged_size, &peak_bytes);
+        assert_int_equal(status, parts == 1 ? LETHE_OK : LETHE_ECORRUPT);
+        assert_true(peak_bytes < 9 * slabs);
+    }
+    free(forged);
+    free(payload);
+    (void)size;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_golden),
         cmocka_unit_test(a_file_keeps_it_all),
         cmocka_unit_test(fields_that_lie_are_refused),
         cmocka_unit_test(allocation_is_bounded_by_the_file),
+        cmocka_unit_test(lists_are_bounded_together),
     };
     return cmocka_run_group_tests_name("window_format", tests, NULL, NULL);
 }
