@@ -13,8 +13,8 @@
 #include "once/holds.h"
 #include "once/once.h"
 
-/* How many leases the timer ends at once, and for how long: to end one costs more where many buckets
- * of its counter hold something. */
+/* How many leases the timer ends at once, and for how long: to end one costs more where many
+ * buckets of its counter hold something. */
 enum { ENDED_PER_TICK = 1000, ENDING_US = 1000, LOOKS_AFTER = 32 };
 
 enum { HEAD_BYTES = 65, BODY_HEAD_BYTES = 16 };

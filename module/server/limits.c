@@ -94,7 +94,7 @@ bool limits_allow_block(size_t size) {
     if (is_denied) return false;
     uint64_t taken = watched != NULL ? watched->bytes : 0;
     bool is_seen = size >= GROWTH_BYTES || (watched != NULL && grown_unseen + size >= GROWTH_BYTES);
-    /* Whatever else a change asks for, once it was refused a block: memory is not looked at again. */
+    /* Once a change was refused a block it gets no other: memory is not looked at again. */
     bool is_over = watched != NULL && has_stopped_growth;
     has_refused = lifted == 0 && (is_over || taken > largest() || size > largest() - taken ||
                                   (is_seen && size > memory_left(watched != NULL ? grown : 0)));

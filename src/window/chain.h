@@ -158,8 +158,8 @@ LETHE_MUST_CHECK lethe_status lethe_chain_can_merge(const lethe_chain *chain,
 void lethe_chain_merge(lethe_chain *chain, lethe_chain *other);
 
 /* Saving: the length of the payload, and the payload itself. Loading: into a chain that init
- * made with the saved options, from a frame of any version. *may_list is how many slabs the file may
- * still list. On error the chain is dropped. */
+ * made with the saved options, from a frame of any version. *may_list is how many slabs the file
+ * may still list. On error the chain is dropped. */
 uint64_t lethe_chain_saved_bytes(const lethe_chain *chain);
 void lethe_chain_encode(const lethe_chain *chain, lethe_encoder *encoder);
 LETHE_MUST_CHECK lethe_status lethe_chain_decode(lethe_chain *chain, uint64_t *may_list,
