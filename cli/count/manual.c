@@ -6,7 +6,9 @@ static const char *const count_description[] = {
     "Reads events from the files, or from standard input, and adds them to the counters in the "
     "store `DIR`. The store is created if it does not exist. The sender gives every event an id. "
     "If an event with the same id arrives again within the window, it is a duplicate and changes "
-    "nothing. So senders can retry, and files can be read twice.",
+    "nothing, even if its keys or deltas are others, which `--check-payload` reports. So senders "
+    "can retry, and files can be read twice; and rows that share a number, such as the items of an "
+    "order, need an id of several fields.",
     "A counter and the ids that changed it are written to disk together. After a crash, a kill or "
     "a full disk, run the same command again: the totals will be right. The store remembers how "
     "far each named file was read, and recognises the file by its content, even if it has grown or "

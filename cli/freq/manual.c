@@ -13,7 +13,9 @@
          .help = "field M says how often the key counts, a whole number from 1; default: " \
                  "once"},                                                                  \
     {                                                                                      \
-        .name = "delimiter", .value = "C", .help = "what separates fields; default: a tab" \
+        .name = "delimiter", .value = "C",                                                 \
+        .help = "what separates fields, also within quotes, which mean nothing here; "     \
+                "default: a tab"                                                           \
     }
 
 #define FREQ_BOUNDS_OPTION \
