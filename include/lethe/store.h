@@ -68,8 +68,9 @@ extern "C" {
  * lethe_outcome. values, unless NULL, gets a value for each change of each operation in turn: what
  * the counter holds after the operation, or now if the operation was not applied.
  * Cost: about 0.3 microseconds per operation, and a wait for the disk.
- * Errors: LETHE_EIO, LETHE_ENOSPACE, LETHE_ECORRUPT, LETHE_ENOMEM (of a commit, this one or an
- * earlier one; none of the outcomes counts), LETHE_EINVAL (read_only). */
+ * Errors: LETHE_EIO, LETHE_ENOSPACE, LETHE_ECORRUPT, LETHE_ENOMEM, LETHE_EFULL (more than 4 GiB of
+ * keys in one commit): of a commit, this one or an earlier one, and none of the outcomes counts;
+ * LETHE_EINVAL (read_only). */
 LETHE_API LETHE_MUST_CHECK lethe_status lethe_store_apply(lethe_store *store,
                                                           const lethe_operation *operations,
                                                           size_t count, uint8_t *outcomes,

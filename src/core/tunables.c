@@ -7,6 +7,7 @@ lethe_tunables lethe_tune = {
     .first_commit = 1,
     .first_stamp = 2,
     .stamp_limit = (uint64_t)1 << 31,
+    .segment_most_bytes = UINT32_MAX,
     .store_log_bytes = (uint64_t)8 << 20,
     .store_buffer_bytes = (uint64_t)64 << 20,
     .simple_operations = 64,

@@ -14,6 +14,7 @@ typedef struct lethe_tunables {
     uint64_t first_commit;       /* the number of a new store's first */
     uint64_t first_stamp;        /* of a store's first commit since it was opened: see counters.h */
     uint64_t stamp_limit;        /* from which on stamps begin again */
+    uint64_t segment_most_bytes; /* of one commit; larger records are none that RocksDB takes */
     uint64_t store_log_bytes;    /* of RocksDB's own log, after which it writes tables */
     uint64_t store_buffer_bytes; /* of a family's records in memory, likewise: see disk/options.c */
     uint64_t fill_thread_ids;    /* of a log whose window threads fill: see ids/fill.h */

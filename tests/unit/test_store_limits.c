@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/tunables.h"
 #include "support/heap.h"
 #include "support/store.h"
 
@@ -134,6 +135,33 @@ static void an_operation_may_touch_many_counters(void **state) {
 
 /* Goal: whether an operation overflows depends on where its counters end up, and on nothing
  * else. */
+/* What is more than RocksDB takes as one record fails with its commit, and nothing of it is there. */
+static void a_commit_that_is_too_large_counts_nothing(void **state) {
+    (void)state;
+    const lethe_tunables before = lethe_tune;
+    struct test_folder folder;
+    test_folder_make(&folder);
+    lethe_store *store = test_store_open(folder.path, usual);
+    assert_int_equal(test_store_apply(store, "small", "k", 1, START_MS), LETHE_OUTCOME_APPLIED);
+    lethe_tune.segment_most_bytes = 1000;
+    char key[1000];
+    memset(key, 'x', sizeof key);
+    lethe_change change = {.key = {key, sizeof key}, .delta = 1};
+    lethe_operation large = {
+        .id = test_text("large"), .changes = &change, .change_count = 1, .time_ms = START_MS};
+    uint8_t outcome;
+    assert_int_equal(lethe_store_apply(store, &large, 1, &outcome, NULL), LETHE_EFULL);
+    test_store_explains(store, "submit fewer");
+    assert_int_equal(lethe_store_close(store, NULL), LETHE_EFULL);
+    lethe_tune = before;
+    store = test_store_open(folder.path, usual);
+    assert_int_equal(test_store_stats(store).counters, 1);
+    assert_ok(lethe_store_apply(store, &large, 1, &outcome, NULL));
+    assert_int_equal(outcome, LETHE_OUTCOME_APPLIED);
+    test_store_close(store);
+    test_folder_remove(&folder);
+}
+
 static void the_order_of_changes_does_not_matter(void **state) {
     (void)state;
     static const struct {
@@ -314,6 +342,7 @@ int main(void) {
         cmocka_unit_test(a_folder_with_other_files_is_left_alone),
         cmocka_unit_test(operations_out_of_range_are_refused),
         cmocka_unit_test(an_operation_may_touch_many_counters),
+        cmocka_unit_test(a_commit_that_is_too_large_counts_nothing),
         cmocka_unit_test(the_order_of_changes_does_not_matter),
         cmocka_unit_test(duplicates_of_a_refused_operation_are_refused),
         cmocka_unit_test(the_cap_of_the_window_is_kept),

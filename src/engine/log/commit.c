@@ -12,6 +12,8 @@
  * I4      A commit that drops segments of a family also puts one there, if need be an empty one. So
  *         no compaction has deleted ranges as its input and nothing as its output: where such a
  *         table can't be synced, a RocksDB with assertions, such as Debian's, ends the process. */
+#include "core/detail.h"
+#include "core/tunables.h"
 #include "engine/store.h"
 #include "os/clock.h"
 
@@ -176,11 +178,24 @@ static lethe_bytes bytes_of(const lethe_buffer *buffer) {
     return (lethe_bytes){.data = buffer->data, .size = buffer->size};
 }
 
+/* RocksDB leaves a record out of a batch that is larger than it takes, and its C function does not
+ * say so. */
+static lethe_status expect_size(const lethe_buffer *segment, lethe_detail *detail) {
+    if (segment->size <= lethe_tune.segment_most_bytes) return LETHE_OK;
+    return lethe_detail_fill(detail, LETHE_EFULL,
+                             "operations that are to be committed together change counters whose "
+                             "keys are more than 4 GiB; nothing of them was counted: submit fewer "
+                             "at once");
+}
+
 /* Writes a sealed group. Without the lock: the group belongs to the committing thread. */
 static lethe_status write_group(lethe_store *store, lethe_group *group, lethe_detail *detail) {
     lethe_disk *disk = store->disk;
     unsigned char key[LETHE_COMMIT_KEY_BYTES], end[LETHE_COMMIT_KEY_BYTES];
     lethe_bytes own = key_of(group->number, key);
+    lethe_status status = expect_size(&group->ids, detail);
+    if (status == LETHE_OK) status = expect_size(&group->changes, detail);
+    if (status != LETHE_OK) return status;
     if (lethe_group_writes_ids(group))
         lethe_batch_put(group->batch, disk, LETHE_FAMILY_IDS, own, bytes_of(&group->ids));
     if (lethe_group_writes_changes(group))
@@ -193,7 +208,7 @@ static lethe_status write_group(lethe_store *store, lethe_group *group, lethe_de
         lethe_batch_delete_range(group->batch, disk, LETHE_FAMILY_CHANGES, key_of(0, key),
                                  key_of(group->state.folded + 1, end));
     }
-    lethe_status status = lethe_state_put(&group->state, group->batch, disk);
+    status = lethe_state_put(&group->state, group->batch, disk);
     if (status == LETHE_OK)
         status = lethe_meters_put(&group->meters, group->number, group->batch, disk);
     if (status == LETHE_OK && group->has_claims)
