@@ -46,7 +46,7 @@ static const char *const lethe_input[] = {
     "MiB. Two files never share a line.",
     "Text is UTF-8, or any encoding in which a newline is one byte. A UTF-8 byte order mark at the "
     "start of a line is not part of it: files that begin with one can be joined. UTF-16 is "
-    "refused, and so is input that is not "
+    "refused, and so are lines that end with carriage returns alone, and input that is not "
     "text: it has NUL bytes among its first 4096, or begins like an archive or a document. "
     "`--binary` insists.",
     NULL,

@@ -33,3 +33,9 @@ const char *binary_name(const char *head, size_t size, size_t judged) {
     if (memchr(head + judged, '\0', size - judged) != NULL) return "has NUL bytes";
     return NULL;
 }
+
+bool binary_ends_by_return(const char *head, size_t size) {
+    const char *found = memchr(head, '\r', size);
+    /* A newline may still follow the last byte. */
+    return found != NULL && found + 1 < head + size && memchr(head, '\n', size) == NULL;
+}

@@ -20,7 +20,8 @@
  *     of the line. Every other byte, also NUL, belongs to the line.
  *   - The last line needs no newline. In a file that may still grow, a command that remembers how
  *     far it has read leaves such a line for the next run.
- *   - Input that is not text is refused, EXIT_BAD_DATA, unless --binary insists (binary.h).
+ *   - Input that is not text is refused, EXIT_BAD_DATA, unless --binary insists (binary.h); so is
+ *     text whose lines end with carriage returns alone, which would be one line.
  *   - A UTF-8 byte order mark at the start of a line is not part of the line: files that each begin
  *     with one may have been put together. UTF-16 is refused.
  *   - A place in an input is known by the content before it (resume.h). Offsets count decompressed

@@ -104,6 +104,17 @@ static bool judge(const struct stream *stream, size_t judged, struct input_failu
     return false;
 }
 
+/* Whether lines end with newlines, as far as the head says; once there is no more of it. */
+static bool judge_ends(const struct stream *stream, struct input_failure *failure) {
+    if (stream->takes_binary || !binary_ends_by_return(stream->head, stream->head_size))
+        return true;
+    input_failure_set(failure, EXIT_BAD_DATA,
+                      "the lines of %s end with a carriage return alone; write newlines, as `tr "
+                      "'\\r' '\\n'` does, or give --binary to read it as it is",
+                      inputs_name(source_path(stream->source)));
+    return false;
+}
+
 /* Moves the unread bytes to the front, and makes room for a block after them. */
 static bool make_room(struct stream *stream, struct input_failure *failure) {
     size_t unread = stream_size(stream);
@@ -136,12 +147,16 @@ enum source_result stream_fill(struct stream *stream, struct input_failure *fail
     enum source_result result =
         room > 0 ? source_read(stream->source, to, room, &got, failure) : SOURCE_END;
     stream->is_last = result == SOURCE_END;
+    if (stream->is_last && stream->head_size < RESUME_SAMPLE_BYTES && !judge_ends(stream, failure))
+        return SOURCE_FAILED;
     if (result != SOURCE_MORE) return result;
     size_t judged = stream->head_size;
     keep_head(stream, to, got);
     stream->filled += got;
-    return judged == stream->head_size || judge(stream, judged, failure) ? SOURCE_MORE
-                                                                         : SOURCE_FAILED;
+    if (judged == stream->head_size) return SOURCE_MORE;
+    bool is_whole = stream->head_size == RESUME_SAMPLE_BYTES;
+    bool is_fine = judge(stream, judged, failure) && (!is_whole || judge_ends(stream, failure));
+    return is_fine ? SOURCE_MORE : SOURCE_FAILED;
 }
 
 void stream_look_again(struct stream *stream) {

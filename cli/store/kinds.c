@@ -27,8 +27,8 @@ static bool is_filled(const char *folder) {
     return has_files;
 }
 
-/* Whether a folder has nothing but what `lethe dedup --db`, or a filter, makes first: its claim, and
- * a manifest that is not complete. */
+/* Whether a folder has nothing but what `lethe dedup --db`, or a filter, makes first: its claim,
+ * and a manifest that is not complete. */
 static bool is_unmade(const char *folder) {
     DIR *entries = opendir(folder);
     bool has_claim = false, has_more = false;

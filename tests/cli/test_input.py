@@ -417,3 +417,34 @@ def test_utf_16_is_found_before_anything_is_counted(words, lethe, tmp_path):
     answer = lethe("count", "-q", "--db", "d", *words, "first", "second")
     assert answer.returncode == BAD_DATA and b"second is text in UTF-16" in answer.stderr
     assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize("words", [["count", "--db", "d", "--csv", "--fields", "id=1,key=2"],
+                                   ["count", "--db", "d", "--fields", "id=1,key=2"],
+                                   ["dedup"], ["dedup", "--db", "d"], ["freq", "build", "--kind", "cm", "--out", "f"],
+                                   ["filter", "build", "--capacity", "100", "--out", "f"]], ids=" ".join)
+def test_lines_that_end_with_carriage_returns(words, pack, lethe, tmp_path):
+    """All of such a text would be one line, with status 0 in most commands."""
+    for lines in (3, 2000):
+        data = PACKS[pack](b"".join(b"id-%d,k%d\tk,1\r" % (i, i) for i in range(lines)))
+        (tmp_path / "in").write_bytes(data)
+        for result in (lethe(*words, stdin=data), lethe(*words, "in")):
+            assert result.returncode == BAD_DATA and b"carriage return alone" in result.stderr
+            assert result.stdout == b"" and not (tmp_path / "f").exists()
+    if words[0] == "count":
+        assert lethe("list", "--db", "d").stdout == b""
+    result = lethe(*words, "--binary", stdin=data)
+    assert result.returncode == DONE and b"carriage return alone" not in result.stderr
+
+
+def test_a_carriage_return_that_is_no_end(lethe, tmp_path):
+    """Within quotes, at the end of what there is of a line, and in a line among others."""
+    csv = ["count", "--db", "d", "-q", "--csv", "--fields", "id=1,key=2"]
+    assert lethe(*csv, stdin=b'1,a,"x\ry"\r\n2,a\n').returncode == DONE
+    (tmp_path / "in").write_bytes(b"3,a\r")
+    assert b"has no newline yet" in lethe(*csv, "in").stderr
+    (tmp_path / "in").write_bytes(b"3,a\r\n")
+    assert lethe(*csv, "in").returncode == DONE
+    assert lethe("list", "--db", "d").stdout == b"a\t3\n"
+    assert lethe("dedup", "-q", stdin=b"a\rb\na\rb\n").stdout == b"a\rb\n"
