@@ -45,7 +45,8 @@ static int is_over(const model_table *table, const model_claim *claim, int64_t m
 }
 
 static int is_forgotten(const model_table *table, const model_claim *claim) {
-    return claim->state == NONE ? 1 : is_over(table, claim, table->window_ms);
+    bool is_gone = claim->state == NONE || claim->is_unknown;
+    return is_gone ? 1 : is_over(table, claim, table->window_ms);
 }
 
 /* --- Asking */
@@ -123,7 +124,7 @@ static void begin(unsigned table, unsigned which, unsigned holder) {
     if (answer.is_error) {
         if (!master()->is_full || forgotten == 0)
             wrong("%s: BEGIN is refused: %s", where, answer.text);
-        claim->state = NONE;
+        claim->is_unknown = true;
         return;
     }
     if (is_answer(&answer, "new")) {
@@ -133,7 +134,7 @@ static void begin(unsigned table, unsigned which, unsigned holder) {
         renew_model(known, claim, is_mine, forgotten, lease_ms);
         claim->holder = holder;
     } else if (is_answer(&answer, "running")) {
-        if (claim->state != RUNNING || is_mine || over == 1)
+        if (claim->state != RUNNING || claim->is_unknown || is_mine || over == 1)
             wrong("%s: is running, and holder-%u has state %u, over %d", where, claim->holder,
                   claim->state, over);
     } else if (is_answer(&answer, "done")) {
@@ -154,7 +155,7 @@ static bool judge_holder(unsigned table, unsigned which, unsigned holder, const 
     if (answer->is_error) wrong("%s: %s", where, answer->text);
     if (is_answer(answer, "unknown")) {
         if (forgotten == 0) wrong("%s: is unknown", where);
-        claim->state = NONE;
+        claim->is_unknown = true;
         return false;
     }
     if (forgotten == 1) wrong("%s: is known: %s", where, answer->text);
@@ -216,7 +217,8 @@ void claims_step(unsigned table) {
         unsigned which = (unsigned)draw(MODEL_CLAIMS), holder = (unsigned)draw(3);
         const model_claim *claim = &world.now.tables[table].claims[which];
         master()->is_full = draw(6) == 0;
-        if (draw(2) == 0 && claim->state != NONE) holder = claim->holder;
+        bool has_holder = claim->state != NONE && !claim->is_unknown;
+        if (draw(2) == 0 && has_holder) holder = claim->holder;
         switch (draw(7)) {
         case 0:
         case 1:

@@ -53,6 +53,7 @@ static void begin(uint64_t seed) {
     }
     world.master = 0;
     world.set_count = 0;
+    memset(world.start_stamped_ms, 0, sizeof world.start_stamped_ms);
     world.births = world.replies = 0;
     world.promoted_at = 0;
     world.taken = world.history_count = world.payload_count = 0;

@@ -37,6 +37,9 @@ typedef struct model_claim {
     uint16_t holder;
     uint32_t reply;
     int64_t at_ms, fast_ms, slow_ms, least_ms, most_ms;
+    /* The master has said that it has forgotten it. That is no part of the stream, so another
+     * master, or the same one after a restart, whose clock may be behind, may know it still. */
+    bool is_unknown;
     /* How many bytes of replies the table had kept before. */
     int64_t reply_begin;
 } model_claim;

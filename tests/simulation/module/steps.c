@@ -16,6 +16,19 @@ static bool has_timer_due(const server *of) {
     return false;
 }
 
+/* The master's timer has come: from now on its log has what its host's clocks are like. */
+static void note_stamps(void) {
+    const host *at = master()->at;
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        world.now.tables[i].is_unstamped = false;
+    }
+    for (unsigned i = 0; i < world.set_count; i++) {
+        if (world.sets[i].of == at && world.sets[i].stamped_ms == 0)
+            world.sets[i].stamped_ms = now_ms();
+    }
+    if (world.start_stamped_ms[at - hosts] == 0) world.start_stamped_ms[at - hosts] = now_ms();
+}
+
 static void run_timers(void) {
     bool is_stamped = has_timer_due(master());
     for (unsigned i = 0; i < SERVERS; i++) {
@@ -25,9 +38,7 @@ static void run_timers(void) {
         check_work(&world.servers[i], "a tick");
     }
     if (master()->library == NULL) return;
-    for (unsigned i = 0; i < MODEL_TABLES && is_stamped; i++) {
-        world.now.tables[i].is_unstamped = false;
-    }
+    if (is_stamped) note_stamps();
     gather();
 }
 
@@ -56,11 +67,19 @@ static void step_wall(void) {
     at->wall_ahead_ms = ((int64_t)draw(21) - 10) * 400000;
     if (world.set_count == MOST_SETS) return;
     world.sets[world.set_count].of = at;
-    world.sets[world.set_count].at_ms = now_ms();
+    world.sets[world.set_count].stamped_ms = 0;
     world.sets[world.set_count++].step_ms = llabs(at->wall_ahead_ms - before_ms);
     say("  the wall clock of host %d is %lld ms ahead", (int)(at - hosts),
         (long long)at->wall_ahead_ms);
     pass_time(200); /* so that the timers have seen it */
+}
+
+/* Whether the log ends before all tables were stamped; then they will be once more. The timer stamps
+ * them one after the other, and the log may end between two. */
+static bool lacks_stamps(int64_t *stamped_ms, int64_t end_ms) {
+    bool lacks = *stamped_ms == 0 || *stamped_ms >= end_ms;
+    if (lacks) *stamped_ms = 0;
+    return lacks;
 }
 
 /* When the machine starts again, nobody knows what happened to a wall clock after the log's end.
@@ -68,15 +87,18 @@ static void step_wall(void) {
 static void forget_sets(const server *at, bool is_machine) {
     int64_t end_ms =
         at->log.count > 0 && world.lineage.count > 0 ? world.told_ms[world.lineage.count - 1] : 0;
-    bool has_started = at->at->starts > 0 && at->at->off_ms >= end_ms;
-    if (!is_machine && !has_started) return;
+    bool has_started =
+        at->at->starts > 0 && lacks_stamps(&world.start_stamped_ms[at->at - hosts], end_ms);
     for (unsigned i = 0; i < world.set_count; i++) {
-        if (world.sets[i].of != at->at || world.sets[i].at_ms < end_ms) continue;
+        if (world.sets[i].of != at->at || !lacks_stamps(&world.sets[i].stamped_ms, end_ms))
+            continue;
+        if (!is_machine && !has_started) continue;
         slow_all(world.sets[i].step_ms);
         for (unsigned table = 0; table < MODEL_TABLES; table++) {
             world.now.tables[table].fast_ms += world.sets[i].step_ms;
         }
     }
+    if (is_machine) world.start_stamped_ms[at->at - hosts] = 0;
 }
 
 /* A master goes down whose log has no stamp of its host, because it was cut off or the server was
@@ -88,6 +110,15 @@ static void lose_stamps(void) {
         model_table *table = &world.now.tables[i];
         table->is_unstamped |= position <= world.promoted_at;
         if (table->is_unstamped) table->slow_ms += now_ms() - table->told_ms;
+    }
+}
+
+/* What a master said, and did not replicate, binds no other one, nor itself after a restart. */
+static void ask_anew(void) {
+    for (unsigned i = 0; i < MODEL_TABLES; i++) {
+        for (unsigned k = 0; k < MODEL_CLAIMS; k++) {
+            world.now.tables[i].claims[k].is_unknown = false;
+        }
     }
 }
 
@@ -111,6 +142,7 @@ static void step_crash(bool is_machine, bool is_cut) {
             world.follows[i] = world.follows[i] && world.offset[i] <= world.lineage.count;
         }
     }
+    ask_anew();
     lose_stamps();
     forget_sets(at, is_machine);
     if (draw(2) == 0) {
@@ -203,6 +235,7 @@ static void step_promote(void) {
     if (number == world.master || !world.follows[number]) return;
     say("  server %u is promoted, %zu behind", number, world.lineage.count - world.offset[number]);
     roll_back(world.offset[number]);
+    ask_anew();
     unsigned old = world.master;
     world.master = number;
     world.taken = master()->log.count;

@@ -35,11 +35,13 @@ extern struct world {
     unsigned payload_count;
     struct {
         const host *of;
-        int64_t at_ms, step_ms;
-    } sets[MOST_SETS]; /* of wall clocks */
+        int64_t step_ms;
+        int64_t stamped_ms; /* when timers had stamped all tables since; 0: not yet */
+    } sets[MOST_SETS];      /* of wall clocks */
     unsigned set_count;
-    uint32_t births;  /* tables so far */
-    uint32_t replies; /* replies of claims so far */
+    int64_t start_stamped_ms[MOST_HOSTS]; /* the same since a host's machine was started */
+    uint32_t births;                      /* tables so far */
+    uint32_t replies;                     /* replies of claims so far */
     char wrong[512];
     bool is_verbose;
 } world;
