@@ -143,7 +143,7 @@ static int compare_walls(const void *one, const void *other) {
 static bool add_up(struct once *table) {
     const struct records *records = &table->holds.records;
     size_t count = 0, all = records_count(records);
-    struct hold **open = redis.Alloc((all + 1) * sizeof *open);
+    struct hold **open = redis.Alloc((all + 1) * sizeof(struct hold *));
     for (size_t i = 0; i < all; i++) {
         struct hold *hold = (struct hold *)records->heap[i];
         if (hold->state == HOLD_OPEN) open[count++] = hold;

@@ -135,7 +135,7 @@ static void an_operation_may_touch_many_counters(void **state) {
 
 /* Goal: whether an operation overflows depends on where its counters end up, and on nothing
  * else. */
-/* What is more than RocksDB takes as one record fails with its commit, and nothing of it is there. */
+/* A record that is larger than RocksDB takes fails with its commit, and nothing of it is there. */
 static void a_commit_that_is_too_large_counts_nothing(void **state) {
     (void)state;
     const lethe_tunables before = lethe_tune;

@@ -74,8 +74,8 @@ static void step_wall(void) {
     pass_time(200); /* so that the timers have seen it */
 }
 
-/* Whether the log ends before all tables were stamped; then they will be once more. The timer stamps
- * them one after the other, and the log may end between two. */
+/* Whether the log ends before all tables were stamped; then they will be once more. The timer
+ * stamps them one after the other, and the log may end between two. */
 static bool lacks_stamps(int64_t *stamped_ms, int64_t end_ms) {
     bool lacks = *stamped_ms == 0 || *stamped_ms >= end_ms;
     if (lacks) *stamped_ms = 0;
